@@ -29,7 +29,10 @@ from nox.command import CommandFailed
 
 ROOT = Path(__file__).parent
 SUPPORTED = ["3.10", "3.11", "3.12", "3.13"]
-PLUGINS = sorted(path.parent.name.removeprefix("context-bench-") for path in ROOT.glob("plugins/*/pyproject.toml"))
+PLUGINS = sorted(
+    path.parent.name.removeprefix("context-bench-")
+    for path in ROOT.glob("plugins/*/pyproject.toml")
+)
 HEAVY = sorted(path.parent.name for path in ROOT.glob("tests/heavy/*/requirements.txt"))
 CONSTRAINTS = "tests/constraints.txt"
 WHEELS = Path(os.environ.get("CONTEXT_BENCH_WHEELS", ROOT / "dist"))
@@ -44,8 +47,14 @@ PART = re.compile(r"^nox > (plugin\(\S+\))$", re.MULTILINE)
 
 def is_installed(python: str) -> bool:
     """Whether this machine has an interpreter of that version which starts."""
-    for command in (["uv", "python", "find", "--no-python-downloads", python], [f"python{python}", "-c", "pass"]):
-        if shutil.which(command[0]) and subprocess.run(command, capture_output=True, check=False).returncode == 0:
+    for command in (
+        ["uv", "python", "find", "--no-python-downloads", python],
+        [f"python{python}", "-c", "pass"],
+    ):
+        if (
+            shutil.which(command[0])
+            and subprocess.run(command, capture_output=True, check=False).returncode == 0
+        ):
             return True
     return python == f"{sys.version_info.major}.{sys.version_info.minor}"
 
@@ -53,7 +62,11 @@ def is_installed(python: str) -> bool:
 def found() -> list[str]:
     """Return the Pythons of this machine; a session that `check` has started is told, and does not look again."""
     told = os.environ.get(FOUND)
-    return told.split() if told is not None else [python for python in SUPPORTED if is_installed(python)]
+    return (
+        told.split()
+        if told is not None
+        else [python for python in SUPPORTED if is_installed(python)]
+    )
 
 
 HERE = found()
@@ -90,12 +103,22 @@ class Outcome(NamedTuple):
 def check(session: nox.Session) -> None:
     """Everything that must be green, sessions side by side."""
     if IN_CI and MISSING:
-        session.error(f"This machine has no Python {', '.join(MISSING)}; CI runs on all of {', '.join(SUPPORTED)}.")
+        session.error(
+            f"This machine has no Python {', '.join(MISSING)}; CI runs on all of {', '.join(SUPPORTED)}."
+        )
     shares = [f"plugins_share(share={share})" for share in range(1, SHARES_TOGETHER + 1)]
     jobs = ["e2e", *shares, f"tests-{MAIN}"]  # what takes longest first
     jobs += [f"both-{python}" for python in PYTHONS if python != MAIN]
     jobs += [f"each_alone(share={share})" for share in range(1, SHARES_ALONE + 1)]
-    jobs += [*(f"heavy({name})" for name in HEAVY), "docs", "types", "minimums", "lint", "imports", "alone"]
+    jobs += [
+        *(f"heavy({name})" for name in HEAVY),
+        "docs",
+        "types",
+        "minimums",
+        "lint",
+        "imports",
+        "alone",
+    ]
     run_nox("build", {FOUND: " ".join(HERE)})
     environment = {"CONTEXT_BENCH_WHEELS": str(WHEELS), FOUND: " ".join(HERE)}
     at_once = 3 + (os.cpu_count() or 2)  # many tests wait for a process or a timeout
@@ -104,7 +127,10 @@ def check(session: nox.Session) -> None:
     print("\n".join(table_of(outcomes)), flush=True)
     failed = [outcome.job for outcome in outcomes if not outcome.good]
     skipped = f", without Python {', '.join(MISSING)}, which is not installed" if MISSING else ""
-    print(f"{len(jobs) - len(failed)} sessions passed, {len(failed)} sessions failed{skipped}", flush=True)
+    print(
+        f"{len(jobs) - len(failed)} sessions passed, {len(failed)} sessions failed{skipped}",
+        flush=True,
+    )
     if failed:
         session.error("failed: " + ", ".join(failed))
 
@@ -114,7 +140,9 @@ def table_of(outcomes: list[Outcome]) -> list[str]:
     lines = ["", f"{'session':32} tests"]
     for name, tests in (part for outcome in outcomes for part in outcome.tests.items()):
         if tests:
-            lines.append(f"{name:32} {', '.join(f'{count} {word}' for word, count in tests.items())}")
+            lines.append(
+                f"{name:32} {', '.join(f'{count} {word}' for word, count in tests.items())}"
+            )
     return lines
 
 
@@ -122,14 +150,23 @@ def run_nox(job: str, environment: dict[str, str]) -> Outcome:
     started = monotonic()
     command = [sys.executable, "-m", "nox", "--non-interactive", "-s", job]
     together = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-    done = subprocess.run(command, cwd=ROOT, env={**os.environ, **environment}, **together, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=ROOT, env={**os.environ, **environment}, **together, text=True, check=False
+    )
     shown = done.stdout
     first, *parts = PART.split(shown)
     counts = {job: counted(first), **dict(zip(parts[::2], map(counted, parts[1::2]), strict=True))}
     good = done.returncode == 0
     if good:
-        shown = "\n".join(line for line in shown.splitlines() if line.rstrip("= ").endswith("s") and "passed" in line)
-    print(f"[{'ok' if good else 'FAILED'}] {job} ({monotonic() - started:.0f} s)\n{shown}".rstrip(), flush=True)
+        shown = "\n".join(
+            line
+            for line in shown.splitlines()
+            if line.rstrip("= ").endswith("s") and "passed" in line
+        )
+    print(
+        f"[{'ok' if good else 'FAILED'}] {job} ({monotonic() - started:.0f} s)\n{shown}".rstrip(),
+        flush=True,
+    )
     return Outcome(job, good, counts)
 
 
@@ -138,7 +175,9 @@ def counted(shown: str) -> dict[str, int]:
     counts: dict[str, int] = {}
     for line in shown.splitlines():
         if re.search(r"\d+ (passed|failed|skipped|error).* in [\d.]+s", line):
-            for count, word in re.findall(r"(\d+) (passed|failed|skipped|errors?|xfailed|deselected)", line):
+            for count, word in re.findall(
+                r"(\d+) (passed|failed|skipped|errors?|xfailed|deselected)", line
+            ):
                 counts[word] = counts.get(word, 0) + int(count)
     return counts
 
@@ -154,7 +193,11 @@ def install_wheels(session: nox.Session, *names: str, only_with: Iterable[str] =
     if not list(WHEELS.glob("context_bench-*.whl")):
         build_wheels(session)
     needed = with_dependencies(names)
-    wheels = [str(wheel) for name in needed for wheel in WHEELS.glob(f"{name.replace('-', '_')}-[0-9]*.whl")]
+    wheels = [
+        str(wheel)
+        for name in needed
+        for wheel in WHEELS.glob(f"{name.replace('-', '_')}-[0-9]*.whl")
+    ]
     if len(wheels) != len(needed):
         session.error(
             f"{WHEELS} holds {len(wheels)} of the {len(needed)} wheels of {', '.join(needed)}: run `nox -s build`"
@@ -198,13 +241,29 @@ def with_dependencies(names: Iterable[str]) -> list[str]:
             found.append(name)
             folder = ROOT / ("core" if name == "context-bench" else f"plugins/{name}")
             project = (folder / "pyproject.toml").read_text(encoding="utf-8")
-            listed = re.search(r"^dependencies = \[(.*?)^(?:\]|\[|\w)", project, re.DOTALL | re.MULTILINE)
-            open_ones += re.findall(r"\"(context-bench(?:-[a-z0-9]+)*)[\[<>=~ \"]", listed[1]) if listed else []
+            listed = re.search(
+                r"^dependencies = \[(.*?)^(?:\]|\[|\w)", project, re.DOTALL | re.MULTILINE
+            )
+            open_ones += (
+                re.findall(r"\"(context-bench(?:-[a-z0-9]+)*)[\[<>=~ \"]", listed[1])
+                if listed
+                else []
+            )
     return found
 
 
 def build_wheels(session: nox.Session) -> None:
-    builder = ["uv", "run", "--quiet", "--no-project", "--isolated", "--python", MAIN, "--with", "hatchling>=1.21"]
+    builder = [
+        "uv",
+        "run",
+        "--quiet",
+        "--no-project",
+        "--isolated",
+        "--python",
+        MAIN,
+        "--with",
+        "hatchling>=1.21",
+    ]
     session.run(*builder, "tests/contract/build_wheels.py", str(WHEELS), external=True, silent=True)
 
 
@@ -235,7 +294,9 @@ def tests(session: nox.Session) -> None:
     """Core and contracts, with every plugin installed from wheels."""
     install_wheels(session, *ours(*PLUGINS))
     session.install("-c", CONSTRAINTS, *TEST_TOOLS, *BESIDE_CORE)
-    run_tests(session, *what_depends_on(session.python), "tests/core", "tests/contract", *session.posargs)
+    run_tests(
+        session, *what_depends_on(session.python), "tests/core", "tests/contract", *session.posargs
+    )
 
 
 @nox.session(python=PYTHONS)
@@ -305,12 +366,16 @@ def run_alone(session: nox.Session, name: str) -> None:
     install_wheels(session, *dict.fromkeys(ours(name, "kit")), only_with=TEST_TOOLS)
     package = f"context_bench_{name.replace('-', '_')}"
     session.run("python", "-c", f"import {package}")
-    project = (ROOT / "plugins" / f"context-bench-{name}" / "pyproject.toml").read_text(encoding="utf-8")
+    project = (ROOT / "plugins" / f"context-bench-{name}" / "pyproject.toml").read_text(
+        encoding="utf-8"
+    )
     if "context_bench." in project:  # what other packages stand on brings no component
         session.run("context-bench", "plugins", "check", f"context-bench-{name}")
     if oracles_of(name):
         session.install("-c", CONSTRAINTS, *oracles_of(name))
-    if (ROOT / "tests" / "plugins" / name).exists():  # cards alone are tested together, in tests/contract
+    if (
+        ROOT / "tests" / "plugins" / name
+    ).exists():  # cards alone are tested together, in tests/contract
         some = ["--cases", "1", "--of-each-file", "3"]
         run_tests(session, *PORTABLE, *some, f"tests/plugins/{name}", *session.posargs)
 
@@ -368,8 +433,17 @@ def lint(session: nox.Session) -> None:
 def types(session: nox.Session) -> None:
     """mypy strict, without the plugins and with them; mypy and pyright on the documented imports."""
     session.install("-c", CONSTRAINTS, "mypy", "basedpyright", "-e", "core")
-    python = str(Path(session.bin) / "python")  # or pyright would take a .venv that lies in the repository
-    pyright = ["basedpyright", "--pythonpath", python, "--level", "error", "tests/contract/typed_imports.py"]
+    python = str(
+        Path(session.bin) / "python"
+    )  # or pyright would take a .venv that lies in the repository
+    pyright = [
+        "basedpyright",
+        "--pythonpath",
+        python,
+        "--level",
+        "error",
+        "tests/contract/typed_imports.py",
+    ]
     session.run("mypy", "core/src")
     editable = [part for name in PLUGINS for part in ("-e", f"plugins/context-bench-{name}")]
     session.install("-c", CONSTRAINTS, "-e", "core", *editable)
@@ -417,9 +491,15 @@ def minimums(session: nox.Session) -> None:
         "rouge",
     )
     light = [f"plugins/context-bench-{name}" for name in names]
-    session.install("--resolution", "lowest-direct", *(part for folder in ("core", *light) for part in ("-e", folder)))
+    session.install(
+        "--resolution",
+        "lowest-direct",
+        *(part for folder in ("core", *light) for part in ("-e", folder)),
+    )
     session.install(*TEST_TOOLS)
-    run_tests(session, *PORTABLE, "--cases", "1", "--of-each-file", "4", "tests/core", *session.posargs)
+    run_tests(
+        session, *PORTABLE, "--cases", "1", "--of-each-file", "4", "tests/core", *session.posargs
+    )
 
 
 @nox.session(python=MAIN)
@@ -453,5 +533,7 @@ def bench(session: nox.Session) -> None:
     """
     install_wheels(session, *ours(*PLUGINS))
     session.install("-c", CONSTRAINTS, "-r", "tests/benchmarks/references.txt")
-    session.install("--no-deps", "lm-eval==0.4.13")  # only its IFEval checks: its dependencies weigh gigabytes
+    session.install(
+        "--no-deps", "lm-eval==0.4.13"
+    )  # only its IFEval checks: its dependencies weigh gigabytes
     session.run("python", "tests/benchmarks/write_table.py", *session.posargs)

@@ -62,7 +62,9 @@ def flags() -> dict[str, tuple[str, str]]:
     for distribution, facts in manifests():
         own = (f"the {singular(facts.kind)} {facts.name}", distribution)
         names = [option.flag for option in facts.options.values() if option.flag]
-        told = next((wired[name[2:]] for name in names if facts.kind == "flags" and name[2:] in wired), own)
+        told = next(
+            (wired[name[2:]] for name in names if facts.kind == "flags" and name[2:] in wired), own
+        )
         found.update({name: told for name in names if name not in found})
     return dict(sorted(found.items()))
 
@@ -86,7 +88,11 @@ def needs() -> dict[str, tuple[str, ...]]:
         direct[path.parent.name] = [name for name in named if (ROOT / "plugins" / name).is_dir()]
 
     def all_of(name: str) -> list[str]:
-        return list(dict.fromkeys(part for needed in direct.get(name, []) for part in [*all_of(needed), needed]))
+        return list(
+            dict.fromkeys(
+                part for needed in direct.get(name, []) for part in [*all_of(needed), needed]
+            )
+        )
 
     return {name: tuple(all_of(name)) for name, found in direct.items() if found}
 
@@ -104,14 +110,25 @@ def commands() -> dict[str, tuple[str, str]]:
 
 def groups() -> dict[str, str]:
     """Return the distribution of every flag group of ours."""
-    return dict(sorted((facts.name, distribution) for distribution, facts in manifests() if facts.kind == "flags"))
+    return dict(
+        sorted(
+            (facts.name, distribution)
+            for distribution, facts in manifests()
+            if facts.kind == "flags"
+        )
+    )
 
 
 def run_flags() -> list[str]:
     """Return the flags that are core's own, of every command that takes those of packages too."""
     from context_bench.cli import run as commands
 
-    found = {flag for command in (commands.run, commands.lock) for param in command.params for flag in param.opts}
+    found = {
+        flag
+        for command in (commands.run, commands.lock)
+        for param in command.params
+        for flag in param.opts
+    }
     return sorted({*found, "-h", "--help", "--version"})
 
 
@@ -126,11 +143,18 @@ _BESIDE = {
     ),
 }
 """The parameters of ``evaluate()`` that are none of a request."""
-_MORE_FLAGS = (
-    "Options of installed run parts, by the names of their flags: with context-bench-cost, ``prices`` and ``max_cost``."
-)
+_MORE_FLAGS = "Options of installed run parts, by the names of their flags: with context-bench-cost, ``prices`` and ``max_cost``."
 _POSITIONAL = (
-    *("systems", "dataset", "evaluators", "metrics", "max_examples", "progress", "text_fields", "max_workers"),
+    *(
+        "systems",
+        "dataset",
+        "evaluators",
+        "metrics",
+        "max_examples",
+        "progress",
+        "text_fields",
+        "max_workers",
+    ),
     "cache_dir",
 )
 
@@ -190,14 +214,23 @@ def files() -> dict[Path, str]:
     }
     text = json.dumps(held, indent=1, ensure_ascii=False)
     text = re.sub(r"\[\s+(\"[^\"]*\"),\s+(\"(?:[^\"\\\\]|\\\\.)*\")\s+\]", r"[\1, \2]", text) + "\n"
-    texts = {PACKAGE / "plugins" / "first_party.json": text, PACKAGE / "bench" / "api.py": evaluate_source()}
+    texts = {
+        PACKAGE / "plugins" / "first_party.json": text,
+        PACKAGE / "bench" / "api.py": evaluate_source(),
+    }
     path = PACKAGE / "plugins" / "ownership.py"
     flags_of_core = wrap(" ".join(run_flags()), 120, break_on_hyphens=False)
     text = path.read_text(encoding="utf-8")
-    texts[path] = _between(text, '_FLAGS_OF_CORE = frozenset(\n    """\n', '""".split()', flags_of_core)
+    texts[path] = _between(
+        text, '_FLAGS_OF_CORE = frozenset(\n    """\n', '""".split()', flags_of_core
+    )
     for kind in FACADES:
         exports = sorted(
-            {(distribution.replace("-", "_"), cls) for cls, distribution in found.get(kind, {}).values() if cls}
+            {
+                (distribution.replace("-", "_"), cls)
+                for cls, distribution in found.get(kind, {}).values()
+                if cls
+            }
         )
         absent = "  # type: ignore[import-not-found, unused-ignore]"
         body = [f"from {package} import {cls} as {cls}{absent}" for package, cls in exports]
@@ -209,7 +242,11 @@ def files() -> dict[Path, str]:
 def main() -> int:
     """Write the files, or check them."""
     check = "--check" in sys.argv[1:]
-    stale = [path for path, text in files().items() if not path.exists() or path.read_text(encoding="utf-8") != text]
+    stale = [
+        path
+        for path, text in files().items()
+        if not path.exists() or path.read_text(encoding="utf-8") != text
+    ]
     for path in stale:
         print(f"{'out of date' if check else 'written'}: {path.relative_to(ROOT)}")
         if not check:

@@ -30,7 +30,10 @@ from context_bench.plugins.manifest import FILE_NAME, parse_manifest
 
 ROOT = Path(__file__).resolve().parents[1]
 NOTE = "<!-- Written by `python docs/generate.py`: do not edit. -->"
-TABLE_BEGINS, TABLE_ENDS = "<!-- packages: written by `python docs/generate.py` -->", "<!-- /packages -->"
+TABLE_BEGINS, TABLE_ENDS = (
+    "<!-- packages: written by `python docs/generate.py` -->",
+    "<!-- /packages -->",
+)
 RUN_BEGINS, RUN_ENDS = "<!-- run: written by `python docs/generate.py` -->\n", "<!-- /run -->"
 
 COMMAND_LINE = f"""\
@@ -108,7 +111,10 @@ class Package:
             (kind, [f"`{facts.name}`" for facts in found])
             for kind, found in groupby(self.components, key=attrgetter("kind"))
         ]
-        return "; ".join(f"{kind if names[1:] else kind.removesuffix('s')} {', '.join(names)}" for kind, names in kinds)
+        return "; ".join(
+            f"{kind if names[1:] else kind.removesuffix('s')} {', '.join(names)}"
+            for kind, names in kinds
+        )
 
 
 def packages() -> list[Package]:
@@ -117,7 +123,11 @@ def packages() -> list[Package]:
     for manifest in sorted(ROOT.glob(f"plugins/*/src/*/{FILE_NAME}")):
         folder = manifest.parents[2]
         project, readme = folder / "pyproject.toml", folder / "README.md"
-        if project.is_file() and readme.is_file() and "pip install ./core" in readme.read_text(encoding="utf-8"):
+        if (
+            project.is_file()
+            and readme.is_file()
+            and "pip install ./core" in readme.read_text(encoding="utf-8")
+        ):
             description = tomli.loads(project.read_text(encoding="utf-8"))["project"]["description"]
             components = parse_manifest(manifest.read_bytes()).components
             found.append(Package(folder.name, description, tuple(components.values())))
@@ -131,21 +141,27 @@ def readme_with_table() -> str:
         "| [context-bench](core/README.md) | core | the runner, the plugin layer, the run file, metrics, reporters |"
     )
     for package in packages():
-        description = re.sub(r"^context-bench evaluator: |,? (for|of) context-bench", "", package.description).rstrip(
-            "."
-        )
+        description = re.sub(
+            r"^context-bench evaluator: |,? (for|of) context-bench", "", package.description
+        ).rstrip(".")
         description = description[:1].upper() + description[1:]
-        lines.append(f"| [{package.name}](plugins/{package.name}/README.md) | {package.brings} | {description} |")
+        lines.append(
+            f"| [{package.name}](plugins/{package.name}/README.md) | {package.brings} | {description} |"
+        )
     before, _, rest = (ROOT / "README.md").read_text(encoding="utf-8").partition(TABLE_BEGINS)
     after = rest.partition(TABLE_ENDS)[2]
-    return "".join([before, TABLE_BEGINS, "\n", *(f"{line}\n" for line in lines), TABLE_ENDS, after])
+    return "".join(
+        [before, TABLE_BEGINS, "\n", *(f"{line}\n" for line in lines), TABLE_ENDS, after]
+    )
 
 
 def plugins_page() -> str:
     """Return the reference of the project's own packages."""
     parts = [PLUGINS]
     for package in packages():
-        parts.append(f"## {package.name}\n\n{package.description} [README](../../plugins/{package.name}/README.md)\n")
+        parts.append(
+            f"## {package.name}\n\n{package.description} [README](../../plugins/{package.name}/README.md)\n"
+        )
         parts.append(f"```bash\n{install_line(package.name)}\n```\n")
         parts += [_component(facts) for facts in package.components]
     return "\n".join(parts)
@@ -156,8 +172,11 @@ def _component(facts: Facts) -> str:
     told = {
         "class": f"`{facts.class_name}`",
         "kind": facts.system_kind if facts.kind == "systems" else "",
-        "wired to": "; ".join(map(str, facts.wire)) or ("nothing" if facts.kind == "evaluators" else ""),
-        "scores": ", ".join(f"`{key}`{' (headline)' if key == facts.primary else ''}" for key in facts.scores),
+        "wired to": "; ".join(map(str, facts.wire))
+        or ("nothing" if facts.kind == "evaluators" else ""),
+        "scores": ", ".join(
+            f"`{key}`{' (headline)' if key == facts.primary else ''}" for key in facts.scores
+        ),
         "headline": f"`{facts.primary}`" if facts.kind == "datasets" and facts.primary else "",
         "configurations": _quoted(facts.configs),
         "splits": _quoted(facts.splits),
@@ -165,12 +184,18 @@ def _component(facts: Facts) -> str:
         "fields": _quoted(facts.fields),
         "files": _quoted(facts.files),
         "needs fields": ", ".join(
-            f"{side} `{n.replace('|', '` or `')}`" for side in facts.needs for n in facts.needs[side]
+            f"{side} `{n.replace('|', '` or `')}`"
+            for side in facts.needs
+            for n in facts.needs[side]
         ),
         "capabilities": _quoted(facts.capabilities),
         "licence": facts.licence,
     }
-    lines += ["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in told.items() if value)]
+    lines += [
+        "| | |",
+        "|---|---|",
+        *(f"| {name} | {value} |" for name, value in told.items() if value),
+    ]
     if facts.options:
         lines += ["", "| option | type | default | |", "|---|---|---|---|"]
     for option in facts.options.values():
@@ -199,8 +224,12 @@ def _commands(command: click.Command, path: str) -> Iterator[str]:
             if found is not None:
                 yield from _commands(found, f"{path} {name}")
         return
-    arguments = [param.make_metavar(context) for param in command.params if isinstance(param, click.Argument)]
-    options = [_option(param, context) for param in command.params if isinstance(param, click.Option)]
+    arguments = [
+        param.make_metavar(context) for param in command.params if isinstance(param, click.Argument)
+    ]
+    options = [
+        _option(param, context) for param in command.params if isinstance(param, click.Option)
+    ]
     yield f"### {path}\n\n```text\n{' '.join([path, '[OPTIONS]', *arguments])}\n```\n\n{_line(command.help)}\n"
     if options:
         yield "\n".join(["| option | |", "|---|---|", *options, ""])
@@ -222,7 +251,13 @@ def _line(text: str | None) -> str:
 def _plain(value: object) -> str:
     if isinstance(value, list | tuple):
         return "/".join(map(str, value))
-    return str(value).lower() if isinstance(value, bool) else f"{value:g}" if isinstance(value, float) else str(value)
+    return (
+        str(value).lower()
+        if isinstance(value, bool)
+        else f"{value:g}"
+        if isinstance(value, float)
+        else str(value)
+    )
 
 
 def _quoted(names: tuple[str, ...]) -> str:
@@ -239,7 +274,9 @@ def project_file() -> str:
                 f"| `{one.key.removeprefix('run.')}` | {one.kind.written} | {flag} | {'yes' if one.keyed else ''} | {one.help} |"
             )
     before, _, rest = (
-        (ROOT / "docs" / "reference" / "project-file.md").read_text(encoding="utf-8").partition(RUN_BEGINS)
+        (ROOT / "docs" / "reference" / "project-file.md")
+        .read_text(encoding="utf-8")
+        .partition(RUN_BEGINS)
     )
     after = rest.partition(RUN_ENDS)[2]
     return "".join([before, RUN_BEGINS, *(f"{line}\n" for line in lines), "\n", RUN_ENDS, after])
@@ -266,7 +303,9 @@ def decisions() -> str:
         f"- [{re.sub(r'^[0-9]+[.]?', str(int(record.name[:4])), title)}](decisions/{record.name})"
         for record, title in zip(records, titles, strict=True)
     ]
-    return "\n".join(["# Decisions", "", NOTE, "", "Why it is like this, decision by decision.", "", *lines, ""])
+    return "\n".join(
+        ["# Decisions", "", NOTE, "", "Why it is like this, decision by decision.", "", *lines, ""]
+    )
 
 
 def write_outputs(names: list[str]) -> None:
@@ -274,7 +313,9 @@ def write_outputs(names: list[str]) -> None:
     for name in names:
         page = ROOT / name
         with tempfile.TemporaryDirectory() as folder:
-            page.write_text(with_outputs(page.read_text(encoding="utf-8"), Path(folder)), encoding="utf-8")
+            page.write_text(
+                with_outputs(page.read_text(encoding="utf-8"), Path(folder)), encoding="utf-8"
+            )
 
 
 def main(arguments: list[str]) -> int:
@@ -282,7 +323,11 @@ def main(arguments: list[str]) -> int:
     if arguments[:1] == ["--outputs"]:
         write_outputs(arguments[1:])
         return 0
-    stale = [path for path, text in files().items() if not path.exists() or path.read_text(encoding="utf-8") != text]
+    stale = [
+        path
+        for path, text in files().items()
+        if not path.exists() or path.read_text(encoding="utf-8") != text
+    ]
     for path in stale:
         print(f"{'out of date' if '--check' in arguments else 'written'}: {path.relative_to(ROOT)}")
         if "--check" not in arguments:

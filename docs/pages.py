@@ -77,7 +77,9 @@ class Step:
 
 def pages() -> list[Path]:
     """Return every page: the README and its companions, and all of docs/."""
-    top = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "core/README.md")]
+    top = [
+        ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "core/README.md")
+    ]
     return [*top, *sorted((ROOT / "docs").rglob("*.md"))]
 
 
@@ -98,7 +100,9 @@ def blocks(text: str) -> Iterator[Block]:
             number += 1
         name, others = _FILE_NAME.match(above), _RUN_BY.match(above)
         content = "\n".join([*lines[start + 1 : number], ""])
-        yield Block(fence[1], content, start + 1, name[1] if name else None, others[1] if others else None)
+        yield Block(
+            fence[1], content, start + 1, name[1] if name else None, others[1] if others else None
+        )
         above = ""
         number += 1
 
@@ -134,7 +138,9 @@ def normal(lines: Iterator[str] | list[str] | tuple[str, ...]) -> list[str]:
 
 def agrees(expected: list[str] | tuple[str, ...], actual: list[str]) -> bool:
     """Whether an output is the expected one, wherever lines are wrapped; ``...`` stands for any lines."""
-    pattern = "".join("(?:.* )?" if line == "..." else re.escape(line) + " " for line in normal(expected))
+    pattern = "".join(
+        "(?:.* )?" if line == "..." else re.escape(line) + " " for line in normal(expected)
+    )
     return re.fullmatch(pattern, "".join(f"{line} " for line in normal(actual))) is not None
 
 
@@ -151,8 +157,18 @@ class Reader:
         self._site = folder / "site"
         self._names: dict[str, Any] = {"__name__": "__page__"}
         self._code = 0
-        plain = {name: value for name, value in os.environ.items() if not name.startswith(("CONTEXT_BENCH", "OPENAI"))}
-        self.environ = {**plain, "COLUMNS": "80", "PYTHONPATH": str(self._site), "NO_COLOR": "1", "PYTHONUTF8": "1"}
+        plain = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("CONTEXT_BENCH", "OPENAI"))
+        }
+        self.environ = {
+            **plain,
+            "COLUMNS": "80",
+            "PYTHONPATH": str(self._site),
+            "NO_COLOR": "1",
+            "PYTHONUTF8": "1",
+        }
 
     def follow(self, block: Block) -> Iterator[tuple[Step, list[str]]]:
         """Do what a block says, and yield each command of it with the lines that it wrote.
@@ -178,7 +194,10 @@ class Reader:
         if command.startswith("pip install ./"):
             self._install(self.folder / arguments[-1])
             return []
-        programs = {"context-bench": [sys.executable, "-m", "context_bench"], "python": [sys.executable]}
+        programs = {
+            "context-bench": [sys.executable, "-m", "context_bench"],
+            "python": [sys.executable],
+        }
         done = subprocess.run(
             [*programs[program], *arguments],
             cwd=self.folder,
@@ -210,7 +229,9 @@ class Reader:
             )
             examples.globs = self._names
             told: list[str] = []
-            outcome = doctest.DocTestRunner(optionflags=flags).run(examples, out=told.append, clear_globs=False)
+            outcome = doctest.DocTestRunner(optionflags=flags).run(
+                examples, out=told.append, clear_globs=False
+            )
             assert not outcome.failed, "".join(told)
 
 
@@ -236,7 +257,11 @@ def with_outputs(text: str, folder: Path) -> str:
 
 
 def _shown(actual: list[str]) -> list[str]:
-    return "\n".join(line.rstrip() for line in actual if not _IGNORED.match(line.strip())).strip("\n").split("\n")
+    return (
+        "\n".join(line.rstrip() for line in actual if not _IGNORED.match(line.strip()))
+        .strip("\n")
+        .split("\n")
+    )
 
 
 @contextmanager

@@ -79,7 +79,9 @@ def protocols_page(note: str) -> str:
         parts += [_class(name, heading != KIND_PAGES[kind][0] or len(names) > 1) for name in names]
         if kind == "run_parts":
             parts += [_class(PARTS[part], True, f'`kind = "{part}"`. ') for part in PART_KINDS]
-            parts.append(_class("AnswerSource", True, '`kind = "derived-job"`, called `agreement`. '))
+            parts.append(
+                _class("AnswerSource", True, '`kind = "derived-job"`, called `agreement`. ')
+            )
             parts.append("### What run parts are given\n")
             parts += [_class(name, False) for name in HANDED]
     return "\n".join(parts).rstrip() + "\n"

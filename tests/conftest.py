@@ -16,13 +16,21 @@ from typing import Any, NamedTuple
 
 import pytest
 
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # so a job in the background starts, and all that it starts
+if (
+    signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+):  # so a job in the background starts, and all that it starts
     signal.signal(signal.SIGINT, signal.default_int_handler)
-if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # as nohup starts all
+if (
+    hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+):  # as nohup starts all
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
-os.environ.setdefault("HF_UPDATE_DOWNLOAD_COUNTS", "0")  # the datasets library would count each load at its hub
-socketserver.StreamRequestHandler.disable_nagle_algorithm = True  # a reply is two writes: one would wait
+os.environ.setdefault(
+    "HF_UPDATE_DOWNLOAD_COUNTS", "0"
+)  # the datasets library would count each load at its hub
+socketserver.StreamRequestHandler.disable_nagle_algorithm = (
+    True  # a reply is two writes: one would wait
+)
 
 # No deadline for one example: a busy machine is no fault of the code. In CI, Hypothesis chooses that by itself.
 if find_spec("hypothesis") and "CI" not in os.environ:
@@ -36,7 +44,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options that keep a second Python from going through every table again, and one for a part of the files."""
     parser.addoption("--share", metavar="K/N", help="run the K-th of N shares of the files")
     parser.addoption("--cases", type=int, metavar="N", help="run at most N cases of each test")
-    parser.addoption("--of-each-file", type=int, metavar="N", help="run at most N tests of each file")
+    parser.addoption(
+        "--of-each-file", type=int, metavar="N", help="run at most N tests of each file"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -208,8 +218,18 @@ def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[CountingModel]:
 
 
 COUNTED_ROWS = [
-    {"id": "a", "context": "one two three four five six seven", "question": "which?", "answer": "one"},
-    {"id": "b", "context": "one two three four five six seven", "question": "which?", "answer": "two"},
+    {
+        "id": "a",
+        "context": "one two three four five six seven",
+        "question": "which?",
+        "answer": "one",
+    },
+    {
+        "id": "b",
+        "context": "one two three four five six seven",
+        "question": "which?",
+        "answer": "two",
+    },
 ]
 
 
@@ -222,7 +242,18 @@ def counted_rows(jsonl: Callable[..., str]) -> str:
 @pytest.fixture
 def proxies(model: CountingModel, counted_rows: str) -> list[str]:
     """The arguments of a run that measures the model and the proxy before it on those rows."""
-    asked = ["--proxy", f"{model}/half", "--name", "half", "--proxy", model, "--name", "direct", "--model", "m"]
+    asked = [
+        "--proxy",
+        f"{model}/half",
+        "--name",
+        "half",
+        "--proxy",
+        model,
+        "--name",
+        "direct",
+        "--model",
+        "m",
+    ]
     return [*asked, "--dataset", counted_rows, "--quiet", "--format", "json"]
 
 

@@ -19,7 +19,9 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 BRANCHES = "refs/convert/parquet", "refs/pr/1"
 _COMMITS = r"(refs/[a-z]+/[^/]+|[^/]+)"
-_API = re.compile(rf"/api/datasets/([^/]+/[^/]+)(?:/(revision|tree|paths-info)/{_COMMITS}(?:/(.*))?|/(refs))?")
+_API = re.compile(
+    rf"/api/datasets/([^/]+/[^/]+)(?:/(revision|tree|paths-info)/{_COMMITS}(?:/(.*))?|/(refs))?"
+)
 _FILE = re.compile(rf"/datasets/([^/]+/[^/]+)/resolve/{_COMMITS}/(.+)")
 
 
@@ -103,7 +105,9 @@ def _handler(hub: FakeHub) -> type[BaseHTTPRequestHandler]:
             except (ConnectionError, BrokenPipeError):
                 self.close_connection = True
 
-        def answer(self, status: int, body: Any = b"", headers: dict[str, str] | None = None) -> None:
+        def answer(
+            self, status: int, body: Any = b"", headers: dict[str, str] | None = None
+        ) -> None:
             headers = dict(headers or {})
             if not isinstance(body, bytes):
                 body, headers["Content-Type"] = json.dumps(body).encode(), "application/json"
@@ -126,9 +130,14 @@ def _handler(hub: FakeHub) -> type[BaseHTTPRequestHandler]:
             for text, statuses in hub.failures.items():
                 if text in path and statuses:
                     status = statuses.pop(0)
-                    return self.answer(status, {"error": f"injected {status}"}, {"Retry-After": "0"})
+                    return self.answer(
+                        status, {"error": f"injected {status}"}, {"Retry-After": "0"}
+                    )
             for old, new in hub.aliases.items():
-                if re.match(rf"/(api/)?datasets/{re.escape(old)}(/(resolve|revision|tree|paths-info)/|$)", path):
+                if re.match(
+                    rf"/(api/)?datasets/{re.escape(old)}(/(resolve|revision|tree|paths-info)/|$)",
+                    path,
+                ):
                     query = f"?{parts.query}" if parts.query else ""
                     return self.answer(307, b"", {"Location": path.replace(old, new, 1) + query})
             if match := _API.fullmatch(path):
@@ -146,7 +155,11 @@ def _handler(hub: FakeHub) -> type[BaseHTTPRequestHandler]:
                 return None
             token = (self.headers.get("Authorization") or "").removeprefix("Bearer ")
             if repository in hub.gated and token not in hub.tokens:
-                self.refuse(403 if token else 401, "GatedRepo", f"Access to dataset {repository} is restricted.")
+                self.refuse(
+                    403 if token else 401,
+                    "GatedRepo",
+                    f"Access to dataset {repository} is restricted.",
+                )
                 return None
             if revision not in versions:
                 self.refuse(404, "RevisionNotFound", f"Invalid rev id: {revision}")
@@ -165,13 +178,26 @@ def _handler(hub: FakeHub) -> type[BaseHTTPRequestHandler]:
                 return self.answer(200, {"branches": branches, "tags": [], "converts": []})
             if what in (None, "revision"):
                 siblings = [{"rfilename": path} for path in sorted(files)]
-                card = {"id": repository, "sha": commit, "private": False, "gated": repository in hub.gated}
-                return self.answer(200, {**card, "_id": "0", "tags": [], "downloads": 0, "siblings": siblings})
+                card = {
+                    "id": repository,
+                    "sha": commit,
+                    "private": False,
+                    "gated": repository in hub.gated,
+                }
+                return self.answer(
+                    200, {**card, "_id": "0", "tags": [], "downloads": 0, "siblings": siblings}
+                )
             if what == "paths-info":
-                sent = json.loads(body) if "json" in self.headers.get("Content-Type", "") else parse_qs(body.decode())
+                sent = (
+                    json.loads(body)
+                    if "json" in self.headers.get("Content-Type", "")
+                    else parse_qs(body.decode())
+                )
                 wanted = sent.get("paths", [])
                 wanted = [wanted] if isinstance(wanted, str) else wanted
-                return self.answer(200, [entry for path in wanted for entry in _entries(files, path.strip("/"))])
+                return self.answer(
+                    200, [entry for path in wanted for entry in _entries(files, path.strip("/"))]
+                )
             below = (below or "").strip("/")
             recursive = query.get("recursive", ["false"])[0].lower() in ("true", "1")
             tree = _tree(files, below, recursive)
@@ -187,10 +213,20 @@ def _handler(hub: FakeHub) -> type[BaseHTTPRequestHandler]:
             if path not in files:
                 return self.refuse(404, "EntryNotFound", f"{path} does not exist")
             content = files[path]
-            headers = {"X-Repo-Commit": commit, "ETag": f'"{_oid(content)}"', "Accept-Ranges": "bytes"}
-            status, wanted = 200, re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range") or "")
+            headers = {
+                "X-Repo-Commit": commit,
+                "ETag": f'"{_oid(content)}"',
+                "Accept-Ranges": "bytes",
+            }
+            status, wanted = (
+                200,
+                re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range") or ""),
+            )
             if wanted and content:
-                first, last = int(wanted[1]), min(int(wanted[2] or len(content) - 1), len(content) - 1)
+                first, last = (
+                    int(wanted[1]),
+                    min(int(wanted[2] or len(content) - 1), len(content) - 1),
+                )
                 if first >= len(content):
                     return self.answer(416, b"", {"Content-Range": f"bytes */{len(content)}"})
                 headers["Content-Range"] = f"bytes {first}-{last}/{len(content)}"

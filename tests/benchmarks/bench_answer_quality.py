@@ -48,7 +48,10 @@ def rows() -> list[Row]:
     return [
         row
         for name, texts in cases.items()
-        for row in (_row(f"{name}, first", texts, forget=True), _row(f"{name}, again", texts, forget=False))
+        for row in (
+            _row(f"{name}, first", texts, forget=True),
+            _row(f"{name}, again", texts, forget=False),
+        )
     ]
 
 
@@ -76,7 +79,10 @@ def pairs(words: tuple[int, int], references: int, count: int = 300) -> list[Pai
     rng = random.Random(1)
 
     def text(shrink: int) -> str:
-        return " ".join(rng.choices(WORDS, k=max(1, rng.randint(*words) // shrink))) + f" {rng.randrange(10**6)}"
+        return (
+            " ".join(rng.choices(WORDS, k=max(1, rng.randint(*words) // shrink)))
+            + f" {rng.randrange(10**6)}"
+        )
 
     return [(text(1), [text(4) for _ in range(references)]) for _ in range(count)]
 

@@ -22,7 +22,11 @@ Row = tuple[str, float, float, float | None]
 
 ROOT = Path(__file__).resolve().parents[2]
 LIST = "context-bench plugins list"
-LIMITS = {"import context_bench": 1.3, "from context_bench import evaluate": 6.0, "context-bench plugins list": 8.0}
+LIMITS = {
+    "import context_bench": 1.3,
+    "from context_bench import evaluate": 6.0,
+    "context-bench plugins list": 8.0,
+}
 FAKES = 100
 CROWDS = (0, 50, 100, 200)
 """How many plugin distributions more are installed in the cases that grow."""
@@ -47,7 +51,13 @@ def rows(runs: int = 15, folder: Path | None = None) -> list[Row]:
         "from context_bench import evaluate": [python, "-c", "from context_bench import evaluate"],
         "context-bench --help": [python.parent / "context-bench", "--help"],
         LIST: [python.parent / "context-bench", "plugins", "list"],
-        "context-bench explain wiring": [python.parent / "context-bench", "explain", "wiring", "--dataset", "needle"],
+        "context-bench explain wiring": [
+            python.parent / "context-bench",
+            "explain",
+            "wiring",
+            "--dataset",
+            "needle",
+        ],
         "context-bench run --help": [python.parent / "context-bench", "run", "--help"],
         "import click, importlib_metadata, tomli, attrs": [
             python,
@@ -63,7 +73,9 @@ def rows(runs: int = 15, folder: Path | None = None) -> list[Row]:
         f"{words}, 0 more, warm": [python.parent / "context-bench", *words.split()]
         for words in ("plugins list --json", "--help", "--version")
     }
-    cases |= {f"run --help, {crowd} more, warm": cases["context-bench run --help"] for crowd in CROWDS}
+    cases |= {
+        f"run --help, {crowd} more, warm": cases["context-bench run --help"] for crowd in CROWDS
+    }
     seconds: dict[str, list[float]] = {name: [] for name in cases}
     for round_number in range(runs + 1):
         for name, command in cases.items():
@@ -71,13 +83,21 @@ def rows(runs: int = 15, folder: Path | None = None) -> list[Row]:
             if round_number:  # the first round fills the caches
                 seconds[name].append(spent)
     base = median(seconds["python -c pass"])
-    return [(name, 1000 * median(spent), median(spent) / base, limit_of(name)) for name, spent in seconds.items()]
+    return [
+        (name, 1000 * median(spent), median(spent) / base, limit_of(name))
+        for name, spent in seconds.items()
+    ]
 
 
 def limit_of(case: str) -> float | None:
     """Return how many times `python -c pass` a case may take; None where nothing is asked."""
-    grows = {", cold": 8.0 if ", 0 more" in case else None, ", warm": 8.0 if "run --help" in case else 2.0}
-    return LIMITS.get(case, next((limit for mark, limit in grows.items() if case.endswith(mark)), None))
+    grows = {
+        ", cold": 8.0 if ", 0 more" in case else None,
+        ", warm": 8.0 if "run --help" in case else 2.0,
+    }
+    return LIMITS.get(
+        case, next((limit for mark, limit in grows.items() if case.endswith(mark)), None)
+    )
 
 
 def crowd_of(case: str, folder: Path) -> Path | None:
@@ -140,11 +160,31 @@ def make_environment(folder: Path) -> None:
     environ = clean_environment()
     wheels = Path(os.environ.get("CONTEXT_BENCH_WHEELS", folder / "wheels"))
     if not list(wheels.glob("context_bench-*.whl")):
-        call("uv", "build", "--quiet", "--wheel", "--all-packages", "--out-dir", wheels, cwd=ROOT, env=environ)
+        call(
+            "uv",
+            "build",
+            "--quiet",
+            "--wheel",
+            "--all-packages",
+            "--out-dir",
+            wheels,
+            cwd=ROOT,
+            env=environ,
+        )
     call("uv", "venv", "--quiet", "--python", sys.executable, folder / "venv", env=environ)
     python = folder / "venv" / "bin" / "python"
     built = sorted(wheels.glob("*.whl"))
-    call("uv", "pip", "install", "--quiet", "--compile-bytecode", "--python", python, *built, env=environ)
+    call(
+        "uv",
+        "pip",
+        "install",
+        "--quiet",
+        "--compile-bytecode",
+        "--python",
+        python,
+        *built,
+        env=environ,
+    )
     asked = [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
     site = Path(subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip())
     for number in range(FAKES):
@@ -160,7 +200,9 @@ def add_distribution(site: Path, number: int) -> None:
     (folder / "METADATA").write_text(metadata + "\n" + "A description that nobody reads.\n" * 100)
     (folder / "RECORD").write_text(f"{folder.name}/METADATA,,\n{folder.name}/RECORD,,\n")
     if number % 3 == 0:
-        (folder / "entry_points.txt").write_text(f"[console_scripts]\nbystander-{number} = bystander:main\n")
+        (folder / "entry_points.txt").write_text(
+            f"[console_scripts]\nbystander-{number} = bystander:main\n"
+        )
 
 
 def cpu_seconds(command: list[object], folder: Path, crowd: Path | None = None) -> float:
@@ -181,17 +223,27 @@ def call(*command: object, **options: object) -> None:
 
 def clean_environment() -> dict[str, str]:
     """This environment without what would change how Python starts."""
-    return {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "COVERAGE"))}
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("PYTHON", "COVERAGE"))
+    }
 
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=15, help="how often each case is measured [%(default)s]")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--runs", type=int, default=15, help="how often each case is measured [%(default)s]"
+    )
     parser.add_argument("--folder", type=Path, help="keep the environment here and use it again")
     arguments = parser.parse_args()
     if shutil.which("uv") is None:
-        sys.exit("uv is not installed; it builds the wheels and the environment: `pip install uv` first.")
+        sys.exit(
+            "uv is not installed; it builds the wheels and the environment: `pip install uv` first."
+        )
     print("| case | CPU time | times `python -c pass` | at most |")
     print("|---|---:|---:|---:|")
     for name, milliseconds, ratio, limit in rows(arguments.runs, arguments.folder):

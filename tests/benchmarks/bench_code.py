@@ -33,7 +33,11 @@ ROUNDS = 5
 LIMIT = 1 / 3
 """The part of the other side's time that ours may take for the 164 problems."""
 
-ONE = {"prompt": "def add(a, b):\n", "test": "def check(add):\n    assert add(1, 2) == 3\n", "entry_point": "add"}
+ONE = {
+    "prompt": "def add(a, b):\n",
+    "test": "def check(add):\n    assert add(1, 2) == 3\n",
+    "entry_point": "add",
+}
 ONE_BODY = "    return a + b\n"
 
 
@@ -57,13 +61,17 @@ def case(name: str, programs: Sequence[tuple[Problem, str]], workers: int) -> Ro
     evaluator = CodeExecution()
     evaluator.score(ONE, {"response": ONE_BODY})
     for _ in range(ROUNDS):
-        ours_seconds.append(seconds(lambda problem, body: run_ours(evaluator, problem, body), programs, workers))
+        ours_seconds.append(
+            seconds(lambda problem, body: run_ours(evaluator, problem, body), programs, workers)
+        )
         theirs_seconds.append(seconds(run_process, programs, workers))
     ours, theirs = median(ours_seconds) / len(programs), median(theirs_seconds) / len(programs)
     return name, ours, theirs, theirs / ours
 
 
-def seconds(run: Callable[[Problem, str], bool], programs: Sequence[tuple[Problem, str]], workers: int) -> float:
+def seconds(
+    run: Callable[[Problem, str], bool], programs: Sequence[tuple[Problem, str]], workers: int
+) -> float:
     """The wall-clock seconds of all programs; every one of them has to pass."""
     started = time.perf_counter()
     with ThreadPoolExecutor(workers) as pool:
@@ -81,7 +89,9 @@ def run_ours(evaluator: CodeExecution, problem: Problem, body: str) -> bool:
 def run_process(problem: Problem, body: str) -> bool:
     """A process for each program, and nothing around it."""
     text = f"{problem['prompt']}{body}\n{problem['test']}\ncheck({problem['entry_point']})\n"
-    done = subprocess.run([interpreter(), "-I", "-"], input=text.encode(), capture_output=True, check=False)
+    done = subprocess.run(
+        [interpreter(), "-I", "-"], input=text.encode(), capture_output=True, check=False
+    )
     return done.returncode == 0
 
 
@@ -93,7 +103,10 @@ def sample_rates(count: int) -> tuple[int, dict[int, float], float]:
     programs = [(problem_of(record, problems), record["samples"][:count]) for record in records]
     started = time.perf_counter()
     with ThreadPoolExecutor(WORKERS) as pool:
-        jobs = [[pool.submit(run_ours, evaluator, row, sample) for sample in samples] for row, samples in programs]
+        jobs = [
+            [pool.submit(run_ours, evaluator, row, sample) for sample in samples]
+            for row, samples in programs
+        ]
         passed = [[job.result() for job in of_problem] for of_problem in jobs]
     rates = {
         k: 100 * sum(pass_at_k(len(each), sum(each), k) for each in passed) / len(passed)
@@ -107,7 +120,10 @@ def problem_of(record: Problem, problems: list[Problem]) -> Problem:
     """The problem of a record, whose prompt lacks the examples; some names of functions occur twice."""
     name = re.findall(r"^def (\w+)", record["prompt"], re.MULTILINE)[-1]
     found = [problem for problem in problems if problem["entry_point"] == name]
-    return max(found, key=lambda problem: SequenceMatcher(None, problem["prompt"], record["prompt"]).ratio())
+    return max(
+        found,
+        key=lambda problem: SequenceMatcher(None, problem["prompt"], record["prompt"]).ratio(),
+    )
 
 
 def read(name: str) -> list[Problem]:
@@ -118,8 +134,12 @@ def read(name: str) -> list[Problem]:
 
 def main() -> int:
     """Print the table, or the rates of real samples."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--samples", type=int, metavar="N", help="run N samples of each problem and print pass@k")
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument(
+        "--samples", type=int, metavar="N", help="run N samples of each problem and print pass@k"
+    )
     samples = options.parse_args().samples
     try:
         if samples:
@@ -129,7 +149,10 @@ def main() -> int:
             return 0
         table = rows()
     except FileNotFoundError as error:
-        print(f"The shared benchmark records are not beside this checkout: {error.filename}.", file=sys.stderr)
+        print(
+            f"The shared benchmark records are not beside this checkout: {error.filename}.",
+            file=sys.stderr,
+        )
         return 1
     print("| programs | ours, ms each | a process each, ms | times faster |")
     print("|---|---:|---:|---:|")

@@ -47,8 +47,19 @@ def examples(count: int) -> Iterator[dict[str, Any]]:
 def made(path: Path, count: int, systems: int) -> Path:
     """Return the run file of so many examples and systems, made where it is not there."""
     if not path.exists():
-        named = [Counting(name, share) for name, share in (("one", 80), ("two", 75), ("three", 81))[:systems]]
-        evaluate(named, examples(count), [Yes()], progress=False, run_file=path, score_field="yes", baseline="one")
+        named = [
+            Counting(name, share)
+            for name, share in (("one", 80), ("two", 75), ("three", 81))[:systems]
+        ]
+        evaluate(
+            named,
+            examples(count),
+            [Yes()],
+            progress=False,
+            run_file=path,
+            score_field="yes",
+            baseline="one",
+        )
     return path
 
 
@@ -56,7 +67,9 @@ def measured(*arguments: str) -> tuple[float, float]:
     """Return the seconds and the peak memory in MiB of a command of ours."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
     started = perf_counter()
-    subprocess.run([sys.executable, "-m", "context_bench", *arguments], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        [sys.executable, "-m", "context_bench", *arguments], check=True, stdout=subprocess.DEVNULL
+    )
     seconds = perf_counter() - started
     return seconds, max(before, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss) / 1024
 
@@ -65,12 +78,17 @@ def main(rows: int, folder: Path) -> None:
     small = made(folder / "small.sqlite", 1000, 3)
     for command in ("report", "compare"):
         seconds, memory = measured(command, str(small))
-        print(f"{command}, 1,000 examples of 3 systems: {seconds:.2f} s, {memory:.0f} MiB (limit 3 s)", flush=True)
+        print(
+            f"{command}, 1,000 examples of 3 systems: {seconds:.2f} s, {memory:.0f} MiB (limit 3 s)",
+            flush=True,
+        )
     large = made(folder / "large.sqlite", rows // 2, 2)
     for more in ((), ("--by", "kind")):
         seconds, memory = measured("compare", str(large), *more)
         told = f"compare {' '.join(more)}".strip()
-        print(f"{told}, {rows:,} rows: {seconds:.0f} s, {memory:.0f} MiB (limit 500 MiB)", flush=True)
+        print(
+            f"{told}, {rows:,} rows: {seconds:.0f} s, {memory:.0f} MiB (limit 500 MiB)", flush=True
+        )
 
 
 if __name__ == "__main__":

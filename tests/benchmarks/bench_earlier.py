@@ -30,7 +30,10 @@ ROOT = Path(__file__).resolve().parents[2]
 BEFORE_THE_HOUSE = "e1196cc"
 PACKAGES = (
     "core",
-    *(f"plugins/context-bench-{name}" for name in ("answer-quality", "compress", "local", "needle", "python")),
+    *(
+        f"plugins/context-bench-{name}"
+        for name in ("answer-quality", "compress", "local", "needle", "python")
+    ),
 )
 PAIRS = 7
 Measure = Callable[[Path], float]
@@ -40,17 +43,28 @@ def main() -> None:
     """Measure and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--commit", default=BEFORE_THE_HOUSE, help="what today is held against")
-    parser.add_argument("--quick", action="store_true", help="few rows and pairs, to try whether it works")
+    parser.add_argument(
+        "--quick", action="store_true", help="few rows and pairs, to try whether it works"
+    )
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        before, today = environment(folder / "before", asked.commit), environment(folder / "today", None)
+        before, today = (
+            environment(folder / "before", asked.commit),
+            environment(folder / "today", None),
+        )
         factor, pairs = (20, 2) if asked.quick else (1, PAIRS)
         example = ["run", "--system", "identity", "--dataset", "needle", "-n", "5"]
         cases: dict[str, Measure] = {
-            "CPU of a row (limit: 1.07)": row("cpu", rows=8000 // factor, size=1000, path="run.sqlite"),
-            "CPU of a row, 16 threads, 1 ms a call": row("cpu", rows=4000 // factor, size=1000, call=0.001, workers=16),
-            "time of a row, 16 in flight, 20 ms a call": row("seconds", rows=4000 // factor, call=0.02, workers=16),
+            "CPU of a row (limit: 1.07)": row(
+                "cpu", rows=8000 // factor, size=1000, path="run.sqlite"
+            ),
+            "CPU of a row, 16 threads, 1 ms a call": row(
+                "cpu", rows=4000 // factor, size=1000, call=0.001, workers=16
+            ),
+            "time of a row, 16 in flight, 20 ms a call": row(
+                "seconds", rows=4000 // factor, call=0.02, workers=16
+            ),
             "`context-bench run`, five rows": start(example),
             "`context-bench plugins list`": start(["plugins", "list"]),
             "`context-bench --help`": start(["--help"]),
@@ -59,14 +73,19 @@ def main() -> None:
         print("|---|---:|---:|---:|")
         for name, measure in cases.items():
             ratios = sorted(ratios_of(measure, before, today, pairs))
-            print(f"| {name} | {median(ratios):.3f} | {ratios[0]:.3f} | {ratios[-1]:.3f} |", flush=True)
+            print(
+                f"| {name} | {median(ratios):.3f} | {ratios[0]:.3f} | {ratios[-1]:.3f} |",
+                flush=True,
+            )
         if valgrind := shutil.which("valgrind"):
             threads = {"call": 0.001, "workers": 16}
             for name, more in (
                 ("instructions of a row (limit: 1.03)", {}),
                 ("instructions of a row, 16 threads", threads),
             ):
-                ratio = instructions(valgrind, today, factor, **more) / instructions(valgrind, before, factor, **more)
+                ratio = instructions(valgrind, today, factor, **more) / instructions(
+                    valgrind, before, factor, **more
+                )
                 print(f"| {name} | {ratio:.3f} | | |", flush=True)
 
 
@@ -76,14 +95,28 @@ def environment(folder: Path, commit: str | None) -> Path:
     source.mkdir(parents=True)
     if commit is None:
         for name in PACKAGES:
-            shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(
+                ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__")
+            )
     else:
-        archive = subprocess.run(["git", "archive", commit, *PACKAGES], cwd=ROOT, capture_output=True, check=True)
+        archive = subprocess.run(
+            ["git", "archive", commit, *PACKAGES], cwd=ROOT, capture_output=True, check=True
+        )
         subprocess.run(["tar", "-x", "-C", str(source)], input=archive.stdout, check=True)
     uv = shutil.which("uv") or str(Path(sys.executable).parent / "uv")
     make = [uv, "venv", "--quiet", "--python", sys.executable, str(folder / "venv")]
     constraints = str(ROOT / "tests" / "constraints.txt")
-    install = [uv, "pip", "install", "--quiet", "--compile-bytecode", "--python", str(python), "-c", constraints]
+    install = [
+        uv,
+        "pip",
+        "install",
+        "--quiet",
+        "--compile-bytecode",
+        "--python",
+        str(python),
+        "-c",
+        constraints,
+    ]
     for command in (make, [*install, *(str(source / name) for name in PACKAGES)]):
         subprocess.run(command, env=plain_environment(), check=True)
     return python
@@ -106,7 +139,9 @@ def row(what: str, **load: object) -> Measure:
         with tempfile.TemporaryDirectory() as temporary:
             asked = {**load, "path": f"{temporary}/{load['path']}"} if "path" in load else load
             command = [str(python), str(RUNNERS / "ours.py"), json.dumps(asked)]
-            done = subprocess.run(command, cwd=temporary, env=plain_environment(), stdout=subprocess.PIPE, check=True)
+            done = subprocess.run(
+                command, cwd=temporary, env=plain_environment(), stdout=subprocess.PIPE, check=True
+            )
         return float(json.loads(done.stdout.splitlines()[-1])[what])
 
     return measure
@@ -122,7 +157,9 @@ def instructions(valgrind: str, python: Path, factor: int, **load: object) -> fl
             command = [valgrind, "--tool=callgrind", "--callgrind-out-file=/dev/null", str(python)]
             command += [str(RUNNERS / "counted.py"), json.dumps(asked)]
             environment = {**plain_environment(), "PYTHONHASHSEED": "0"}
-            done = subprocess.run(command, cwd=temporary, env=environment, capture_output=True, text=True, check=True)
+            done = subprocess.run(
+                command, cwd=temporary, env=environment, capture_output=True, text=True, check=True
+            )
         found.append(int(re.findall(r"Collected *: *(\d+)", done.stderr)[-1]))
     return (found[1] - found[0]) / (many - few)
 
@@ -152,7 +189,11 @@ def children() -> float:
 
 def plain_environment() -> dict[str, str]:
     """Return this environment without what would change how Python starts, or where something is installed."""
-    return {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("PYTHON", "VIRTUAL_ENV"))
+    }
 
 
 if __name__ == "__main__":

@@ -31,9 +31,15 @@ Make = Callable[[str, AsyncExitStack], Awaitable[Ask]]
 
 
 def serve() -> None:
-    choice = {"index": 0, "message": {"role": "assistant", "content": "Italy."}, "finish_reason": "stop"}
+    choice = {
+        "index": 0,
+        "message": {"role": "assistant", "content": "Italy."},
+        "finish_reason": "stop",
+    }
     usage = {"prompt_tokens": 290, "completion_tokens": 3, "total_tokens": 293}
-    body = json.dumps({"id": "c", "object": "chat.completion", "model": "m", "choices": [choice], "usage": usage})
+    body = json.dumps(
+        {"id": "c", "object": "chat.completion", "model": "m", "choices": [choice], "usage": usage}
+    )
     head = f"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nx-proxy: bench\r\ncontent-length: {len(body)}\r\n\r\n"
     answer = (head + body).encode()
     loop = asyncio.new_event_loop()
@@ -56,7 +62,9 @@ def serve() -> None:
         def data_received(self, data: bytes) -> None:
             self.rest += data
             while (end := self.rest.find(b"\r\n\r\n")) >= 0:
-                length = int(self.rest[:end].lower().partition(b"content-length:")[2].partition(b"\r\n")[0])
+                length = int(
+                    self.rest[:end].lower().partition(b"content-length:")[2].partition(b"\r\n")[0]
+                )
                 if len(self.rest) < end + 4 + length:
                     return
                 self.rest = self.rest[end + 4 + length :]
@@ -79,7 +87,10 @@ async def bare(url: str, end: AsyncExitStack) -> Ask:
     loop = asyncio.get_running_loop()
     port = int(url.rpartition(":")[2])
     body = json.dumps({"model": "m", "messages": MESSAGES}).encode()
-    request = b"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: %d\r\n\r\n%s" % (len(body), body)
+    request = b"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: %d\r\n\r\n%s" % (
+        len(body),
+        body,
+    )
 
     class Connection(asyncio.Protocol):
         answered: asyncio.Future[None]
@@ -94,7 +105,9 @@ async def bare(url: str, end: AsyncExitStack) -> Ask:
     end.callback(lambda: [connection.transport.close() for connection in idle])
 
     async def ask() -> None:
-        connection = idle.pop() if idle else (await loop.create_connection(Connection, "127.0.0.1", port))[1]
+        connection = (
+            idle.pop() if idle else (await loop.create_connection(Connection, "127.0.0.1", port))[1]
+        )
         connection.answered = loop.create_future()
         connection.transport.write(request)
         await connection.answered
@@ -128,7 +141,9 @@ async def aiohttp_client(url: str, end: AsyncExitStack) -> Ask:
 
     async def ask() -> None:
         content = json.dumps({"model": "m", "messages": MESSAGES}).encode()
-        async with session.post(address, data=content, headers={"content-type": "application/json"}) as response:
+        async with session.post(
+            address, data=content, headers={"content-type": "application/json"}
+        ) as response:
             assert json.loads(await response.read())["choices"]
 
     return ask
@@ -173,7 +188,13 @@ def evaluated(url: str, rounds: int) -> tuple[float, float]:
     from context_bench_openai import OpenAIProxy
 
     rows = rounds * IN_FLIGHT
-    evaluate(OpenAIProxy(url, "m", api_key=""), examples(8), [One()], progress=False, max_workers=IN_FLIGHT)
+    evaluate(
+        OpenAIProxy(url, "m", api_key=""),
+        examples(8),
+        [One()],
+        progress=False,
+        max_workers=IN_FLIGHT,
+    )
     cpu = process_time()
     system = OpenAIProxy(url, "m", name="endpoint", api_key="")
     result = evaluate(system, examples(rows), [One()], progress=False, max_workers=IN_FLIGHT)
@@ -193,16 +214,25 @@ CLIENTS: dict[str, Make] = {
 
 def main() -> None:
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 60
-    server = subprocess.Popen([sys.executable, __file__, "--serve"], stdout=subprocess.PIPE, text=True)
+    server = subprocess.Popen(
+        [sys.executable, __file__, "--serve"], stdout=subprocess.PIPE, text=True
+    )
     try:
         assert server.stdout is not None
         url = f"http://127.0.0.1:{int(server.stdout.readline())}"
-        print("| 256 in flight, 50 ms each | requests a second | share of ideal | CPU of the client a request |")
+        print(
+            "| 256 in flight, 50 ms each | requests a second | share of ideal | CPU of the client a request |"
+        )
         print("| --- | ---: | ---: | ---: |")
         for name, make in CLIENTS.items():
             if make is aiohttp_client and find_spec("aiohttp") is None:
                 continue
-            _print(name, *asyncio.run(asked(make, url, max(rounds // 6, 2) if make is through_httpx else rounds)))
+            _print(
+                name,
+                *asyncio.run(
+                    asked(make, url, max(rounds // 6, 2) if make is through_httpx else rounds)
+                ),
+            )
         _print("`evaluate(OpenAIProxy(...), max_workers=256)`", *evaluated(url, rounds))
     finally:
         server.kill()
@@ -212,7 +242,10 @@ def main() -> None:
 
 
 def _print(name: str, rate: float, cpu: float) -> None:
-    print(f"| {name} | {rate:,.0f} | {rate / (IN_FLIGHT / CALL):.1%} | {1e3 * cpu:.3f} ms |", flush=True)
+    print(
+        f"| {name} | {rate:,.0f} | {rate / (IN_FLIGHT / CALL):.1%} | {1e3 * cpu:.3f} ms |",
+        flush=True,
+    )
 
 
 if __name__ == "__main__":

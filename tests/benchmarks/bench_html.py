@@ -24,15 +24,25 @@ KEYS = {"f1": KeyMeaning("acme/words")}
 def result(examples: int) -> EvalResult:
     """Return the result of three systems whose scores differ on some rows."""
     rows = [row(number, slot) for number in range(examples) for slot in range(3)]
-    return EvalResult(rows, (), {}, {"systems": list(SYSTEMS), "datasets": ["calls"], "baseline": "direct"})
+    return EvalResult(
+        rows, (), {}, {"systems": list(SYSTEMS), "datasets": ["calls"], "baseline": "direct"}
+    )
 
 
 def row(number: int, slot: int) -> EvalRow:
     """Return one row."""
     score = 1.0 if number * (slot + 1) % 10 else 0.0
-    common: dict[str, Any] = {"dataset": "calls", "headline": "f1", "keys": KEYS, "position": number, "slot": slot}
+    common: dict[str, Any] = {
+        "dataset": "calls",
+        "headline": "f1",
+        "keys": KEYS,
+        "position": number,
+        "slot": slot,
+    }
     response = f"answer {number} {'long ' * 30}{slot}"
-    return EvalRow(SYSTEMS[slot], f"id-{number}", {"f1": score}, response=response, latency=0.1, **common)
+    return EvalRow(
+        SYSTEMS[slot], f"id-{number}", {"f1": score}, response=response, latency=0.1, **common
+    )
 
 
 def report(examples: int) -> tuple[float, float]:
@@ -48,7 +58,12 @@ def listing(runs: int, rows: int) -> float:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         examples = ({"id": str(number), "answer": "x"} for number in range(rows))
-        evaluate(lambda example: example["answer"], examples, progress=False, run_file=folder / "0.sqlite")
+        evaluate(
+            lambda example: example["answer"],
+            examples,
+            progress=False,
+            run_file=folder / "0.sqlite",
+        )
         for number in range(1, runs):
             shutil.copy(folder / "0.sqlite", folder / f"{number}.sqlite")
         start = time.perf_counter()

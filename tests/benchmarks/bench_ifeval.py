@@ -54,7 +54,9 @@ print(time.perf_counter() - start)
 def rows() -> list[Row]:
     """Name of the case, seconds a response of ours, and of the reference (None if it is not installed)."""
     if not DATA.exists():
-        raise RuntimeError("The shared records are not beside this checkout, so there is nothing to measure.")
+        raise RuntimeError(
+            "The shared records are not beside this checkout, so there is nothing to measure."
+        )
     reference = load_reference()
     score = IFEvalChecker().score
     return [_row(name, _cases(file), score, reference) for name, file in MODELS.items()]
@@ -64,7 +66,8 @@ def first_verdict_seconds(runs: int = 9) -> float:
     """The seconds from import to the first verdict on language, sentences and capitals, in a fresh process; the median."""
     command = [sys.executable, "-c", FIRST]
     return median(
-        float(subprocess.run(command, capture_output=True, text=True, check=True).stdout) for _ in range(runs)
+        float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+        for _ in range(runs)
     )
 
 
@@ -83,7 +86,9 @@ def load_reference() -> Callable[[dict[str, Any], str], Any] | None:
     logging.disable(logging.ERROR)
 
     def check(row: dict[str, Any], response: str) -> Any:
-        example = harness.InputExample(row["key"], row["instruction_id_list"], row["prompt"], row["kwargs"])
+        example = harness.InputExample(
+            row["key"], row["instruction_id_list"], row["prompt"], row["kwargs"]
+        )
         return (
             harness.test_instruction_following_strict(example, response).follow_instruction_list,
             harness.test_instruction_following_loose(example, response).follow_instruction_list,
@@ -92,7 +97,9 @@ def load_reference() -> Callable[[dict[str, Any], str], Any] | None:
     return check
 
 
-def _row(name: str, cases: list[Case], score: Any, reference: Callable[[dict[str, Any], str], Any] | None) -> Row:
+def _row(
+    name: str, cases: list[Case], score: Any, reference: Callable[[dict[str, Any], str], Any] | None
+) -> Row:
     def ours() -> None:
         for row, response in cases:
             score(row, {"response": response})
@@ -116,7 +123,10 @@ def _cases(file: str) -> list[Case]:
     asked = _records(DATA / "ifeval.raw.jsonl.gz")
     by_prompt = {row["prompt"]: row for row in asked}
     published = _records(DATA / "outputs" / f"{file}.strict.jsonl.gz")
-    return [(by_prompt.get(one["prompt"], asked[place]), one["response"]) for place, one in enumerate(published)]
+    return [
+        (by_prompt.get(one["prompt"], asked[place]), one["response"])
+        for place, one in enumerate(published)
+    ]
 
 
 def _records(path: Path) -> list[dict[str, Any]]:
@@ -134,10 +144,16 @@ def main() -> None:
     print("| responses | ours, ms each | lm-eval, ms each | times faster |")
     print("|---|---:|---:|---:|")
     for name, ours, reference in found:
-        theirs = f"{1000 * reference:.2f} | {reference / ours:.1f}" if reference is not None else "not installed | -"
+        theirs = (
+            f"{1000 * reference:.2f} | {reference / ours:.1f}"
+            if reference is not None
+            else "not installed | -"
+        )
         print(f"| {name} | {1000 * ours:.3f} | {theirs} |")
     if compared:
-        print(f"\nlm-eval {version('lm-eval')} with nltk {version('nltk')} and langdetect {version('langdetect')}.")
+        print(
+            f"\nlm-eval {version('lm-eval')} with nltk {version('nltk')} and langdetect {version('langdetect')}."
+        )
     print(
         f"\nFrom import to the first verdict in a fresh process: {1000 * first_verdict_seconds():.0f} ms (limit: 150)."
     )

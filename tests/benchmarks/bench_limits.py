@@ -78,7 +78,9 @@ class Endpoint(Loopback):
         """Return what came of a run."""
         begun, end = self.admitted[0][0], self.admitted[-1][0]
         ideal = (end - begun - self.point.window) * self.point.limit / self.point.window
-        answered = sum(amount for moment, amount in self.admitted[:-1] if moment >= begun + self.point.window)
+        answered = sum(
+            amount for moment, amount in self.admitted[:-1] if moment >= begun + self.point.window
+        )
         sent = len(self.admitted) + self.refused
         return {
             "share": answered / ideal,
@@ -110,7 +112,11 @@ class _Handler(Chat):
         if point.says == "Retry-After" and not is_admitted:
             headers["Retry-After"] = str(ceil(again))
         if point.says == "ratelimit":
-            for name, value in (("limit", point.limit), ("remaining", int(left)), ("reset", f"{reset:.3f}s")):
+            for name, value in (
+                ("limit", point.limit),
+                ("remaining", int(left)),
+                ("reset", f"{reset:.3f}s"),
+            ):
                 headers[f"x-ratelimit-{name}-requests"] = str(value)
         self.reply(is_admitted, tokens, headers)
 
@@ -122,7 +128,10 @@ def ask(point: Point) -> dict[str, float]:
 
     with Endpoint(point) as endpoint:
         system = OpenAIProxy(f"{endpoint.url}/v1", model="m")
-        examples = [{"id": str(n), "context": "c", "question": "why?", "answer": "because"} for n in range(point.rows)]
+        examples = [
+            {"id": str(n), "context": "c", "question": "why?", "answer": "because"}
+            for n in range(point.rows)
+        ]
         begun = time.monotonic()
         result = evaluate(system, examples, progress=False, max_workers=64)
         seconds = time.monotonic() - begun
@@ -139,7 +148,9 @@ def grid() -> None:
     for cell in cells():
         outcome = cell.run()
         many = "20 requests a window or more" if cell.limit >= 20 else "fewer requests a window"
-        groups.setdefault(f"{cell.counted}, {cell.says} said, {many}", []).append((outcome.is_good, outcome.share))
+        groups.setdefault(f"{cell.counted}, {cell.says} said, {many}", []).append(
+            (outcome.is_good, outcome.share)
+        )
     for label, found in groups.items():
         shares = [share for _, share in found]
         print(
@@ -150,7 +161,10 @@ def grid() -> None:
 def run_together(points: list[int]) -> list[str]:
     """Return what the points tell, each measured in a process of its own, all at once."""
     command = [sys.executable, __file__, "--point"]
-    running = [subprocess.Popen([*command, str(number)], stdout=subprocess.PIPE, text=True) for number in points]
+    running = [
+        subprocess.Popen([*command, str(number)], stdout=subprocess.PIPE, text=True)
+        for number in points
+    ]
     return [process.communicate()[0] for process in running]
 
 
@@ -160,11 +174,18 @@ def main() -> None:
         print(json.dumps(ask(POINTS[int(sys.argv[-1])])))
         return
     seconds = {
-        number: point.rows * (point.tokens or 1) * point.window / point.limit for number, point in enumerate(POINTS)
+        number: point.rows * (point.tokens or 1) * point.window / point.limit
+        for number, point in enumerate(POINTS)
     }
     quick = [number for number, its in seconds.items() if its <= (30 if is_quick() else 60)]
-    groups = [quick] if is_quick() else [quick, [number for number in seconds if number not in quick]]
-    told = {number: out for group in groups for number, out in zip(group, run_together(group), strict=True)}
+    groups = (
+        [quick] if is_quick() else [quick, [number for number in seconds if number not in quick]]
+    )
+    told = {
+        number: out
+        for group in groups
+        for number, out in zip(group, run_together(group), strict=True)
+    }
     print("| the server allows | rows | share of ideal | refused | in the first burst | seconds |")
     print("|---|---:|---:|---:|---:|---:|")
     for number, out in sorted(told.items()):

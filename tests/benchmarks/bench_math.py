@@ -27,7 +27,9 @@ except ImportError:
 def rows() -> list[Row]:
     """Name of the case, seconds a row of ours and of math-verify, and how many times faster ours is."""
     if math_verify is None:
-        raise RuntimeError("math-verify is not installed: `pip install ./plugins/context-bench-math` installs it.")
+        raise RuntimeError(
+            "math-verify is not installed: `pip install ./plugins/context-bench-math` installs it."
+        )
     logging.disable(logging.WARNING)
     cases: list[tuple[str, Callable[[int], Pair]]] = [
         ("plain number", lambda n: (str(n), str(n))),
@@ -38,15 +40,23 @@ def rows() -> list[Row]:
         ("thousands and dollars", lambda n: (str(n), f"She has ${n:,} left.")),
         ("fraction and decimal", lambda n: (rf"\frac{{{n}}}{{4}}", rf"$\boxed{{{n / 4}}}$")),
         ("tuple of numbers", lambda n: (f"({n}, {n + 1})", rf"$\boxed{{({n}, {n + 1})}}$")),
-        ("polynomial (computer algebra)", lambda n: (f"x^2+{2 * n}x+{n * n}", rf"$\boxed{{(x+{n})^2}}$")),
-        ("square root (computer algebra)", lambda n: (rf"{n}\sqrt{{2}}", rf"$\boxed{{\sqrt{{{2 * n * n}}}}}$")),
+        (
+            "polynomial (computer algebra)",
+            lambda n: (f"x^2+{2 * n}x+{n * n}", rf"$\boxed{{(x+{n})^2}}$"),
+        ),
+        (
+            "square root (computer algebra)",
+            lambda n: (rf"{n}\sqrt{{2}}", rf"$\boxed{{\sqrt{{{2 * n * n}}}}}$"),
+        ),
     ]
     return [_case(name, [make(number) for number in range(1000, 1300)]) for name, make in cases]
 
 
 def plain_number_seconds() -> float:
     """The seconds that a row takes whose reference and response are plain numbers not seen before."""
-    return _seconds_a_row(MathEquivalence(), [(str(number), str(number)) for number in range(10_000, 13_000)])
+    return _seconds_a_row(
+        MathEquivalence(), [(str(number), str(number)) for number in range(10_000, 13_000)]
+    )
 
 
 def pathological_seconds() -> dict[str, float]:
@@ -63,7 +73,8 @@ def pathological_seconds() -> dict[str, float]:
     }
     evaluator.score({"answer": "x+x"}, {"response": "2x"})
     return {
-        name: _seconds_a_row(evaluator, [(gold, rf"\boxed{{{answer}}}")], 1) for name, (gold, answer) in answers.items()
+        name: _seconds_a_row(evaluator, [(gold, rf"\boxed{{{answer}}}")], 1)
+        for name, (gold, answer) in answers.items()
     }
 
 
@@ -73,7 +84,8 @@ def _case(name: str, pairs: list[Pair]) -> Row:
     ours = _seconds_a_row(evaluator, pairs)
     start = time.perf_counter()
     theirs = [
-        math_verify.verify(math_verify.parse(f"${gold}$"), math_verify.parse(response)) for gold, response in pairs
+        math_verify.verify(math_verify.parse(f"${gold}$"), math_verify.parse(response))
+        for gold, response in pairs
     ]
     reference = (time.perf_counter() - start) / len(pairs)
     if theirs[0] != verdict:
@@ -86,7 +98,10 @@ def _seconds_a_row(evaluator: MathEquivalence, pairs: list[Pair], rounds: int = 
     size = max(1, len(pairs) // rounds)
     times = []
     for start in range(0, size * rounds, size):
-        part = [({"answer": gold}, {"response": response}) for gold, response in pairs[start : start + size]]
+        part = [
+            ({"answer": gold}, {"response": response})
+            for gold, response in pairs[start : start + size]
+        ]
         began = time.perf_counter()
         for original, processed in part:
             evaluator.score(original, processed)

@@ -8,7 +8,19 @@ from __future__ import annotations
 from functools import partial
 from tempfile import TemporaryDirectory
 
-from side_by_side import DEEPEVAL, INSPECT, LM_EVAL, LOOP, OURS, RAGAS, Runner, cells, is_quick, run, versions
+from side_by_side import (
+    DEEPEVAL,
+    INSPECT,
+    LM_EVAL,
+    LOOP,
+    OURS,
+    RAGAS,
+    Runner,
+    cells,
+    is_quick,
+    run,
+    versions,
+)
 
 MILLION = 1_000_000
 ROWS = {LOOP: MILLION, INSPECT: 4_000, LM_EVAL: 100_000, RAGAS: 50_000, DEEPEVAL: 10_000}
@@ -18,8 +30,18 @@ def added(runner: Runner, rows: int, path: str = "") -> list[str]:
     """Return rows, seconds, CPU of a row, MiB added, and MiB that a million rows add in proportion."""
     found = run(runner, rows=rows, workers=16, path=path)
     cpu = 1e6 * found["cpu"] / rows
-    scaled = f"{found['mib'] * MILLION / rows:,.0f} MiB (scaled)" if rows < MILLION else f"{found['mib']:,.1f} MiB"
-    return [f"{rows:,}", f"{found['seconds']:.1f} s", f"{cpu:,.1f} µs", f"{found['mib']:,.1f} MiB", scaled]
+    scaled = (
+        f"{found['mib'] * MILLION / rows:,.0f} MiB (scaled)"
+        if rows < MILLION
+        else f"{found['mib']:,.1f} MiB"
+    )
+    return [
+        f"{rows:,}",
+        f"{found['seconds']:.1f} s",
+        f"{cpu:,.1f} µs",
+        f"{found['mib']:,.1f} MiB",
+        scaled,
+    ]
 
 
 def main() -> None:

@@ -18,7 +18,13 @@ from typing import Any
 
 from context_bench_multiple_choice import MultipleChoiceAccuracy, find_letter
 
-OUTPUTS = Path(__file__).resolve().parents[3] / "shared" / "data" / "outputs" / "mmlu-pro.gemini-1.5-pro-002.jsonl.gz"
+OUTPUTS = (
+    Path(__file__).resolve().parents[3]
+    / "shared"
+    / "data"
+    / "outputs"
+    / "mmlu-pro.gemini-1.5-pro-002.jsonl.gz"
+)
 HUGE = 10_000_000
 HUGE_RESPONSES = {
     "words": "lorem ipsum ",
@@ -35,7 +41,11 @@ def rows() -> list[Row]:
     """What was measured: its name, the number of responses, the seconds a response, and the accuracy where there is one."""
     with gzip.open(OUTPUTS, "rt", encoding="utf-8") as file:
         records = [json.loads(line) for line in file]
-    measured = [_accuracy(records), _accuracy(records, several="last"), _accuracy(records, parity="mmlu-pro")]
+    measured = [
+        _accuracy(records),
+        _accuracy(records, several="last"),
+        _accuracy(records, parity="mmlu-pro"),
+    ]
     for name, piece in HUGE_RESPONSES.items():
         response = (piece * (HUGE // len(piece) + 1))[:HUGE]
         seconds = best_of(partial(find_letter, response, ("yes", "no")), runs=2)
@@ -65,13 +75,21 @@ def _accuracy(records: list[dict[str, object]], **options: Any) -> Row:
     seconds = best_of(lambda: [evaluator.score(*pair) for pair in pairs])
     mean = sum(evaluator.score(*pair)["mc_accuracy"] for pair in pairs) / len(pairs)
     described = "".join(f", {name} {value}" for name, value in options.items())
-    return f"MMLU-Pro{described or ', by default'}", len(pairs), seconds / len(pairs), f"{100 * mean:.2f} %"
+    return (
+        f"MMLU-Pro{described or ', by default'}",
+        len(pairs),
+        seconds / len(pairs),
+        f"{100 * mean:.2f} %",
+    )
 
 
 def main() -> int:
     """Prints the table."""
     if not OUTPUTS.exists():
-        print(f"Nothing to measure: {OUTPUTS.name} is not in the shared records beside this checkout.", file=sys.stderr)
+        print(
+            f"Nothing to measure: {OUTPUTS.name} is not in the shared records beside this checkout.",
+            file=sys.stderr,
+        )
         return 0
     print("| responses | number | microseconds a response | accuracy |")
     print("|---|---:|---:|---:|")

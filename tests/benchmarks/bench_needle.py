@@ -29,7 +29,10 @@ def main() -> None:
     """Print a table."""
     print(f"{'microseconds per 1k tokens':28}" + "".join(f"{length:>12,}" for length in LENGTHS))
     for config in CONFIGS:
-        print(f"{config:28}" + "".join(f"{microseconds_per_1k(config, length):12.0f}" for length in LENGTHS))
+        print(
+            f"{config:28}"
+            + "".join(f"{microseconds_per_1k(config, length):12.0f}" for length in LENGTHS)
+        )
 
 
 if __name__ == "__main__":

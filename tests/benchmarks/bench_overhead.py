@@ -8,7 +8,19 @@ from __future__ import annotations
 
 from functools import partial
 
-from side_by_side import DEEPEVAL, INSPECT, LM_EVAL, LOOP, OURS, RAGAS, Runner, cells, is_quick, repeat, versions
+from side_by_side import (
+    DEEPEVAL,
+    INSPECT,
+    LM_EVAL,
+    LOOP,
+    OURS,
+    RAGAS,
+    Runner,
+    cells,
+    is_quick,
+    repeat,
+    versions,
+)
 
 SIZES = (200, 1_224, 10_440)  # 0, 1 and 10 KiB more
 ROWS = {
@@ -24,7 +36,8 @@ ROWS = {
 def costs(runner: Runner, rows: tuple[int, ...]) -> list[str]:
     """Return the CPU microseconds of a row of each size, and of a KiB more."""
     spent = [
-        1e6 * repeat(runner, rows=number, size=size, workers=16)["cpu"] / number for number, size in zip(rows, SIZES)
+        1e6 * repeat(runner, rows=number, size=size, workers=16)["cpu"] / number
+        for number, size in zip(rows, SIZES)
     ]
     digits = 2 if spent[0] < 10 else 1 if spent[0] < 1000 else 0
     first, last = (spent[1] - spent[0], (spent[2] - spent[0]) / 10)

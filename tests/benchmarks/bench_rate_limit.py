@@ -65,7 +65,11 @@ def shares(runner: Runner, workers: int, rows: int) -> list[str]:
         found = run(runner, rows=rows, workers=workers, url=endpoint.url, warm_up=1)
         endpoint.shutdown()
     rate = rows / found["seconds"]
-    return [f"{rate:.1f}", f"{rate / LIMIT:.1%}", f"{endpoint.refused / (endpoint.answered + endpoint.refused):.1%}"]
+    return [
+        f"{rate:.1f}",
+        f"{rate / LIMIT:.1%}",
+        f"{endpoint.refused / (endpoint.answered + endpoint.refused):.1%}",
+    ]
 
 
 def main() -> None:

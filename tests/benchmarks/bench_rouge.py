@@ -28,7 +28,9 @@ except ImportError:
 def rows() -> list[Row]:
     """Name of the case, seconds of ours, seconds of rouge-score, and how many times faster ours is."""
     if RougeScorer is None:
-        raise RuntimeError("rouge-score is not installed: `pip install rouge-score==0.1.2` in this environment first.")
+        raise RuntimeError(
+            "rouge-score is not installed: `pip install rouge-score==0.1.2` in this environment first."
+        )
     logging.getLogger("absl").setLevel(logging.WARNING)
     return [
         _case("rougeL, 300 x 150 words", "rougeL", 300, 150),
@@ -49,7 +51,14 @@ def rouge_l_seconds() -> float:
     return best_of(lambda: rouge_l(prediction, reference))
 
 
-def _case(name: str, rouge_type: str, of_reference: int, of_response: int, sentence: int = 0, **options: bool) -> Row:
+def _case(
+    name: str,
+    rouge_type: str,
+    of_reference: int,
+    of_response: int,
+    sentence: int = 0,
+    **options: bool,
+) -> Row:
     reference, response = text(of_reference, 1, sentence), text(of_response, 2, sentence)
     ours = RougeScore(rouge_type, **options)
     types = [one.value for one in ours.rouge_types]
@@ -62,7 +71,10 @@ def _case(name: str, rouge_type: str, of_reference: int, of_response: int, sente
 def text(words: int, seed: int, sentence: int = 0) -> str:
     """Random words under Zipf's law, with a line break after each `sentence` words."""
     letters = random.Random(0)
-    vocabulary = ["".join(letters.choices("etaoinshrdlu", k=rank % 7 + 1)) + letters.choice(ENDINGS) for rank in RANKS]
+    vocabulary = [
+        "".join(letters.choices("etaoinshrdlu", k=rank % 7 + 1)) + letters.choice(ENDINGS)
+        for rank in RANKS
+    ]
     drawn = random.Random(seed).choices(vocabulary, [1 / rank for rank in RANKS], k=words)
     breaks = ("\n" if sentence and place % sentence == 0 else " " for place in range(1, words + 1))
     return "".join(word + separator for word, separator in zip(drawn, breaks))

@@ -51,12 +51,20 @@ def session(number: int) -> dict[str, Any]:
         path = f"/srv/{drawn.choice(words)}/{len(messages)}.py"
         call = {"id": f"c{len(messages)}", "name": "read", "arguments": json.dumps({"path": path})}
         lines = [" ".join(drawn.choices(words, k=12)) for _ in range(40)]
-        lines = [f"{text} {drawn.randrange(10**5)}" if place % 4 == 0 else text for place, text in enumerate(lines)]
+        lines = [
+            f"{text} {drawn.randrange(10**5)}" if place % 4 == 0 else text
+            for place, text in enumerate(lines)
+        ]
         messages.append({"role": "assistant", "content": "", "tool_calls": [call]})
         messages.append({"role": "tool", "tool_call_id": call["id"], "content": "\n".join(lines)})
         count += 40 * 12 + 10
     messages.append({"role": "user", "content": "go on"})
-    return {"id": str(number), "messages": messages, "region": [1, len(messages) - 1], "future": ["it is 12345"]}
+    return {
+        "id": str(number),
+        "messages": messages,
+        "region": [1, len(messages) - 1],
+        "future": ["it is 12345"],
+    }
 
 
 def half(example: dict[str, Any]) -> dict[str, Any]:
@@ -106,7 +114,13 @@ def times() -> None:
         left = half(example)
         score = partial(evaluator.score, example, left)
         for taken, work in zip(
-            found, (score, score, partial(held, example, left, "half", "1"), partial(stored, evaluator, example, left))
+            found,
+            (
+                score,
+                score,
+                partial(held, example, left, "half", "1"),
+                partial(stored, evaluator, example, left),
+            ),
         ):
             started = process_time()
             work()
@@ -123,8 +137,12 @@ def times() -> None:
 
 def memory(many: tuple[int, ...]) -> None:
     """Print a table of the memory of runs, and of their tables of advantages."""
-    print(f"\nRows of {TOKENS:,} tokens, each with four stored controls, in a process of its own:\n")
-    print("| rows | CPU of the run | peak of the run | peak of `context-bench controls` |\n|---:|---:|---:|---:|")
+    print(
+        f"\nRows of {TOKENS:,} tokens, each with four stored controls, in a process of its own:\n"
+    )
+    print(
+        "| rows | CPU of the run | peak of the run | peak of `context-bench controls` |\n|---:|---:|---:|---:|"
+    )
     for rows in many:
         with TemporaryDirectory() as folder:
             path = str(Path(folder) / "run.sqlite")

@@ -116,8 +116,18 @@ class _Handler(BaseHTTPRequestHandler):
         status = 200 if kind == "answers" else int(kind)
         if status == 200:
             time.sleep(self.server.random.uniform(float(numbers[0]), float(numbers[-1])))
-        choice = {"index": 0, "message": {"role": "assistant", "content": "because"}, "finish_reason": "stop"}
-        answer = {"id": "1", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice]}
+        choice = {
+            "index": 0,
+            "message": {"role": "assistant", "content": "because"},
+            "finish_reason": "stop",
+        }
+        answer = {
+            "id": "1",
+            "object": "chat.completion",
+            "created": 0,
+            "model": "m",
+            "choices": [choice],
+        }
         body = json.dumps(answer if status == 200 else {"error": {"message": "no"}}).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
@@ -152,7 +162,12 @@ class Stand:
         (folder / "stopped.py").write_text(PLUGINS)
 
     def start(
-        self, url: str, rows: int = 200, workers: int = 8, evaluator: str = "One", dies: str = "nothing"
+        self,
+        url: str,
+        rows: int = 200,
+        workers: int = 8,
+        evaluator: str = "One",
+        dies: str = "nothing",
     ) -> tuple[subprocess.Popen[str], Path]:
         """Start a run, and return its process and its run file."""
         self._count += 1
@@ -162,7 +177,11 @@ class Stand:
         self.server.asked.clear()
         self.server.answered.clear()
         process = subprocess.Popen(
-            [sys.executable, "-c", SCRIPT, *arguments], stdout=subprocess.PIPE, text=True, env=environ, cwd=self.folder
+            [sys.executable, "-c", SCRIPT, *arguments],
+            stdout=subprocess.PIPE,
+            text=True,
+            env=environ,
+            cwd=self.folder,
         )
         return process, path
 
@@ -173,7 +192,9 @@ class Stand:
             assert time.monotonic() < until
             time.sleep(0.005)
 
-    def signalled(self, name: str, way: str, evaluator: str, wait: Callable[[int], bool]) -> tuple[str, int, Path]:
+    def signalled(
+        self, name: str, way: str, evaluator: str, wait: Callable[[int], bool]
+    ) -> tuple[str, int, Path]:
         """Send a signal, and return what was seen, how many children are left, and the run file."""
         process, path = self.start(self.server.url(way), evaluator=evaluator)
         self.until(lambda: wait(process.pid))
@@ -188,7 +209,11 @@ class Stand:
         left = sum(map(_is_alive, children))
         with open_run(path) as run:
             status = run.status
-        return f"{seconds:.1f} s, {after} requests, exit {process.returncode}, status {status}", left, path
+        return (
+            f"{seconds:.1f} s, {after} requests, exit {process.returncode}, status {status}",
+            left,
+            path,
+        )
 
 
 def _children(parent: int) -> list[int]:
@@ -211,12 +236,26 @@ def _is_alive(process: int) -> bool:
 
 def signals(stand: Stand) -> list[Line]:
     """Return the lines of signals."""
-    seen, _, _ = stand.signalled("SIGINT", "429", "One", lambda process: len(stand.server.answered) >= 1)
-    lines = [Line("Ctrl-C while every row waits on `Retry-After: 60`", seen, "10 s at most, no request")]
+    seen, _, _ = stand.signalled(
+        "SIGINT", "429", "One", lambda process: len(stand.server.answered) >= 1
+    )
+    lines = [
+        Line("Ctrl-C while every row waits on `Retry-After: 60`", seen, "10 s at most, no request")
+    ]
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
-        seen, _, _ = stand.signalled(name, "answers-2", "One", lambda process: len(stand.server.asked) >= 8)
-        lines.append(Line(f"{name}, 8 calls of 2 s in flight", seen, "what is in flight is answered, no request"))
-    seen, left, _ = stand.signalled("SIGTERM", "answers-0.01", "Busy", lambda process: len(_children(process)) >= 2)
+        seen, _, _ = stand.signalled(
+            name, "answers-2", "One", lambda process: len(stand.server.asked) >= 8
+        )
+        lines.append(
+            Line(
+                f"{name}, 8 calls of 2 s in flight",
+                seen,
+                "what is in flight is answered, no request",
+            )
+        )
+    seen, left, _ = stand.signalled(
+        "SIGTERM", "answers-0.01", "Busy", lambda process: len(_children(process)) >= 2
+    )
     goal = "as Ctrl-C, no orphan"
     lines.append(Line("SIGTERM, scoring in processes of its own", f"{seen}, {left} orphans", goal))
     return lines
@@ -228,7 +267,10 @@ def dead(stand: Stand) -> list[Line]:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         nobody = f"http://127.0.0.1:{closed.getsockname()[1]}/v1"
-        ways = [("every call 401", stand.server.url("401")), ("every call 500", stand.server.url("500"))]
+        ways = [
+            ("every call 401", stand.server.url("401")),
+            ("every call 500", stand.server.url("500")),
+        ]
         for what, url in [*ways, ("every connection refused", nobody)]:
             begun = time.monotonic()
             process, path = stand.start(url, 1000)
@@ -239,7 +281,11 @@ def dead(stand: Stand) -> list[Line]:
             seen = f"{rows} rows, {len(stand.server.asked)} requests, {seconds:.0f} s, exit {process.returncode}"
             cause = " ".join(told.split()).rpartition("(--keep-going goes on): ")[2]
             lines.append(
-                Line(f"{what}, 1,000 rows", f"{seen}; {_shortened(cause)}", "stops with the cause within 30 calls")
+                Line(
+                    f"{what}, 1,000 rows",
+                    f"{seen}; {_shortened(cause)}",
+                    "stops with the cause within 30 calls",
+                )
             )
     return lines
 
@@ -255,27 +301,48 @@ def others(stand: Stand) -> list[Line]:
     stand.until(lambda: len(stand.server.asked) >= 8)
     begun = time.monotonic()
     second = subprocess.run(
-        [sys.executable, "-m", "context_bench", "resume", str(path)], capture_output=True, text=True, check=False
+        [sys.executable, "-m", "context_bench", "resume", str(path)],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     seconds = time.monotonic() - begun
-    names = f"names {process.pid}" if str(process.pid) in second.stderr else "does not name the first"
+    names = (
+        f"names {process.pid}" if str(process.pid) in second.stderr else "does not name the first"
+    )
     process.send_signal(signal.SIGTERM)
     process.communicate()
     goal = "exits 2 in under 1 s, names the first's pid"
     lines = [
-        Line("`resume` beside a run", f"exit {second.returncode}, {seconds:.2f} s, {names.split()[0]} its pid", goal)
+        Line(
+            "`resume` beside a run",
+            f"exit {second.returncode}, {seconds:.2f} s, {names.split()[0]} its pid",
+            goal,
+        )
     ]
     for dies, evaluator in (("evaluator", "Exits"), ("system", "One"), ("dataset", "One")):
         process, _ = stand.start(stand.server.url("answers-0.01"), 9, 2, evaluator, dies)
         told, _ = process.communicate(timeout=100)
         said = f"exit {process.returncode}: {' '.join(told.split())[:90]}"
-        lines.append(Line(f"`sys.exit(0)` in the {dies}", said, "failures of rows; the exit code tells the truth"))
+        lines.append(
+            Line(
+                f"`sys.exit(0)` in the {dies}",
+                said,
+                "failures of rows; the exit code tells the truth",
+            )
+        )
     if not is_quick():
         process, _ = stand.start(stand.server.url("answers-10-14"), 200, 64)
         process.communicate(timeout=600)
         took = stand.server.answered[-1] - stand.server.asked[0]
         said = f"{took:.1f} s"
-        lines.append(Line("`max_workers=64`, calls of 10-14 s, 200 rows", said, "49.5 s at most (1.15 of the ideal)"))
+        lines.append(
+            Line(
+                "`max_workers=64`, calls of 10-14 s, 200 rows",
+                said,
+                "49.5 s at most (1.15 of the ideal)",
+            )
+        )
     return lines
 
 

@@ -26,7 +26,8 @@ def main(rows: int, runs: int) -> None:
             started = perf_counter()
             listed = RunFolder(folder).listed()
             print(
-                f"{len(listed)} runs of {rows:,} rows, {name}: {perf_counter() - started:.3f} s (limit 1 s)", flush=True
+                f"{len(listed)} runs of {rows:,} rows, {name}: {perf_counter() - started:.3f} s (limit 1 s)",
+                flush=True,
             )
 
 

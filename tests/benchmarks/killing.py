@@ -97,7 +97,11 @@ primary = "length"
 version = "1"
 scores.length = { range = [0, "inf"] }
 """
-POINTS = {"systems": ("remote:Remote",), "datasets": ("mixed:mixed",), "evaluators": ("same:Same", "length:Length")}
+POINTS = {
+    "systems": ("remote:Remote",),
+    "datasets": ("mixed:mixed",),
+    "evaluators": ("same:Same", "length:Length"),
+}
 SESSION = """
 import os, signal, sys
 import context_bench.bench.runs, context_bench.bench.rescoring, context_bench.cli.run
@@ -178,14 +182,19 @@ def install(folder: Path) -> None:
     (package / "__init__.py").write_text(PLUGIN)
     (package / "context_bench_plugin.toml").write_text(MANIFEST)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: killed\nVersion: 1.0\n\n")
-    points = [f"[context_bench.{group}]\n" + "".join(_points(names)) for group, names in POINTS.items()]
+    points = [
+        f"[context_bench.{group}]\n" + "".join(_points(names)) for group, names in POINTS.items()
+    ]
     (info / "entry_points.txt").write_text("\n".join(points))
     files = [*package.iterdir(), info / "METADATA", info / "entry_points.txt"]
     (info / "RECORD").write_text("".join(f"{file.relative_to(folder)},,\n" for file in files))
 
 
 def _points(names: Sequence[str]) -> list[str]:
-    return [f"{short} = killed:{member}\n" for short, _, member in (name.partition(":") for name in names)]
+    return [
+        f"{short} = killed:{member}\n"
+        for short, _, member in (name.partition(":") for name in names)
+    ]
 
 
 @define
@@ -211,7 +220,13 @@ class Work:
             point: Where it kills itself: ``"before RunFile.commit 3"``.
         """
         flags = {
-            "run": ("--system=remote", "--dataset=mixed", "--evaluators=same", f"--max-workers={WORKERS}", "-q"),
+            "run": (
+                "--system=remote",
+                "--dataset=mixed",
+                "--evaluators=same",
+                f"--max-workers={WORKERS}",
+                "-q",
+            ),
             "resume": ("-q",),
             "rescore": ("--evaluators=length",),
         }[command]

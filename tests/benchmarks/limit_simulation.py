@@ -54,7 +54,11 @@ class Server:
                 (self._used + amount - self.limit) * seconds,
             )
         assert self._since is not None
-        reset = (self._since if self._kind == "fixed" else self._log[0][0] if self._log else now) + self.window - now
+        reset = (
+            (self._since if self._kind == "fixed" else self._log[0][0] if self._log else now)
+            + self.window
+            - now
+        )
         return is_answered, self.limit - self._used, reset, reset
 
     def _let_go(self, now: float) -> None:
@@ -132,7 +136,9 @@ def cells() -> Iterator[Cell]:
                                 yield Cell(rate, window, latency, says, kind, counted)
 
 
-def learning(most: int, learned: Mapping[str, Any] | None = None, gentle: bool = True, **more: Any) -> Limiter:
+def learning(
+    most: int, learned: Mapping[str, Any] | None = None, gentle: bool = True, **more: Any
+) -> Limiter:
     """Return a limiter that learns; it asks with all its places from the beginning."""
     from context_bench_limits import LearnedLimits
 
@@ -189,12 +195,16 @@ def run(
                 burst += now[0] <= first + REFUSAL
             elif now[0] >= counted:
                 answered += amount
-            headers = _headers(server.limit, left, reset, bool(tokens)) if says == "ratelimit" else None
+            headers = (
+                _headers(server.limit, left, reset, bool(tokens)) if says == "ratelimit" else None
+            )
             asked = None if is_answered or says == "nothing" else float(ceil(again))
             done = now[0] + (latency * random.uniform(0.9, 1.1) if is_answered else REFUSAL)
             heappush(asking, (done, sent, is_answered, size, now[0], headers, asked))
             size = draw()
-        later = now[0] + (0.01 if wait is FULL and not asking else 3600.0 if wait is FULL else max(wait, 1e-4))
+        later = now[0] + (
+            0.01 if wait is FULL and not asking else 3600.0 if wait is FULL else max(wait, 1e-4)
+        )
         now[0] = min(later, asking[0][0]) if asking else later
         while asking and asking[0][0] <= now[0]:
             _, _, is_answered, spent, began, headers, asked = heappop(asking)

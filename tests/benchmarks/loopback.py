@@ -46,7 +46,9 @@ class Chat(BaseHTTPRequestHandler):
         """Answer the request, with :meth:`reply`."""
         raise NotImplementedError
 
-    def reply(self, is_admitted: bool, tokens: int = 2, headers: Mapping[str, str] | None = None) -> None:
+    def reply(
+        self, is_admitted: bool, tokens: int = 2, headers: Mapping[str, str] | None = None
+    ) -> None:
         """Send the answer, or a refusal.
 
         Args:
@@ -54,7 +56,11 @@ class Chat(BaseHTTPRequestHandler):
             tokens: What the answer says it took, prompt and answer together.
             headers: Sent besides.
         """
-        usage = {"prompt_tokens": tokens // 2, "completion_tokens": tokens - tokens // 2, "total_tokens": tokens}
+        usage = {
+            "prompt_tokens": tokens // 2,
+            "completion_tokens": tokens - tokens // 2,
+            "total_tokens": tokens,
+        }
         message = {"role": "assistant", "content": "because"}
         choice = {"index": 0, "message": message, "text": "because", "finish_reason": "stop"}
         answer = {

@@ -59,23 +59,33 @@ def summeval(file: Path, limit: int | None) -> dict[str, dict[str, float]]:
     with gzip.open(file, "rt", encoding="utf-8") as lines:
         articles = [json.loads(line) for line in lines][:limit]
     scorers: Mapping[str, Callable[[list[str], list[str]], Column]] = {
-        "rouge_l_f1": lambda texts, wanted: [rouge_l(*pair)["rouge_l_f1"] for pair in zip(texts, wanted)],
+        "rouge_l_f1": lambda texts, wanted: [
+            rouge_l(*pair)["rouge_l_f1"] for pair in zip(texts, wanted)
+        ],
         "bertscore": lambda texts, wanted: values(BERTScore(PACKAGED_MINILM), texts, wanted),
         "word_count_match": lambda texts, wanted: values(WordCountMatch(), texts, wanted),
         "specificity": lambda texts, _: values(Specificity(), texts),
         "readability": lambda texts, _: values(Readability(), texts),
     }
-    found: dict[str, dict[str, list[float]]] = {name: {aspect: [] for aspect in ASPECTS} for name in scorers}
+    found: dict[str, dict[str, list[float]]] = {
+        name: {aspect: [] for aspect in ASPECTS} for name in scorers
+    }
     for article in articles:
         systems = list(article["sys_summs"].values())
-        texts, wanted = [one["sys_summ"] for one in systems], [article["ref_summs"][0]] * len(systems)
+        texts, wanted = (
+            [one["sys_summ"] for one in systems],
+            [article["ref_summs"][0]] * len(systems),
+        )
         for name, scorer in scorers.items():
             column = scorer(texts, wanted)
             for aspect in ASPECTS:
                 correlation = spearman(column, [one["scores"][aspect] for one in systems])
                 if correlation is not None:
                     found[name][aspect].append(correlation)
-    return {name: {aspect: mean(each) for aspect, each in aspects.items()} for name, aspects in found.items()}
+    return {
+        name: {aspect: mean(each) for aspect, each in aspects.items()}
+        for name, aspects in found.items()
+    }
 
 
 def llmbar(folder: Path, limit: int | None) -> dict[str, dict[str, float]]:
@@ -90,7 +100,9 @@ def llmbar(folder: Path, limit: int | None) -> dict[str, dict[str, float]]:
             "bertscore of output and instruction": lambda outputs, asked=asked: values(  # type: ignore[misc]
                 BERTScore(PACKAGED_MINILM), outputs, asked
             ),
-            "less hedging_language": lambda outputs: [-v for v in values(HedgingLanguage(PACKAGED_MINILM), outputs)],
+            "less hedging_language": lambda outputs: [
+                -v for v in values(HedgingLanguage(PACKAGED_MINILM), outputs)
+            ],
             "specificity": lambda outputs: values(Specificity(), outputs),
             "readability": lambda outputs: values(Readability(), outputs),
         }
@@ -107,17 +119,24 @@ def llmbar(folder: Path, limit: int | None) -> dict[str, dict[str, float]]:
 def table(title: str, rows: Mapping[str, Mapping[str, float]]) -> str:
     columns = list(next(iter(rows.values())))
     lines = [f"| {title} | {' | '.join(columns)} |", f"|---|{'---:|' * len(columns)}"]
-    lines += [f"| {name} | {' | '.join(f'{row[column]:.3f}' for column in columns)} |" for name, row in rows.items()]
+    lines += [
+        f"| {name} | {' | '.join(f'{row[column]:.3f}' for column in columns)} |"
+        for name, row in rows.items()
+    ]
     return "\n".join(lines)
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("folder", type=Path)
     options.add_argument("--articles", type=int, help="of SummEval, from its first")
     options.add_argument("--pairs", type=int, help="of each set of LLMBar, from its first")
     chosen = options.parse_args()
-    print(table("SummEval, Spearman", summeval(chosen.folder / "summeval.jsonl.gz", chosen.articles)))
+    print(
+        table("SummEval, Spearman", summeval(chosen.folder / "summeval.jsonl.gz", chosen.articles))
+    )
     print()
     print(table("LLMBar, agreement", llmbar(chosen.folder / "llmbar", chosen.pairs)))
 

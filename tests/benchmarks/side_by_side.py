@@ -68,7 +68,11 @@ def run(runner: Runner, **load: Any) -> dict[str, float]:
     Raises:
         NotMeasuredError: The peer is not installed, broke, or took too long.
     """
-    command = [python_of(runner.peer), f"{runner.script}.py", json.dumps({"lane": runner.lane, **load})]
+    command = [
+        python_of(runner.peer),
+        f"{runner.script}.py",
+        json.dumps({"lane": runner.lane, **load}),
+    ]
     with TemporaryDirectory() as home:  # for the caches and traces that peers keep there
         environment = {**_environment(), **SILENT, "HOME": home}
         try:
@@ -84,10 +88,16 @@ def run(runner: Runner, **load: Any) -> dict[str, float]:
             )
         except subprocess.TimeoutExpired:
             raise NotMeasuredError(f"over {PATIENCE:.0f} s") from None
-    lines = [line for line in (done.stdout if done.returncode == 0 else done.stderr).splitlines() if line.strip()]
+    lines = [
+        line
+        for line in (done.stdout if done.returncode == 0 else done.stderr).splitlines()
+        if line.strip()
+    ]
     if done.returncode:
         print(done.stderr[-3000:], file=sys.stderr)
-        raise NotMeasuredError(f"failed: {lines[-1][:100] if lines else f'exit code {done.returncode}'}")
+        raise NotMeasuredError(
+            f"failed: {lines[-1][:100] if lines else f'exit code {done.returncode}'}"
+        )
     return dict(json.loads(lines[-1]))
 
 
@@ -120,10 +130,21 @@ def _installed(peer: str) -> str | None:
         return str(python)
     uv = shutil.which("uv") or str(Path(sys.executable).parent / "uv")
     make = [uv, "venv", "--quiet", "--clear", "--python", sys.executable, str(ENVIRONMENTS / peer)]
-    install = [uv, "pip", "install", "--quiet", "--compile-bytecode", "--python", str(python), *asked]
+    install = [
+        uv,
+        "pip",
+        "install",
+        "--quiet",
+        "--compile-bytecode",
+        "--python",
+        str(python),
+        *asked,
+    ]
     try:
         for command in (make, install):
-            subprocess.run(command, env=_environment(), capture_output=True, text=True, check=True, timeout=600)
+            subprocess.run(
+                command, env=_environment(), capture_output=True, text=True, check=True, timeout=600
+            )
     except (OSError, subprocess.SubprocessError) as error:
         print(f"{peer}: {getattr(error, 'stderr', '') or error}", file=sys.stderr)
         return None

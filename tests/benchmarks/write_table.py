@@ -19,8 +19,20 @@ from time import monotonic
 
 FOLDER = Path(__file__).parent
 PAGE = FOLDER.parents[1] / "docs" / "reference" / "benchmarks.md"
-PEERS = ("rouge-score", "math-verify", "nltk", "langdetect", "sqlite3", "httpx", "httptools", "aiohttp")
-BENCHMARKS = {path.stem.removeprefix("bench_").replace("_", "-"): path for path in sorted(FOLDER.glob("bench_*.py"))}
+PEERS = (
+    "rouge-score",
+    "math-verify",
+    "nltk",
+    "langdetect",
+    "sqlite3",
+    "httpx",
+    "httptools",
+    "aiohttp",
+)
+BENCHMARKS = {
+    path.stem.removeprefix("bench_").replace("_", "-"): path
+    for path in sorted(FOLDER.glob("bench_*.py"))
+}
 
 
 def title(name: str) -> str:
@@ -31,12 +43,16 @@ def title(name: str) -> str:
 def section(path: Path, quick: bool) -> str:
     """Return the section of one benchmark: its docstring, and the table that it prints."""
     source = path.read_text(encoding="utf-8")
-    about = "\n\n".join(part.replace("\n", " ") for part in source.split('"""')[1].strip().split("\n\n"))
+    about = "\n\n".join(
+        part.replace("\n", " ") for part in source.split('"""')[1].strip().split("\n\n")
+    )
     head = f"## {title(path.stem.removeprefix('bench_').replace('_', '-'))}\n\n{about}\n\n"
     command = [sys.executable, str(path), *(["--quick"] if quick and "is_quick" in source else [])]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:
-        return f"{head}Not run for this page: what it is compared with, or its data, was not there.\n"
+        return (
+            f"{head}Not run for this page: what it is compared with, or its data, was not there.\n"
+        )
     return f"{head}{done.stdout.strip()}\n"
 
 
@@ -59,7 +75,9 @@ def machine() -> str:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
         models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
         parts[1] += f" of {models[0]}" if models else ""
-        parts.append(f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GiB of memory")
+        parts.append(
+            f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GiB of memory"
+        )
     except (OSError, ValueError):
         pass
     return ", ".join(parts)
@@ -70,14 +88,23 @@ def warn_when_busy() -> None:
     cores = os.cpu_count() or 1
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
     if load > cores / 4:
-        print(f"This machine is busy (load {load:.1f} on {cores} cores): the times will be too long.", file=sys.stderr)
+        print(
+            f"This machine is busy (load {load:.1f} on {cores} cores): the times will be too long.",
+            file=sys.stderr,
+        )
 
 
 def main() -> None:
     """Run the benchmarks and write the page."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(BENCHMARKS)}; all without a name")
-    parser.add_argument("--quick", action="store_true", help="small loads, no page: to try whether it works")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"of {', '.join(BENCHMARKS)}; all without a name"
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="small loads, no page: to try whether it works"
+    )
     arguments = parser.parse_args()
     names = [name.replace("_", "-") for name in arguments.names]
     unknown = [name for name in names if name not in BENCHMARKS]

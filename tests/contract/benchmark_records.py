@@ -29,8 +29,14 @@ def bbh(folder: Path) -> Iterator[Record]:
 
 def mgsm(folder: Path) -> Iterator[Record]:
     for path in sorted(folder.glob("mgsm_*.raw.tsv.gz")):
-        for question, answer in csv.reader(io.StringIO(gzip.decompress(path.read_bytes()).decode()), delimiter="\t"):
-            yield {"question": question, "answer": None, "answer_number": int(answer.replace(",", ""))}
+        for question, answer in csv.reader(
+            io.StringIO(gzip.decompress(path.read_bytes()).decode()), delimiter="\t"
+        ):
+            yield {
+                "question": question,
+                "answer": None,
+                "answer_number": int(answer.replace(",", "")),
+            }
 
 
 def truthfulqa_free(folder: Path) -> Iterator[Record]:
@@ -57,8 +63,12 @@ def contract_nli_release(folder: Path) -> Iterator[Record]:
 def qmsum(folder: Path) -> Iterator[Record]:
     """SCROLLS' layout: the query, a blank line, the transcript."""
     for number, meeting in enumerate(lines("qmsum.raw.jsonl.gz")(folder)):
-        transcript = "\n".join(f"{turn['speaker']}: {turn['content']}" for turn in meeting["meeting_transcripts"])
-        for index, asked in enumerate([*meeting["general_query_list"], *meeting["specific_query_list"]]):
+        transcript = "\n".join(
+            f"{turn['speaker']}: {turn['content']}" for turn in meeting["meeting_transcripts"]
+        )
+        for index, asked in enumerate(
+            [*meeting["general_query_list"], *meeting["specific_query_list"]]
+        ):
             text = f"{asked['query']}\n\n{transcript}"
             yield {"id": f"{number}_{index}", "pid": "0", "input": text, "output": asked["answer"]}
 
@@ -87,7 +97,12 @@ def arc_test(folder: Path) -> Iterator[Record]:
         labels = list("ABCDE"[: len(record["choices"])])
         question = record["query"].removeprefix("Question: ").removesuffix("\nAnswer:")
         choices = {"text": record["choices"], "label": labels}
-        yield {"id": record["id"], "question": question, "choices": choices, "answerKey": labels[record["gold"]]}
+        yield {
+            "id": record["id"],
+            "question": question,
+            "choices": choices,
+            "answerKey": labels[record["gold"]],
+        }
 
 
 def bfcl(category: str) -> Records:
@@ -95,7 +110,9 @@ def bfcl(category: str) -> Records:
 
     def read(folder: Path) -> Iterator[Record]:
         answers = folder / f"bfcl.{category}.possible-answer.raw.jsonl.gz"
-        truths = {each["id"]: each for each in lines(answers.name)(folder)} if answers.exists() else {}
+        truths = (
+            {each["id"]: each for each in lines(answers.name)(folder)} if answers.exists() else {}
+        )
         for record in lines(f"bfcl.{category}.raw.jsonl.gz")(folder):
             yield {**record, **truths.get(record["id"], {})}
 
@@ -112,7 +129,10 @@ RECORDS: dict[str, dict[str, Records]] = {
     "mmlu": {"": lines("mmlu.raw.jsonl.gz")},
     "mmlu-pro": {"": lines("mmlu-pro.raw.jsonl.gz")},
     "arc-challenge": {"": lines("arc-challenge.raw.jsonl.gz"), "test": arc_test},
-    "truthfulqa": {"multiple_choice": lines("truthfulqa.mc.raw.jsonl.gz"), "generation": truthfulqa_free},
+    "truthfulqa": {
+        "multiple_choice": lines("truthfulqa.mc.raw.jsonl.gz"),
+        "generation": truthfulqa_free,
+    },
     "hellaswag": {"": lines("hellaswag.raw.jsonl.gz")},
     "winogrande": {"": lines("winogrande.raw.jsonl.gz")},
     "gsm8k": {"": lines("gsm8k.raw.jsonl.gz")},
@@ -136,7 +156,14 @@ RECORDS: dict[str, dict[str, Records]] = {
     "bfcl": {
         name: bfcl(name)
         for name in (
-            *("live_simple", "live_multiple", "simple_python", "multiple", "parallel", "irrelevance"),
+            *(
+                "live_simple",
+                "live_multiple",
+                "simple_python",
+                "multiple",
+                "parallel",
+                "irrelevance",
+            ),
             *("exec_multiple", "rest"),
         )
     },

@@ -20,7 +20,9 @@ BUILT_BY = '[build-system]\nrequires = ["hatchling>=1.21"]\nbuild-backend = "hat
 
 def build(project: Path, out: str) -> None:
     if BUILT_BY not in (project / "pyproject.toml").read_text(encoding="utf-8"):
-        raise SystemExit(f"{project.relative_to(ROOT)} is not built as the others are, which say:\n{BUILT_BY}")
+        raise SystemExit(
+            f"{project.relative_to(ROOT)} is not built as the others are, which say:\n{BUILT_BY}"
+        )
     os.chdir(project)
     source = Path(out) / build_sdist(out)
     with TemporaryDirectory() as folder:
@@ -37,7 +39,9 @@ def main(folder: str) -> None:
     out.mkdir(parents=True, exist_ok=True)
     for old in out.glob("context_bench*"):
         old.unlink()
-    for project in sorted([ROOT / "core", *(path.parent for path in ROOT.glob("plugins/*/pyproject.toml"))]):
+    for project in sorted(
+        [ROOT / "core", *(path.parent for path in ROOT.glob("plugins/*/pyproject.toml"))]
+    ):
         build(project, str(out))
 
 

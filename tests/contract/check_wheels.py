@@ -10,7 +10,10 @@ from zipfile import ZipFile
 def faults(wheel: Path) -> list[str]:
     distribution = wheel.name.partition("-")[0]
     names = ZipFile(wheel).namelist()
-    wanted = [f"{distribution}/{name}" for name in ("__init__.py", "py.typed", "context_bench_plugin.toml")]
+    wanted = [
+        f"{distribution}/{name}"
+        for name in ("__init__.py", "py.typed", "context_bench_plugin.toml")
+    ]
     missing = [f"{wheel.name} lacks {name}" for name in wanted if name not in names]
     if not any(".dist-info/licenses/" in name for name in names):
         missing.append(f"{wheel.name} lacks its licence")

@@ -40,7 +40,9 @@ def write() -> None:
             if component.facts and component.facts.card:
                 loader = load(component)
                 publish_dataset(hub, component.name, loader)
-                files.setdefault(file_of(component), {})[component.name] = shown(next(iter(loader())))
+                files.setdefault(file_of(component), {})[component.name] = shown(
+                    next(iter(loader()))
+                )
     for file, examples in files.items():
         file.write_text(json.dumps(examples, indent=1, ensure_ascii=False) + "\n", "utf-8")
 

@@ -33,13 +33,22 @@ def _scrolls(first: str, output: str) -> list[Record]:
 
 
 def _paper(number: int) -> Record:
-    empty = {"unanswerable": False, "extractive_spans": [], "yes_no": None, "free_form_answer": "", "evidence": ["e"]}
+    empty = {
+        "unanswerable": False,
+        "extractive_spans": [],
+        "yes_no": None,
+        "free_form_answer": "",
+        "evidence": ["e"],
+    }
     answers = [{**empty, "extractive_spans": ["two", "spans"]}, {**empty, "yes_no": True}]
     return {
         "id": f"10.{number}",
         "title": "A paper",
         "abstract": "Of things.",
-        "full_text": {"section_name": ["Intro", "End"], "paragraphs": [["First.", "Second."], ["Third."]]},
+        "full_text": {
+            "section_name": ["Intro", "End"],
+            "paragraphs": [["First.", "Second."], ["Third."]],
+        },
         "qas": {
             "question": ["Which spans?", "Is it said?"],
             "question_id": ["a", "b"],
@@ -92,11 +101,16 @@ RECORDS: dict[str, list[Record]] = {
         }
         for n in (1, 2)
     ],
-    "natural-questions": [{"question": "who?", "answer": ["Ann", "Anna"]}, {"question": "when?", "answer": ["1990"]}],
+    "natural-questions": [
+        {"question": "who?", "answer": ["Ann", "Anna"]},
+        {"question": "when?", "answer": ["1990"]},
+    ],
     "musique": [
         {
             "id": f"2hop__{n}",
-            "paragraphs": [{"idx": 0, "title": "A", "paragraph_text": "Ann.", "is_supporting": True}],
+            "paragraphs": [
+                {"idx": 0, "title": "A", "paragraph_text": "Ann.", "is_supporting": True}
+            ],
             "question": "Who?",
             "question_decomposition": [],
             "answer": "Ann",
@@ -125,7 +139,11 @@ RECORDS: dict[str, list[Record]] = {
             "question_source": "x",
             "entity_pages": {"title": ["A"], "wiki_context": ["Ann is."]},
             "search_results": {"title": ["B"], "search_context": ["Anna is."]},
-            "answer": {"value": "Ann", "aliases": ["Anna", "Ann"], "normalized_aliases": ["ann", "anna"]},
+            "answer": {
+                "value": "Ann",
+                "aliases": ["Anna", "Ann"],
+                "normalized_aliases": ["ann", "anna"],
+            },
         }
         for n in (1, 2)
     ],
@@ -141,7 +159,10 @@ RECORDS: dict[str, list[Record]] = {
     ],
     "quality": [_article("What?", gold_label=1), _article("And?", gold_label=4)],
     "qasper": [_paper(1), _paper(2)],
-    "mmlu": [{"question": f"Q{n}", "subject": "law", "choices": ["a", "b", "c", "d"], "answer": n} for n in (1, 2)],
+    "mmlu": [
+        {"question": f"Q{n}", "subject": "law", "choices": ["a", "b", "c", "d"], "answer": n}
+        for n in (1, 2)
+    ],
     "mmlu-pro": [
         {
             "question_id": n,
@@ -186,21 +207,39 @@ RECORDS: dict[str, list[Record]] = {
         for n in range(8)
     ],
     "hellaswag": [
-        {"ind": 1, "activity_label": "A", "ctx": "A man sits", "endings": ["up.", "down.", "on.", "in."], "label": "1"},
-        {"ind": 2, "activity_label": "A", "ctx": "A man sits", "endings": ["up.", "down.", "on.", "in."], "label": ""},
+        {
+            "ind": 1,
+            "activity_label": "A",
+            "ctx": "A man sits",
+            "endings": ["up.", "down.", "on.", "in."],
+            "label": "1",
+        },
+        {
+            "ind": 2,
+            "activity_label": "A",
+            "ctx": "A man sits",
+            "endings": ["up.", "down.", "on.", "in."],
+            "label": "",
+        },
     ],
     "winogrande": [
         {"sentence": "_ left.", "option1": "Ann", "option2": "Bob", "answer": "2"},
         {"sentence": "_ came.", "option1": "Ann", "option2": "Bob", "answer": ""},
     ],
-    "gsm8k": [{"question": f"What is {n}+1000?", "answer": f"Add.\n#### 1,00{n}"} for n in (1, 2, 3, 4)],
+    "gsm8k": [
+        {"question": f"What is {n}+1000?", "answer": f"Add.\n#### 1,00{n}"} for n in (1, 2, 3, 4)
+    ],
     "drop": [
         {
             "section_id": "s",
             "query_id": f"q{n}",
             "passage": "The Ravens beat the Colts 3 to 2.",
             "question": "Who played?",
-            "answer": {"number": "", "date": {"day": "", "month": "", "year": ""}, "spans": ["Ravens", "Colts"]},
+            "answer": {
+                "number": "",
+                "date": {"day": "", "month": "", "year": ""},
+                "spans": ["Ravens", "Colts"],
+            },
             "validated_answers": {
                 "number": ["", "2"],
                 "date": [{"day": "", "month": "", "year": ""}] * 2,
@@ -218,8 +257,14 @@ RECORDS: dict[str, list[Record]] = {
         }
         for n in (1, 2)
     ],
-    "mgsm": [{"question": "Q", "answer": None, "answer_number": n, "equation_solution": None} for n in (1, 2)],
-    "bbh": [{"input": "not True is", "target": "False"}, {"input": "not False is", "target": "True"}],
+    "mgsm": [
+        {"question": "Q", "answer": None, "answer_number": n, "equation_solution": None}
+        for n in (1, 2)
+    ],
+    "bbh": [
+        {"input": "not True is", "target": "False"},
+        {"input": "not False is", "target": "True"},
+    ],
     "humaneval": [
         {
             "task_id": f"HumanEval/{n}",
@@ -245,11 +290,22 @@ RECORDS: dict[str, list[Record]] = {
         {"document": "First.\n|||||\nSecond.", "summary": "– Both."},
         {"document": "One. ||||| Two.", "summary": "Two."},
     ],
-    "dialogsum": [{"id": f"test_{n}", "dialogue": "#A#: Hi.", "summary": "They greet.", "topic": "x"} for n in (0, 1)],
+    "dialogsum": [
+        {"id": f"test_{n}", "dialogue": "#A#: Hi.", "summary": "They greet.", "topic": "x"}
+        for n in (0, 1)
+    ],
     "qmsum": _scrolls("What was decided on", "A lot."),
-    "summscreenfd": [{"id": f"e{n}", "pid": "x", "input": "INT. HOUSE", "output": "They meet."} for n in (1, 2)],
-    "meetingbank": [{"id": n, "uid": f"u{n}", "transcript": "Order.", "summary": "An ordinance."} for n in (1, 2)],
-    "govreport": [{"report": "A report.", "summary": "Its summary."}, {"report": "Another.", "summary": "Its own."}],
+    "summscreenfd": [
+        {"id": f"e{n}", "pid": "x", "input": "INT. HOUSE", "output": "They meet."} for n in (1, 2)
+    ],
+    "meetingbank": [
+        {"id": n, "uid": f"u{n}", "transcript": "Order.", "summary": "An ordinance."}
+        for n in (1, 2)
+    ],
+    "govreport": [
+        {"report": "A report.", "summary": "Its summary."},
+        {"report": "Another.", "summary": "Its own."},
+    ],
     "contract-nli": _scrolls("Shall the party keep it secret", "Not mentioned"),
     "scifact": [
         {
@@ -278,9 +334,17 @@ RECORDS: dict[str, list[Record]] = {
         }
         for n in (1, 2)
     ],
-    "alpaca-eval": [{"instruction": "Hi?", "output": "Hi.", "generator": "text_davinci_003", "dataset": "x"}] * 2,
+    "alpaca-eval": [
+        {"instruction": "Hi?", "output": "Hi.", "generator": "text_davinci_003", "dataset": "x"}
+    ]
+    * 2,
     "mt-bench": [
-        {"prompt_id": n, "category": "math", "prompt": ["What is 1+1?", "And doubled?"], "reference": ["2", "4"]}
+        {
+            "prompt_id": n,
+            "category": "math",
+            "prompt": ["What is 1+1?", "And doubled?"],
+            "reference": ["2", "4"],
+        }
         for n in (81, 82)
     ],
     "longbench": [
@@ -310,12 +374,22 @@ RECORDS: dict[str, list[Record]] = {
         for n in (1, 2)
     ],
     "infinitebench": [
-        {"id": n, "context": "The pass key is 123.", "input": "What is the pass key?", "answer": ["123"], "options": []}
+        {
+            "id": n,
+            "context": "The pass key is 123.",
+            "input": "What is the pass key?",
+            "answer": ["123"],
+            "options": [],
+        }
         for n in (0, 1)
     ],
     "nolima": [_NEEDLE],
     "bfcl": [
-        {"id": f"live_simple_{n}", "question": [[{"role": "user", "content": "Area?"}]], "function": [_TOOL]}
+        {
+            "id": f"live_simple_{n}",
+            "question": [[{"role": "user", "content": "Area?"}]],
+            "function": [_TOOL],
+        }
         for n in (0, 1)
     ],
     "apigen": [
@@ -323,7 +397,14 @@ RECORDS: dict[str, list[Record]] = {
             "id": n,
             "query": "Area of 3?",
             "answers": json.dumps([{"name": "area", "arguments": {"base": 3, "deep": {"a": [1]}}}]),
-            "tools": json.dumps([{"name": "area", "parameters": {"base": {"type": "int"}, "deep": {"type": "Dict"}}}]),
+            "tools": json.dumps(
+                [
+                    {
+                        "name": "area",
+                        "parameters": {"base": {"type": "int"}, "deep": {"type": "Dict"}},
+                    }
+                ]
+            ),
         }
         for n in (0, 1)
     ],
@@ -333,15 +414,28 @@ RECORDS: dict[str, list[Record]] = {
 
 TABLES: dict[str, dict[str, list[Record]]] = {
     "scifact": {
-        "corpus": [{"doc_id": 7, "title": "On B", "abstract": ["A does not heal B.", "It harms."], "structured": False}]
+        "corpus": [
+            {
+                "doc_id": 7,
+                "title": "On B",
+                "abstract": ["A does not heal B.", "It harms."],
+                "structured": False,
+            }
+        ]
     },
-    "bfcl": {"answers": [{"id": f"live_simple_{n}", "ground_truth": [{"area": {"base": [10]}}]} for n in (0, 1)]},
+    "bfcl": {
+        "answers": [
+            {"id": f"live_simple_{n}", "ground_truth": [{"area": {"base": [10]}}]} for n in (0, 1)
+        ]
+    },
     "nolima": {"book": [{"text": "line one\nline two\nline three\nline four"}]},
 }
 """Further records that examples are made with."""
 
 
-def publish_dataset(hub: Any, name: str, loader: Any, config: str | None = None, split: str | None = None) -> None:
+def publish_dataset(
+    hub: Any, name: str, loader: Any, config: str | None = None, split: str | None = None
+) -> None:
     """Put the records of a dataset, of its tables and of its worked examples where its loader reads them."""
     wanted = loader.wanted(config, split)
     for part in wanted.parts or (wanted,):
@@ -353,7 +447,11 @@ def publish_dataset(hub: Any, name: str, loader: Any, config: str | None = None,
             publish(hub, part.changed(split=part.shots_split), rows)
         for table in part.tables:
             found = TABLES[name][table]
-            publish(hub, part.of_table(table), _of_category(found, part.config) if name == "bfcl" else found)
+            publish(
+                hub,
+                part.of_table(table),
+                _of_category(found, part.config) if name == "bfcl" else found,
+            )
 
 
 def _of_category(rows: Sequence[Record], category: str | None) -> list[Record]:
@@ -377,7 +475,9 @@ def publish(hub: Any, wanted: Any, rows: Sequence[Record]) -> None:
             archive.writestr(inner.removeprefix("zip://"), lines(rows))
         files[outer] = buffer.getvalue()
     else:
-        files[path.replace("*", "0000")] = _WRITERS.get(wanted.format or path.rpartition(".")[2], lines)(rows)
+        files[path.replace("*", "0000")] = _WRITERS.get(
+            wanted.format or path.rpartition(".")[2], lines
+        )(rows)
     hub.put(wanted.source, files, branch)
 
 
@@ -398,8 +498,13 @@ def _readme(paths: Sequence[str]) -> str:
     found: dict[str, list[str]] = {}
     for path in sorted(paths):
         config, _, file = path.partition("/")
-        found.setdefault(config, []).append(f"  - {{split: {file.partition('-')[0]}, path: '{path}'}}")
-    parts = [f"- config_name: {config}\n  data_files:\n" + "\n".join(splits) for config, splits in found.items()]
+        found.setdefault(config, []).append(
+            f"  - {{split: {file.partition('-')[0]}, path: '{path}'}}"
+        )
+    parts = [
+        f"- config_name: {config}\n  data_files:\n" + "\n".join(splits)
+        for config, splits in found.items()
+    ]
     return "---\nconfigs:\n" + "\n".join(parts) + "\n---\n"
 
 

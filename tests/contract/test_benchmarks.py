@@ -27,7 +27,9 @@ def side_by_side(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
 
 
 @pytest.mark.parametrize("name", ["OURS", "THREADS", "ASYNC", "LOOP", "POOL", "SEMAPHORE"])
-def test_a_runner_scores_all_rows_and_says_what_it_took(side_by_side: ModuleType, name: str) -> None:
+def test_a_runner_scores_all_rows_and_says_what_it_took(
+    side_by_side: ModuleType, name: str
+) -> None:
     found = side_by_side.run(getattr(side_by_side, name), rows=30, call=0.001, workers=4, warm_up=2)
     assert found["rows"] == 30
     assert found["seconds"] >= 30 / 4 * 0.001
@@ -35,7 +37,9 @@ def test_a_runner_scores_all_rows_and_says_what_it_took(side_by_side: ModuleType
     assert found["mib"] > -1  # the kernel's counts lag a little
 
 
-def test_a_finished_run_is_resumed_from_its_run_file(side_by_side: ModuleType, tmp_path: Path) -> None:
+def test_a_finished_run_is_resumed_from_its_run_file(
+    side_by_side: ModuleType, tmp_path: Path
+) -> None:
     path = str(tmp_path / "run.sqlite")
     side_by_side.run(side_by_side.OURS, rows=20, path=path)
     assert side_by_side.run(side_by_side.OURS, rows=20, path=path)["rows"] == 20
@@ -48,13 +52,17 @@ def test_a_peer_that_cannot_be_installed_stays_in_the_table(
     no_uv.mkdir()
     monkeypatch.setenv("PATH", str(no_uv))
     monkeypatch.setattr(sys, "executable", str(no_uv / "python"))
-    found = side_by_side.cells(3, lambda: [str(side_by_side.run(side_by_side.INSPECT)["seconds"]), "", ""])
+    found = side_by_side.cells(
+        3, lambda: [str(side_by_side.run(side_by_side.INSPECT)["seconds"]), "", ""]
+    )
     assert found == "not installed |  | "
     assert side_by_side.versions([side_by_side.INSPECT]).endswith("inspect-ai: not installed.")
 
 
 def test_a_runner_that_breaks_is_told_with_its_last_line(side_by_side: ModuleType) -> None:
-    found = side_by_side.cells(2, lambda: [str(side_by_side.run(side_by_side.LOOP, rows="many")["seconds"]), ""])
+    found = side_by_side.cells(
+        2, lambda: [str(side_by_side.run(side_by_side.LOOP, rows="many")["seconds"]), ""]
+    )
     assert found.startswith("failed: TypeError")
 
 

@@ -35,13 +35,19 @@ def commands(page: Path) -> list[str]:
     """Return the commands of a page that name a benchmark, continued lines joined."""
     text = page.read_text("utf-8").replace("\\\n", " ")
     found = re.findall(r"^ *(?:\$ )?(context-bench (?:--|run |datasets ).*)$", text, re.MULTILINE)
-    return [" ".join(each.split()) for each in found if datasets_of(each) or "datasets list" in each]
+    return [
+        " ".join(each.split()) for each in found if datasets_of(each) or "datasets list" in each
+    ]
 
 
 def datasets_of(command: str) -> list[tuple[str, str | None]]:
     """Return the benchmarks that a command names, each with its configuration."""
     words = shlex.split(command)
-    named = [after for word, after in itertools.pairwise(words) if word in ("--dataset", "show", "preview", "fetch")]
+    named = [
+        after
+        for word, after in itertools.pairwise(words)
+        if word in ("--dataset", "show", "preview", "fetch")
+    ]
     if "fetch" in words:
         named += [word for word in words if word in RECORDS]
     found = []
@@ -95,8 +101,14 @@ def test_a_command_of_a_page_runs(
     catalog = discover()
     for name, config in datasets_of(command):
         if name == "hf":
-            rows = [{"question": "What is 1+1?", "answer": "2"}, {"question": "What is 2+2?", "answer": "4"}]
-            hub.put("openai/gsm8k", {"README.md": _README.encode(), "main/test-00000.parquet": parquet(rows)})
+            rows = [
+                {"question": "What is 1+1?", "answer": "2"},
+                {"question": "What is 2+2?", "answer": "4"},
+            ]
+            hub.put(
+                "openai/gsm8k",
+                {"README.md": _README.encode(), "main/test-00000.parquet": parquet(rows)},
+            )
         else:
             loader = load(catalog.find("datasets", name))
             publish_dataset(hub, name, loader, config)
@@ -105,7 +117,12 @@ def test_a_command_of_a_page_runs(
     words = shlex.split(re.sub(r"https?://localhost:\d+", endpoint[0], command))[1:]
     if "--offline" in words:
         names = [name for name, _ in datasets_of(command)]
-        assert execute(["datasets", "fetch", *names, "--to", words[words.index("--datasets-folder") + 1]]) == 0
+        assert (
+            execute(
+                ["datasets", "fetch", *names, "--to", words[words.index("--datasets-folder") + 1]]
+            )
+            == 0
+        )
         hub.asked.clear()
     assert execute(words) == 0, capsys.readouterr().err
     said = capsys.readouterr().out

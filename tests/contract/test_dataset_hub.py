@@ -73,40 +73,77 @@ def test_gpqa_shuffles_its_options_by_the_id_of_an_example(publisher: Callable[.
 
 def test_what_the_predecessor_lost_is_there(publisher: Callable[..., Any]) -> None:
     [first, second] = publisher("qmsum")()
-    assert (first["question"], first["context"]) == ("What was decided on 1?", "The long text 1.\n\nMore of it.")
+    assert (first["question"], first["context"]) == (
+        "What was decided on 1?",
+        "The long text 1.\n\nMore of it.",
+    )
     assert second["question"] == "What was decided on 2?"
     assert (
-        publisher("contract-nli")().__next__()["question"].startswith("Hypothesis: Shall the party keep it secret 1?")
+        publisher("contract-nli")()
+        .__next__()["question"]
+        .startswith("Hypothesis: Shall the party keep it secret 1?")
     )
     refuted, unknown = publisher("scifact")()
     assert (refuted["answer"], unknown["answer"]) == ("REFUTES", "NOT ENOUGH INFO")
     assert "A does not heal B." in refuted["context"]
-    assert [turn["content"] for turn in next(publisher("mt-bench")())["turns"]] == ["What is 1+1?", "And doubled?"]
+    assert [turn["content"] for turn in next(publisher("mt-bench")())["turns"]] == [
+        "What is 1+1?",
+        "And doubled?",
+    ]
     assert next(publisher("math")())["answer"] == "\\frac{1}{3}"
     assert next(publisher("bfcl")())["question"] == "Area?"
     assert next(publisher("mbpp")())["test_imports"] == ["import math"]
     assert next(publisher("triviaqa")())["answers"] == ["Ann", "Anna"]
     assert [row.get("correct_letter") for row in publisher("winogrande")()] == ["B", None]
-    assert [row["answers"] for row in publisher("qasper")()][:2] == [["two, spans", "Yes"], ["Unanswerable"]]
+    assert [row["answers"] for row in publisher("qasper")()][:2] == [
+        ["two, spans", "Yes"],
+        ["Unanswerable"],
+    ]
     needles = list(publisher("nolima")())
-    assert all(row["needle"] in row["context"] and row["answer"] in row["needle"] for row in needles)
+    assert all(
+        row["needle"] in row["context"] and row["answer"] in row["needle"] for row in needles
+    )
 
 
 @pytest.mark.parametrize(
     ("name", "column", "given", "ids"),
     [
         pytest.param(
-            "drop", "query_id", ["q", "q", "r"], ["q", "q_2", "r"], id="DROP, of whose questions two have one"
+            "drop",
+            "query_id",
+            ["q", "q", "r"],
+            ["q", "q_2", "r"],
+            id="DROP, of whose questions two have one",
         ),
-        pytest.param("triviaqa", "question_id", ["t", "t", "t"], ["t", "t_2", "t_3"], id="TriviaQA, web and Wikipedia"),
-        pytest.param("triviaqa", "question_id", ["t", "t_2", "t"], ["t", "t_2", "t_3"], id="one that is another's"),
+        pytest.param(
+            "triviaqa",
+            "question_id",
+            ["t", "t", "t"],
+            ["t", "t_2", "t_3"],
+            id="TriviaQA, web and Wikipedia",
+        ),
+        pytest.param(
+            "triviaqa",
+            "question_id",
+            ["t", "t_2", "t"],
+            ["t", "t_2", "t_3"],
+            id="one that is another's",
+        ),
     ],
 )
 def test_an_id_that_a_release_gives_twice_stops_no_run(
-    name: str, column: str, given: list[str], ids: list[str], hub: Any, monkeypatch: pytest.MonkeyPatch
+    name: str,
+    column: str,
+    given: list[str],
+    ids: list[str],
+    hub: Any,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     record = RECORDS[name][0]
-    asked = [{**record, column: each, "question": f"Which one, {number}?"} for number, each in enumerate(given)]
+    asked = [
+        {**record, column: each, "question": f"Which one, {number}?"}
+        for number, each in enumerate(given)
+    ]
     monkeypatch.setitem(RECORDS, name, asked)
     loader = load(CATALOG.find("datasets", name))
     publish_dataset(hub, name, loader)
@@ -126,9 +163,12 @@ FIXED = [
 
 
 @pytest.mark.parametrize("name", FIXED)
-def test_a_configuration_that_a_dataset_has_not_is_told_and_never_read_as_another(name: str, hub: Any) -> None:
+def test_a_configuration_that_a_dataset_has_not_is_told_and_never_read_as_another(
+    name: str, hub: Any
+) -> None:
     with pytest.raises(
-        ConfigurationError, match=f"The dataset {name} has one configuration only: leave out 'ARC-Easy'"
+        ConfigurationError,
+        match=f"The dataset {name} has one configuration only: leave out 'ARC-Easy'",
     ):
         load(CATALOG.find("datasets", name))(config="ARC-Easy")
     assert hub.asked == []
@@ -136,7 +176,11 @@ def test_a_configuration_that_a_dataset_has_not_is_told_and_never_read_as_anothe
 
 @pytest.mark.parametrize("name", sorted(CARDS))
 def test_an_unknown_configuration_is_told_before_the_hub_is_asked(
-    name: str, hub: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    name: str,
+    hub: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert execute(["run", "--system", "replay", "--dataset", f"{name}:no-such", "-q"]) == 2
@@ -163,21 +207,28 @@ def test_every_configuration_that_a_manifest_names_has_a_place_in_its_card() -> 
             assert config in (wanted.config, "all", "math-500", "bundled"), (name, config)
 
 
-def test_worked_examples_come_from_the_split_that_the_card_names(publisher: Callable[..., Any]) -> None:
+def test_worked_examples_come_from_the_split_that_the_card_names(
+    publisher: Callable[..., Any],
+) -> None:
     loader = publisher("gsm8k")
     plain, shot = next(loader()), next(loader(shots=2, shots_seed=1))
     assert shot["question"].endswith(plain["question"])
     assert shot["question"].count("####") == 2
     assert shot["context"] == shot["question"]
     assert next(loader(shots=2, shots_seed=1)) == shot
-    assert {next(loader(shots=2, shots_seed=seed))["question"] for seed in range(5)} != {shot["question"]}
+    assert {next(loader(shots=2, shots_seed=seed))["question"] for seed in range(5)} != {
+        shot["question"]
+    }
     asked = next(loader(prompt="Q: {question}\nA:"))
     assert asked["question"] == f"Q: {plain['question']}\nA:"
 
 
 @pytest.mark.parametrize(
     ("asked", "measured"),
-    [({"split": "train"}, "the split train"), ({"files": "main/test-00000.parquet"}, "main/test-00000.parquet")],
+    [
+        ({"split": "train"}, "the split train"),
+        ({"files": "main/test-00000.parquet"}, "main/test-00000.parquet"),
+    ],
     ids=["the split of the worked examples", "a file in place of the card's own"],
 )
 def test_no_worked_example_comes_from_the_records_that_are_measured(
@@ -186,7 +237,9 @@ def test_no_worked_example_comes_from_the_records_that_are_measured(
     """A row stood among its own worked examples, with its answer."""
     loader = publisher("gsm8k")
     assert len(list(loader(**asked))) == 4
-    with pytest.raises(ConfigurationError, match=f"gsm8k would come from {measured}, which is measured: leave out"):
+    with pytest.raises(
+        ConfigurationError, match=f"gsm8k would come from {measured}, which is measured: leave out"
+    ):
         next(loader(shots=2, **asked))
 
 
@@ -199,7 +252,8 @@ def test_a_worked_example_has_an_answer(hub: Any) -> None:
     wanted = loader.wanted().changed(split="train")
     publish(hub, wanted, RECORDS["winogrande"][1:])
     with pytest.raises(
-        ConfigurationError, match="No example of the split train of winogrande has correct_letter: leave out"
+        ConfigurationError,
+        match="No example of the split train of winogrande has correct_letter: leave out",
     ):
         next(loader(shots=1))
 
@@ -210,9 +264,13 @@ def test_a_configuration_without_a_split_for_worked_examples_is_fetched_without_
     """MATH-500 has its test split only; the other configurations of MATH have ``train``."""
     loader = load(CATALOG.find("datasets", "math"))
     publish(hub, loader.wanted("math-500"), RECORDS["math"])
-    assert execute(["datasets", "fetch", "math:math-500", "--to", str(tmp_path)]) == 0, capsys.readouterr().err
+    assert execute(["datasets", "fetch", "math:math-500", "--to", str(tmp_path)]) == 0, (
+        capsys.readouterr().err
+    )
     assert len(list(loader(config="math-500", folder=str(tmp_path), offline=True))) == 2
-    with pytest.raises(ConfigurationError, match="math has no split to draw worked examples from: leave out shots"):
+    with pytest.raises(
+        ConfigurationError, match="math has no split to draw worked examples from: leave out shots"
+    ):
         next(loader(config="math-500", shots=2))
 
 
@@ -229,7 +287,12 @@ def test_a_fetched_copy_is_read_without_a_network(
         loader = load(CATALOG.find("datasets", name))
         assert list(loader(folder=folder, offline=True)) == online[name]
         assert "sha256:" in loader.revision(folder=folder, offline=True)
-    assert "####" in next(load(CATALOG.find("datasets", "gsm8k"))(folder=folder, offline=True, shots=1))["question"]
+    assert (
+        "####"
+        in next(load(CATALOG.find("datasets", "gsm8k"))(folder=folder, offline=True, shots=1))[
+            "question"
+        ]
+    )
     assert hub.asked == []
 
 
@@ -259,26 +322,47 @@ def _relabelled(copy: Path, content: bytes) -> None:
 
 
 DAMAGES: dict[str, tuple[Callable[[Path], Any], str]] = {
-    "no label": (lambda copy: _label_of(copy).unlink(), "cannot be used: .*No such file.*Fetch it again"),
+    "no label": (
+        lambda copy: _label_of(copy).unlink(),
+        "cannot be used: .*No such file.*Fetch it again",
+    ),
     "no records": (lambda copy: copy.unlink(), "cannot be used: there is no .*Fetch it again"),
-    "a label that is no JSON": (lambda copy: _label_of(copy).write_text('{"revision'), "cannot be used: .*Fetch it"),
-    "a label without facts": (lambda copy: _label_of(copy).write_text("{}"), "it is not what fetching writes"),
+    "a label that is no JSON": (
+        lambda copy: _label_of(copy).write_text('{"revision'),
+        "cannot be used: .*Fetch it",
+    ),
+    "a label without facts": (
+        lambda copy: _label_of(copy).write_text("{}"),
+        "it is not what fetching writes",
+    ),
     "another number of records": (
-        lambda copy: _label_of(copy).write_text(json.dumps({**json.loads(_label_of(copy).read_text()), "records": 7})),
+        lambda copy: _label_of(copy).write_text(
+            json.dumps({**json.loads(_label_of(copy).read_text()), "records": 7})
+        ),
         "the 7 that were fetched",
     ),
-    "a record that is no JSON": (lambda copy: _relabelled(copy, b'{"a": 1}\n{"a"\n'), "record 2 is no JSON"),
+    "a record that is no JSON": (
+        lambda copy: _relabelled(copy, b'{"a": 1}\n{"a"\n'),
+        "record 2 is no JSON",
+    ),
     "a number that is none": (
         lambda copy: _relabelled(copy, b'{"a": NaN}\n'),
         "record 1 is no JSON: NaN is no JSON value",
     ),
-    "a record that is no object": (lambda copy: _relabelled(copy, b"[1]\n"), "record 1 is list, not an object"),
+    "a record that is no object": (
+        lambda copy: _relabelled(copy, b"[1]\n"),
+        "record 1 is list, not an object",
+    ),
 }
 
 
 @pytest.mark.parametrize(("damage", "told"), DAMAGES.values(), ids=DAMAGES.keys())
 def test_a_copy_that_is_damaged_in_any_way_is_told_and_the_network_not_asked_in_its_place(
-    damage: Callable[[Path], Any], told: str, hub: Any, publisher: Callable[..., Any], tmp_path: Path
+    damage: Callable[[Path], Any],
+    told: str,
+    hub: Any,
+    publisher: Callable[..., Any],
+    tmp_path: Path,
 ) -> None:
     loader = publisher("frames")
     assert execute(["datasets", "fetch", "frames", "--to", str(tmp_path)]) == 0
@@ -290,12 +374,17 @@ def test_a_copy_that_is_damaged_in_any_way_is_told_and_the_network_not_asked_in_
     assert hub.asked == []
 
 
-def test_a_dataset_is_previewed(publisher: Callable[..., Any], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_dataset_is_previewed(
+    publisher: Callable[..., Any], capsys: pytest.CaptureFixture[str]
+) -> None:
     publisher("gsm8k")
     assert execute(["datasets", "preview", "gsm8k", "-n", "1"]) == 0
     assert "question: What is 1+1000?" in capsys.readouterr().out
     assert execute(["datasets", "preview", "gsm8k", "-n", "2", "--json"]) == 0
-    assert [example["answer"] for example in json.loads(capsys.readouterr().out)] == ["1001", "1002"]
+    assert [example["answer"] for example in json.loads(capsys.readouterr().out)] == [
+        "1001",
+        "1002",
+    ]
 
 
 def test_offline_without_a_copy_a_run_ends_at_once_and_says_how_to_fetch(
@@ -311,13 +400,19 @@ def test_offline_without_a_copy_a_run_ends_at_once_and_says_how_to_fetch(
 
 
 def test_an_oracle_is_right_and_five_rows_are_asked_for(
-    publisher: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    publisher: Callable[..., Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     publisher("gsm8k")
     publisher("mmlu")
     monkeypatch.chdir(tmp_path)
     datasets = ["--dataset", "gsm8k", "--dataset", "mmlu", "-n", "2"]
-    assert execute(["run", "--system", "replay:field=answer", *datasets, "--format", "json", "-q"]) == 0
+    assert (
+        execute(["run", "--system", "replay:field=answer", *datasets, "--format", "json", "-q"])
+        == 0
+    )
     told = json.loads(capsys.readouterr().out)
     [summary] = told["summary"].values()
     assert summary["mean_score"] == 1.0
@@ -331,12 +426,21 @@ def test_no_library_is_imported_for_a_list_or_the_help() -> None:
         "import sys\nfrom context_bench.cli import execute\nexecute(sys.argv[1:])\n"
         "found = {'datasets', 'pyarrow', 'huggingface_hub'} & set(sys.modules)\nsys.exit(9 if found else 0)"
     )
-    for arguments in (["plugins", "list"], ["datasets", "list"], ["datasets", "show", "gsm8k"], ["run", "--help"]):
-        done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, check=False)
+    for arguments in (
+        ["plugins", "list"],
+        ["datasets", "list"],
+        ["datasets", "show", "gsm8k"],
+        ["run", "--help"],
+    ):
+        done = subprocess.run(
+            [sys.executable, "-c", code, *arguments], capture_output=True, check=False
+        )
         assert done.returncode == 0, (arguments, done.stderr[-300:])
 
 
-def test_the_list_has_every_dataset_with_tags_licence_and_wiring(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_list_has_every_dataset_with_tags_licence_and_wiring(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert execute(["datasets", "list", "--json"]) == 0
     told = {each["name"]: each for each in json.loads(capsys.readouterr().out)}
     assert {*CARDS, "needle", "local", "hf", "sessions"} <= set(told)
@@ -353,9 +457,16 @@ def test_the_list_has_every_dataset_with_tags_licence_and_wiring(capsys: pytest.
 
 def test_a_list_can_be_narrowed_to_a_tag(capsys: pytest.CaptureFixture[str]) -> None:
     assert execute(["datasets", "list", "--tag", "nli", "--json"]) == 0
-    assert {each["name"] for each in json.loads(capsys.readouterr().out)} == {"contract-nli", "scifact"}
+    assert {each["name"] for each in json.loads(capsys.readouterr().out)} == {
+        "contract-nli",
+        "scifact",
+    }
     assert execute(["datasets", "list", "--tag", "qa", "--tag", "multi-hop", "--json"]) == 0
-    assert {each["name"] for each in json.loads(capsys.readouterr().out)} == {"frames", "hotpotqa", "musique"}
+    assert {each["name"] for each in json.loads(capsys.readouterr().out)} == {
+        "frames",
+        "hotpotqa",
+        "musique",
+    }
     assert execute(["datasets", "list", "--tag", "nil"]) == 2
     assert "No tag of a dataset is called 'nil'. Did you mean 'nli'?" in capsys.readouterr().err
 
@@ -370,8 +481,13 @@ def test_a_dataset_is_shown_with_an_example_and_the_evaluators_that_a_run_would_
     assert facts is not None
     assert told["one_example"]["question"]
     assert told["licence"]
-    assert told["sizes"] or name in ("needle", "nolima")  # the one is generated, the other has no published count
-    assert told["headline"] == facts.primary or any(str(facts.primary) in note for note in told["notes"])
+    assert told["sizes"] or name in (
+        "needle",
+        "nolima",
+    )  # the one is generated, the other has no published count
+    assert told["headline"] == facts.primary or any(
+        str(facts.primary) in note for note in told["notes"]
+    )
     assert "context-bench-answer-quality/answer-quality" in told["evaluators"]
 
 
@@ -396,8 +512,12 @@ SAME: dict[str, Callable[[list[dict[str, Any]]], bytes]] = {
 }
 
 
-@pytest.mark.parametrize("name", ["alpaca-eval", "infinitebench", "nolima", "qasper", "drop", "mmlu", "contract-nli"])
-def test_records_are_the_same_in_every_kind_of_file(name: str, hub: Any, publisher: Callable[..., Any]) -> None:
+@pytest.mark.parametrize(
+    "name", ["alpaca-eval", "infinitebench", "nolima", "qasper", "drop", "mmlu", "contract-nli"]
+)
+def test_records_are_the_same_in_every_kind_of_file(
+    name: str, hub: Any, publisher: Callable[..., Any]
+) -> None:
     """The card of the first says that its own file is an array, that of the second that it has lines."""
     loader = publisher(name)
     own, wanted = list(loader()), loader.wanted()

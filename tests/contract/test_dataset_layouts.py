@@ -20,7 +20,15 @@ from context_bench_huggingface.row import together
 from context_bench_huggingface.wanted import from_card
 
 CATALOG = discover()
-GOLD = {"answer", "answers", "correct_letter", "answer_spans", "ground_truth", "reasoning", "true_answers"}
+GOLD = {
+    "answer",
+    "answers",
+    "correct_letter",
+    "answer_spans",
+    "ground_truth",
+    "reasoning",
+    "true_answers",
+}
 """Fields by which an evaluator would score a row."""
 
 LABELS: dict[str, tuple[str, ...]] = {
@@ -71,7 +79,16 @@ MAY_BE_ABSENT = {
         "hellaswag",
         "winogrande",
     ),
-    *("drop", "dialogsum", "qmsum", "summscreenfd", "contract-nli", "scifact", "mt-bench", "longbench-v2"),
+    *(
+        "drop",
+        "dialogsum",
+        "qmsum",
+        "summscreenfd",
+        "contract-nli",
+        "scifact",
+        "mt-bench",
+        "longbench-v2",
+    ),
 }
 """Datasets of which some edition leaves the column out; without it, a record of any other is told."""
 
@@ -82,7 +99,9 @@ NUMBERED = {"quality", "mmlu", "mmlu-pro", "hellaswag", "winogrande"}
 def kept(name: str) -> list[Any]:
     """What stands in a split in the place of what is not told: ``...`` for no such column."""
     lists = {"narrativeqa", "longbench", "natural-questions", "infinitebench", "mt-bench"}
-    blank: list[Any] = [[]] if name in lists else [] if name in ("triviaqa", "drop", "qasper") else [""]
+    blank: list[Any] = (
+        [[]] if name in lists else [] if name in ("triviaqa", "drop", "qasper") else [""]
+    )
     return [
         *([...] if name in MAY_BE_ABSENT else []),
         None,
@@ -91,7 +110,9 @@ def kept(name: str) -> list[Any]:
     ]
 
 
-def examples(name: str, records: list[dict[str, Any]], config: str | None = None) -> Iterator[dict[str, Any]]:
+def examples(
+    name: str, records: list[dict[str, Any]], config: str | None = None
+) -> Iterator[dict[str, Any]]:
     facts = CATALOG.find("datasets", name).facts
     assert facts is not None
     assert facts.card is not None
@@ -99,11 +120,16 @@ def examples(name: str, records: list[dict[str, Any]], config: str | None = None
     wanted = from_card(name, {"default_config": facts.default_config, **facts.card}, config, None)
     make = maker(wanted)
     tables = {
-        table: {str(each.get("doc_id", each.get("id", number))): each for number, each in enumerate(rows)}
+        table: {
+            str(each.get("doc_id", each.get("id", number))): each
+            for number, each in enumerate(rows)
+        }
         for table, rows in TABLES.get(name, {}).items()
     }
     for number, found in enumerate(together(records, wanted.together)):
-        yield from make(found[0], Row(number, config or "", "test", tables, found if wanted.together else ()))
+        yield from make(
+            found[0], Row(number, config or "", "test", tables, found if wanted.together else ())
+        )
 
 
 def without(record: dict[str, Any], column: str, value: Any) -> None:
@@ -123,7 +149,11 @@ def test_a_record_whose_label_is_kept_is_a_question_without_gold(name: str, valu
     records = copy.deepcopy(RECORDS[name])
     for record in records:
         for column in LABELS[name]:
-            without(record, column, "" if (name, column) == ("mmlu-pro", "answer") and value is not ... else value)
+            without(
+                record,
+                column,
+                "" if (name, column) == ("mmlu-pro", "answer") and value is not ... else value,
+            )
     found = list(examples(name, records))
     assert len(found) == len(list(examples(name, RECORDS[name])))
     for example in found:
@@ -136,16 +166,31 @@ def test_a_column_of_labels_that_is_not_there_is_told(name: str) -> None:
     [record] = copy.deepcopy(RECORDS[name][:1])
     for column in LABELS[name]:
         without(record, column, ...)
-    with pytest.raises(DatasetError, match=f"Record 0 of {name} .* is not laid out as expected: KeyError"):
+    with pytest.raises(
+        DatasetError, match=f"Record 0 of {name} .* is not laid out as expected: KeyError"
+    ):
         list(examples(name, [record]))
 
 
 def test_every_dataset_with_labels_is_in_the_table() -> None:
-    told_by_the_question = {"truthfulqa", "gpqa", "humaneval", "mbpp", "ifeval", "nolima", "bfcl", "apigen"}
-    assert set(LABELS) | told_by_the_question | {"swebench-lite", "swebench-verified"} == set(RECORDS)
+    told_by_the_question = {
+        "truthfulqa",
+        "gpqa",
+        "humaneval",
+        "mbpp",
+        "ifeval",
+        "nolima",
+        "bfcl",
+        "apigen",
+    }
+    assert set(LABELS) | told_by_the_question | {"swebench-lite", "swebench-verified"} == set(
+        RECORDS
+    )
 
 
-def test_a_record_that_cannot_be_read_is_told_with_its_number_whenever_its_function_finds_out() -> None:
+def test_a_record_that_cannot_be_read_is_told_with_its_number_whenever_its_function_finds_out() -> (
+    None
+):
     """Functions that yield fail at the first example that is asked for, and not when they are called."""
     for name, told in (
         ("qasper", "full_text"),
@@ -154,7 +199,8 @@ def test_a_record_that_cannot_be_read_is_told_with_its_number_whenever_its_funct
         ("mmlu-pro", "answer_index"),
     ):
         with pytest.raises(
-            DatasetError, match=rf"Record 1 of {name} .* is not laid out as expected: KeyError: '{told}'"
+            DatasetError,
+            match=rf"Record 1 of {name} .* is not laid out as expected: KeyError: '{told}'",
         ):
             list(examples(name, [RECORDS[name][0], {"other": 1}]))
 
@@ -181,7 +227,9 @@ MAY_BE_BLANK = {"bfcl", "apigen"}
 
 @pytest.mark.parametrize("wrong", WRONG)
 @pytest.mark.parametrize("name", sorted(RECORDS))
-def test_a_column_that_holds_something_else_is_told_or_gives_no_other_kind_of_example(name: str, wrong: str) -> None:
+def test_a_column_that_holds_something_else_is_told_or_gives_no_other_kind_of_example(
+    name: str, wrong: str
+) -> None:
     """Letters of a text were alternatives, options and tests; null was the text None, and an object an answer."""
     record, told = RECORDS[name][0], list[str]()
     for column in record:
@@ -198,24 +246,36 @@ def test_a_column_that_holds_something_else_is_told_or_gives_no_other_kind_of_ex
             assert example["question"].strip(), column
             assert isinstance(example["context"], str), column
             assert isinstance(example.get("answer", ""), str), column
-            assert "answer" not in example or example["answer"].strip() or name in MAY_BE_BLANK, column
-            for texts in ("answers", "choices", "true_answers", "test_list", "instruction_id_list", "FAIL_TO_PASS"):
+            assert "answer" not in example or example["answer"].strip() or name in MAY_BE_BLANK, (
+                column
+            )
+            for texts in (
+                "answers",
+                "choices",
+                "true_answers",
+                "test_list",
+                "instruction_id_list",
+                "FAIL_TO_PASS",
+            ):
                 given = example.get(texts, [])
                 assert all(isinstance(each, str) for each in given), (column, texts)
                 assert not {"Z", "q", "k", "None", "nan", "inf"} & set(given), (column, texts)
             assert "None" not in example["question"].split(), column
             assert not {"None", "nan"} & set(example["context"].split()), column
             if "correct_letter" in example:
-                assert example["choices"]["ABCDEFGHIJ".index(example["correct_letter"])] == example.get("answer", ""), (
-                    column
-                )
+                assert example["choices"][
+                    "ABCDEFGHIJ".index(example["correct_letter"])
+                ] == example.get("answer", ""), column
     assert all(f"Record 0 of {name} " in each for each in told)
 
 
 DISAGREEING = {
     "two true options": ("truthfulqa", {"mc1_targets": {"choices": ["a", "b"], "labels": [1, 1]}}),
     "no true option": ("truthfulqa", {"mc1_targets": {"choices": ["a", "b"], "labels": [0, 0]}}),
-    "more labels than options": ("truthfulqa", {"mc1_targets": {"choices": ["a", "b"], "labels": [1, 0, 0]}}),
+    "more labels than options": (
+        "truthfulqa",
+        {"mc1_targets": {"choices": ["a", "b"], "labels": [1, 0, 0]}},
+    ),
     "a null option": ("mmlu", {"choices": ["a", None, "c", "d"], "answer": 2}),
     "a label beyond the options": ("hellaswag", {"label": "4"}),
     "a label that is none": ("winogrande", {"answer": "Bob"}),

@@ -44,7 +44,9 @@ def examples(catalog: Catalog, name: str, variant: str, folder: Path) -> Iterato
     wanted = from_card(name, {"default_config": facts.default_config, **facts.card}, config, None)
     make = maker(wanted)
     for number, records in enumerate(together(RECORDS[name][variant](folder), wanted.together)):
-        yield from make(records[0], hub.Row(number, config or "", together=records if wanted.together else ()))
+        yield from make(
+            records[0], hub.Row(number, config or "", together=records if wanted.together else ())
+        )
 
 
 def wired(catalog: Catalog, name: str, variant: str) -> tuple[str, Any]:
@@ -55,7 +57,9 @@ def wired(catalog: Catalog, name: str, variant: str) -> tuple[str, Any]:
     tags, primary = own.get("tags", facts.tags), own.get("primary", facts.primary)
     plan = plan_dataset(catalog, DatasetFacts(name, (name,), tags, primary), Choice())
     assert plan.headline == primary, plan.warnings
-    [decision] = [each for each in plan.wired if primary in each.component.said.scores and not each.yields]
+    [decision] = [
+        each for each in plan.wired if primary in each.component.said.scores and not each.yields
+    ]
     return str(primary), build(decision.component, {})
 
 
@@ -76,26 +80,44 @@ def test_records_become_examples_that_a_system_can_be_asked(
     for example in examples(catalog, name, variant, outputs.parent):
         ids.append(example["id"])
         assert example["question"].strip()
-        assert example["context"].strip() or name == "scifact"  # whose abstracts could not be obtained
-        assert set(example) <= {*component.facts.fields, *component.facts.gold, *component.facts.inputs}
+        assert (
+            example["context"].strip() or name == "scifact"
+        )  # whose abstracts could not be obtained
+        assert set(example) <= {
+            *component.facts.fields,
+            *component.facts.gold,
+            *component.facts.inputs,
+        }
         for letter, option in zip(ascii_uppercase, example.get("choices", ())):
             assert f"{letter}. {option}" in example["question"]
         if "choices" in example and "answer" in example:
-            assert example["choices"][ascii_uppercase.index(example["correct_letter"])] == example["answer"]
+            assert (
+                example["choices"][ascii_uppercase.index(example["correct_letter"])]
+                == example["answer"]
+            )
     assert len(ids) > 1
     assert len(set(map(str, ids))) == len(ids), "one id on several examples"
 
 
-def test_the_layouts_of_scifact_hold_the_same_pairs_of_claim_and_abstract(catalog: Catalog, outputs: Path) -> None:
+def test_the_layouts_of_scifact_hold_the_same_pairs_of_claim_and_abstract(
+    catalog: Catalog, outputs: Path
+) -> None:
     """340 are cited in the development split, of which one claim cites one abstract twice; evidence is in 209."""
     hub, release = (
-        {one["id"]: one for one in examples(catalog, "scifact", layout, outputs.parent)} for layout in ("", "release")
+        {one["id"]: one for one in examples(catalog, "scifact", layout, outputs.parent)}
+        for layout in ("", "release")
     )
     assert hub == release
-    assert Counter(one["answer"] for one in hub.values()) == {"SUPPORTS": 138, "REFUTES": 71, "NOT ENOUGH INFO": 130}
+    assert Counter(one["answer"] for one in hub.values()) == {
+        "SUPPORTS": 138,
+        "REFUTES": 71,
+        "NOT ENOUGH INFO": 130,
+    }
 
 
-@pytest.mark.parametrize(("name", "variant"), [case for case in CASES if case.values[0] not in WITHOUT_GOLD])
+@pytest.mark.parametrize(
+    ("name", "variant"), [case for case in CASES if case.values[0] not in WITHOUT_GOLD]
+)
 def test_the_reference_scores_one_and_a_wrong_answer_does_not(
     catalog: Catalog, outputs: Path, name: str, variant: str
 ) -> None:
@@ -120,7 +142,10 @@ def test_the_reference_scores_one_and_a_wrong_answer_does_not(
             and evaluator.score(example, {"response": letter})[headline] != 1.0
         ):
             missed.append((example["id"], letter, {}))
-        if example["answer"] != "" and evaluator.score(example, {"response": WRONG}).get(headline, 0.0) >= 1.0:
+        if (
+            example["answer"] != ""
+            and evaluator.score(example, {"response": WRONG}).get(headline, 0.0) >= 1.0
+        ):
             rewarded.append(example["id"])
     assert (missed[:3], rewarded[:3]) == ([], [])
     assert scored or variant == "rest"
@@ -131,16 +156,28 @@ def test_the_reference_scores_one_and_a_wrong_answer_does_not(
     [
         *(
             (name, "rouge_l_f1")
-            for name in ("multi-news", "dialogsum", "qmsum", "summscreenfd", "meetingbank", "govreport")
+            for name in (
+                "multi-news",
+                "dialogsum",
+                "qmsum",
+                "summscreenfd",
+                "meetingbank",
+                "govreport",
+            )
         ),
-        *((name, "mc_accuracy") for name in ("mmlu", "mmlu-pro", "arc-challenge", "gpqa", "hellaswag", "winogrande")),
+        *(
+            (name, "mc_accuracy")
+            for name in ("mmlu", "mmlu-pro", "arc-challenge", "gpqa", "hellaswag", "winogrande")
+        ),
         *((name, "pass_at_1") for name in ("humaneval", "mbpp")),
         *((name, "math_equiv") for name in ("math", "gsm8k", "mgsm")),
         *((name, "nli_accuracy") for name in ("contract-nli", "scifact")),
         ("ifeval", "ifeval_strict"),
     ],
 )
-def test_the_twenty_names_of_the_source_pages_are_wired_as_they_say(catalog: Catalog, name: str, key: str) -> None:
+def test_the_twenty_names_of_the_source_pages_are_wired_as_they_say(
+    catalog: Catalog, name: str, key: str
+) -> None:
     wired_evaluators = {
         "rouge_l_f1": "rouge",
         "mc_accuracy": "multiple-choice",

@@ -14,7 +14,16 @@ from context_bench import evaluate
 
 pytestmark = [pytest.mark.shared, pytest.mark.one_python]
 LONGBENCH = (
-    *("qasper", "hotpotqa", "2wikimqa", "gov_report", "trec", "passage_retrieval_en", "passage_retrieval_zh", "lcc"),
+    *(
+        "qasper",
+        "hotpotqa",
+        "2wikimqa",
+        "gov_report",
+        "trec",
+        "passage_retrieval_en",
+        "passage_retrieval_zh",
+        "lcc",
+    ),
     *("narrativeqa", "musique", "qmsum", "dureader", "vcsum"),
 )
 INFINITEBENCH = {
@@ -67,14 +76,19 @@ def test_longbench_of_llama2_7b_chat_4k(outputs: Path, task: str) -> None:
         }
         for row in records(folder / f"{task}.jsonl.gz")
     ]
-    assert round(headline("longbench", examples), 2) == json.loads((folder / "result.json").read_text())[task]
+    assert (
+        round(headline("longbench", examples), 2)
+        == json.loads((folder / "result.json").read_text())[task]
+    )
 
 
 @pytest.mark.parametrize("task", INFINITEBENCH)
 def test_infinitebench_of_gpt_4(outputs: Path, task: str) -> None:
     examples = [
         {
-            "answers": row["ground_truth"] if isinstance(row["ground_truth"], list) else [row["ground_truth"]],
+            "answers": row["ground_truth"]
+            if isinstance(row["ground_truth"], list)
+            else [row["ground_truth"]],
             "task": task,
             "recorded": {"response": row["prediction"]},
         }
@@ -88,16 +102,24 @@ def test_the_later_rule_for_code_debug_gives_another_figure(outputs: Path) -> No
 
     later = InfiniteBench(code_debug="last-letter")
     scores = [
-        later.score({"answers": row["ground_truth"], "task": "code_debug"}, {"response": row["prediction"]})
+        later.score(
+            {"answers": row["ground_truth"], "task": "code_debug"}, {"response": row["prediction"]}
+        )
         for row in records(outputs / "infinitebench-gpt4" / "code_debug.jsonl.gz")
     ]
-    assert round(100 * sum(each["infinitebench_score"] for each in scores) / len(scores), 2) == 52.28
+    assert (
+        round(100 * sum(each["infinitebench_score"] for each in scores) / len(scores), 2) == 52.28
+    )
 
 
 @pytest.mark.parametrize(
     ("file", "published"),
     [
-        pytest.param("alpaca-eval.vicuna-7b.weighted-gpt4-turbo.jsonl.gz", 4.1626, id="AlpacaEval 2, Vicuna 7B"),
+        pytest.param(
+            "alpaca-eval.vicuna-7b.weighted-gpt4-turbo.jsonl.gz",
+            4.1626,
+            id="AlpacaEval 2, Vicuna 7B",
+        ),
         pytest.param("alpaca-eval.gpt4.v1-annotations.jsonl.gz", 95.2795, id="AlpacaEval 1, GPT-4"),
     ],
 )
@@ -127,7 +149,12 @@ def test_swe_bench_lite_of_aider_by_the_report_of_the_harness(outputs: Path) -> 
     ]
     from context_bench_agents import SWEBenchResolved
 
-    result = evaluate(systems=[Recorded()], dataset=examples, evaluators=[SWEBenchResolved(report)], progress=False)
+    result = evaluate(
+        systems=[Recorded()],
+        dataset=examples,
+        evaluators=[SWEBenchResolved(report)],
+        progress=False,
+    )
     scores = [row.scores["resolved"] for row in result.rows]
     assert (len(scores), round(100 * sum(scores) / len(scores), 2)) == (300, 26.33)
 
@@ -157,14 +184,20 @@ def test_big_bench_hard_of_code_davinci_002(outputs: Path, prompting: str) -> No
     for task, scores in published.items():
         path = outputs / f"bbh-codex-{prompting}" / f"{task}.json.gz"
         rows = json.loads(gzip.decompress(path.read_bytes()))["outputs"]
-        examples = [{"answer": row["target"], "recorded": {"response": row["prediction"]}} for row in rows]
+        examples = [
+            {"answer": row["target"], "recorded": {"response": row["prediction"]}} for row in rows
+        ]
         assert (task, round(headline("bbh", examples), 1)) == (task, scores[prompting == "direct"])
 
 
-@pytest.mark.parametrize("model", ["6b_finetuning", "6b_verification", "175b_finetuning", "175b_verification"])
+@pytest.mark.parametrize(
+    "model", ["6b_finetuning", "6b_verification", "175b_finetuning", "175b_verification"]
+)
 def test_gsm8k_verdicts_of_the_authors(outputs: Path, model: str) -> None:
     """``final_number`` gives their ``is_correct`` for every solution; ``math_equiv``, the headline, too."""
-    rows = [row for row in records(outputs / "gsm8k.example-model-solutions.jsonl.gz") if model in row]
+    rows = [
+        row for row in records(outputs / "gsm8k.example-model-solutions.jsonl.gz") if model in row
+    ]
     examples = [
         {
             "id": number,
@@ -179,5 +212,7 @@ def test_gsm8k_verdicts_of_the_authors(outputs: Path, model: str) -> None:
     verdicts = [bool(row[model]["is_correct"]) for row in rows]
     for key in ("final_number", "math_equiv"):
         given = [row.scores[key] == 1.0 for row in result.rows]
-        wrong = [index for index, (ours, theirs) in enumerate(zip(given, verdicts)) if ours != theirs]
+        wrong = [
+            index for index, (ours, theirs) in enumerate(zip(given, verdicts)) if ours != theirs
+        ]
         assert (key, wrong) == (key, [])

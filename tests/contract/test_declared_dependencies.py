@@ -47,7 +47,11 @@ def imported(tree: ast.AST) -> Iterator[str]:
         elif isinstance(node, ast.ImportFrom):
             yield (node.module or "").partition(".")[0]
         elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
-            yield from (str(told.value).partition(".")[0] for told in node.args[:1] if isinstance(told, ast.Constant))
+            yield from (
+                str(told.value).partition(".")[0]
+                for told in node.args[:1]
+                if isinstance(told, ast.Constant)
+            )
         if not (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)):
             yield from imported(node)
 
@@ -55,8 +59,14 @@ def imported(tree: ast.AST) -> Iterator[str]:
 def undeclared(project: Path) -> list[str]:
     """Return the distributions that a package's code imports, and its project neither requires nor names in an extra."""
     told = tomli.loads(project.read_text(encoding="utf-8"))["project"]
-    extras = [requirement for extra in told.get("optional-dependencies", {}).values() for requirement in extra]
-    declared = {name_of(requirement) for requirement in (*told.get("dependencies", ()), *extras)} | {told["name"]}
+    extras = [
+        requirement
+        for extra in told.get("optional-dependencies", {}).values()
+        for requirement in extra
+    ]
+    declared = {
+        name_of(requirement) for requirement in (*told.get("dependencies", ()), *extras)
+    } | {told["name"]}
     found = {
         name: str(path.relative_to(ROOT))
         for path in sorted(project.parent.glob("src/**/*.py"))

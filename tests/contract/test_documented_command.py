@@ -30,7 +30,18 @@ def test_the_documented_command_runs_end_to_end(
     for name in ("hotpotqa", "gsm8k"):
         publish(hub, load(catalog.find("datasets", name)).wanted(), RECORDS[name])
     url, asked = endpoint
-    command = ["--proxy", url, "--name", "N", "--dataset", "hotpotqa", "--dataset", "gsm8k", "-n", "50"]
+    command = [
+        "--proxy",
+        url,
+        "--name",
+        "N",
+        "--dataset",
+        "hotpotqa",
+        "--dataset",
+        "gsm8k",
+        "-n",
+        "50",
+    ]
     assert execute([*command, "--format", "json", "-q"]) == 0
     told = json.loads(capsys.readouterr().out)
     values = told["summary"]["N"]

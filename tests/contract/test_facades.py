@@ -13,7 +13,9 @@ from context_bench.plugins.first_party import COMPONENTS
 
 
 def python(code: str, *flags: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, *flags, "-c", code], capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [sys.executable, *flags, "-c", code], capture_output=True, text=True, check=False
+    )
 
 
 @pytest.mark.parametrize("kind", ["evaluators", "datasets", "systems"])
@@ -60,7 +62,10 @@ importlib_metadata.entry_points = lambda **k: [e for e in original(**k) if "roug
 
 @pytest.mark.parametrize(
     "statement",
-    ["from context_bench.evaluators import SummarizationQuality", "from context_bench.evaluators.rouge import rouge_l"],
+    [
+        "from context_bench.evaluators import SummarizationQuality",
+        "from context_bench.evaluators.rouge import rouge_l",
+    ],
 )
 def test_a_first_party_name_without_its_plugin_says_how_to_install_it(statement: str) -> None:
     done = python(HIDE + f"try:\n    {statement}\nexcept ImportError as error:\n    print(error)\n")
@@ -71,13 +76,16 @@ def test_a_first_party_name_without_its_plugin_says_how_to_install_it(statement:
 def test_an_unknown_name_is_an_attribute_error() -> None:
     import context_bench.evaluators
 
-    with pytest.raises(AttributeError, match=r"no attribute 'Sumarization': no installed plugin exports it"):
+    with pytest.raises(
+        AttributeError, match=r"no attribute 'Sumarization': no installed plugin exports it"
+    ):
         context_bench.evaluators.Sumarization  # noqa: B018
 
 
 def test_importing_the_package_imports_nothing_else() -> None:
     done = python(
-        "import sys; before = set(sys.modules); import context_bench; print(sorted(set(sys.modules) - before))", "-S"
+        "import sys; before = set(sys.modules); import context_bench; print(sorted(set(sys.modules) - before))",
+        "-S",
     )
     done = python(
         "import sys; before = set(sys.modules); import context_bench; print(sorted(set(sys.modules) - before))"
@@ -87,7 +95,9 @@ def test_importing_the_package_imports_nothing_else() -> None:
 
 def test_evaluate_is_imported_without_click_rich_pluggy_or_asyncio() -> None:
     heavy = ("click", "rich", "pluggy", "asyncio", "tomli", "importlib_metadata")
-    done = python(f"import sys; from context_bench import evaluate; print(*(m for m in {heavy} if m in sys.modules))")
+    done = python(
+        f"import sys; from context_bench import evaluate; print(*(m for m in {heavy} if m in sys.modules))"
+    )
     assert done.stdout.strip() == ""
 
 

@@ -15,7 +15,13 @@ from context_bench.errors import ContextBenchError
 from context_bench.evaluators import RougeScore
 
 ROWS = [{"question": "q", "answer": "the cat sat", "pred": "the cat"}]
-TYPES = {"ROUGE_1": "rouge1", "ROUGE_2": "rouge2", "ROUGE_L": "rougeL", "ROUGE_LSUM": "rougeLsum", "all": "rouge1"}
+TYPES = {
+    "ROUGE_1": "rouge1",
+    "ROUGE_2": "rouge2",
+    "ROUGE_L": "rougeL",
+    "ROUGE_LSUM": "rougeLsum",
+    "all": "rouge1",
+}
 
 
 class Says:
@@ -45,8 +51,27 @@ def test_every_type_of_rouge_has_a_headline_on_the_command_line(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
-    arguments = ("--system", "replay:field=pred", "--dataset", "rows.jsonl", "--evaluators", "rouge-score")
-    assert execute([*arguments, "--set", f"evaluators.rouge-score.{option}={kind}", "--format", "json", "-q"]) == 0
+    arguments = (
+        "--system",
+        "replay:field=pred",
+        "--dataset",
+        "rows.jsonl",
+        "--evaluators",
+        "rouge-score",
+    )
+    assert (
+        execute(
+            [
+                *arguments,
+                "--set",
+                f"evaluators.rouge-score.{option}={kind}",
+                "--format",
+                "json",
+                "-q",
+            ]
+        )
+        == 0
+    )
     result = json.loads(capsys.readouterr().out)
     [row] = result["rows"]
     assert row["score"] == row["scores"][headline]
@@ -66,13 +91,18 @@ def test_a_headline_that_no_option_gives_is_refused_before_the_first_call(
     evaluator = RougeScore("rouge1")
     monkeypatch.setattr(RougeScore, "primary", property(lambda self: "rougeLsum"))
     monkeypatch.setattr(RougeScore, "score_keys", property(lambda self: ("rouge1",)))
-    with pytest.raises(ContextBenchError, match=r"'rougeL'.* does not give with its options: they make it give rouge1"):
+    with pytest.raises(
+        ContextBenchError,
+        match=r"'rougeL'.* does not give with its options: they make it give rouge1",
+    ):
         evaluate(systems=[Calls()], dataset=ROWS, evaluators=[evaluator])
     assert Calls.called == 0
 
 
 def test_a_row_with_scores_and_no_headline_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(RougeScore, "score", lambda self, original, processed: {"rougeL_recall": 1.0})
+    monkeypatch.setattr(
+        RougeScore, "score", lambda self, original, processed: {"rougeL_recall": 1.0}
+    )
     [row] = evaluate(systems=[Says()], dataset=ROWS, evaluators=[RougeScore()]).rows
     assert row.score is None
     assert list(row.unscored.values()) == ["it gave no rougeL, the headline of the row"]

@@ -28,7 +28,14 @@ CORE = Path(__file__).resolve().parents[2] / "core" / "src" / "context_bench"
 MODULES = sorted(CORE.rglob("*.py"))
 SLACK = 1.02
 LONGEST_FUNCTION = 60
-_SILENT = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING)
+_SILENT = (
+    tokenize.COMMENT,
+    tokenize.NL,
+    tokenize.NEWLINE,
+    tokenize.INDENT,
+    tokenize.DEDENT,
+    tokenize.ENCODING,
+)
 _SQL = re.compile(
     r"\b(SELECT\s.+\sFROM|SELECT count|INSERT (OR \w+ )?INTO|CREATE (TEMP )?(TABLE|INDEX|VIEW)|PRAGMA \w|UPDATE \w+ SET"
     r"|DELETE FROM|ATTACH |DETACH )",
@@ -39,7 +46,10 @@ _SQL = re.compile(
 def docstrings(tree: ast.AST) -> Iterator[ast.Expr]:
     """Yield the docstrings of a module, its classes and functions."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and node.body:
+        if (
+            isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+            and node.body
+        ):
             first = node.body[0]
             if (
                 isinstance(first, ast.Expr)
@@ -55,7 +65,11 @@ def code_lines(text: str) -> int:
     >>> code_lines('"About."\\n\\n# why\\nx = (  # so\\n    1,\\n)\\n')
     3
     """
-    told = {line for found in docstrings(ast.parse(text)) for line in range(found.lineno, (found.end_lineno or 0) + 1)}
+    told = {
+        line
+        for found in docstrings(ast.parse(text))
+        for line in range(found.lineno, (found.end_lineno or 0) + 1)
+    }
     held: set[int] = set()
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type not in _SILENT and token.string:
@@ -80,7 +94,11 @@ def sql_outside_of_the_store(path: Path) -> str | None:
         return None
     tree = ast.parse(path.read_text(encoding="utf-8"))
     told = {id(found.value) for found in docstrings(tree)}
-    texts = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in told)
+    texts = (
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and id(node) not in told
+    )
     speaks = any(isinstance(text, str) and _SQL.search(text) for text in texts)
     return str(path.relative_to(CORE)) if speaks else None
 
@@ -128,7 +146,9 @@ def parameters_used_in_more_places() -> list[str]:
         "part_options",
         "limit",
     }
-    many = {name: uses[name] for name in PARAMETERS if name not in about and len(uses.get(name, ())) > 1}
+    many = {
+        name: uses[name] for name in PARAMETERS if name not in about and len(uses.get(name, ())) > 1
+    }
     return [f"{name}: {', '.join(places)}" for name, places in many.items()]
 
 
@@ -143,7 +163,9 @@ def _named_in(tree: ast.AST) -> Iterator[str]:
                 yield str(node.slice.value)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             first = node.args[0] if node.args else None
-            of_request = node.func.id == "evolve" and isinstance(first, ast.Name) and first.id == "request"
+            of_request = (
+                node.func.id == "evolve" and isinstance(first, ast.Name) and first.id == "request"
+            )
             if node.func.id == "Request" or of_request:
                 yield from (keyword.arg for keyword in node.keywords if keyword.arg)
 
@@ -191,7 +213,9 @@ def test_core_keeps_to_the_house_rules(measured: dict[str, list[str] | int], nam
 def test_a_run_on_the_callers_thread_does_without_an_event_loop(tmp_path: Path) -> None:
     if find_spec("context_bench_needle") is None:
         pytest.skip("a plain run needs the package context-bench-needle")
-    assert "asyncio" not in modules_of_a_run(tmp_path)  # whose import takes as long as all of core's
+    assert "asyncio" not in modules_of_a_run(
+        tmp_path
+    )  # whose import takes as long as all of core's
 
 
 def test_a_plain_run_loads_no_package_that_has_nothing_to_do_in_it(tmp_path: Path) -> None:
@@ -232,7 +256,9 @@ def test_only_code_is_counted(text: str, lines: int) -> None:
     assert code_lines(text) == lines
 
 
-def test_sql_is_found_where_it_is_and_not_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sql_is_found_where_it_is_and_not_in_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(globals(), "CORE", tmp_path)
     found = {
         "spoken.py": 'x = "SELECT id\\n FROM rows"',

@@ -15,7 +15,13 @@ pytestmark = pytest.mark.one_python
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = sorted([*ROOT.glob("core/src/**/*.py"), *ROOT.glob("plugins/*/src/**/*.py")])
-_READERS = {("json", "loads"), ("json", "load"), ("tomli", "loads"), ("tomli", "load"), ("ast", "literal_eval")}
+_READERS = {
+    ("json", "loads"),
+    ("json", "load"),
+    ("tomli", "loads"),
+    ("tomli", "load"),
+    ("ast", "literal_eval"),
+}
 _WRONG_TEXT = {"ValueError", "JSONDecodeError", "TOMLDecodeError"}
 _ENOUGH = {"RecursionError", "RuntimeError", "Exception", "BaseException"}
 
@@ -30,7 +36,9 @@ def shallow(source: str) -> Iterator[int]:
         if isinstance(node, ast.Try):
             caught = {name for handler in node.handlers for name in _names(handler.type)}
             if caught & _WRONG_TEXT and not caught & _ENOUGH:
-                yield from (call.lineno for part in node.body for call in ast.walk(part) if _reads(call))
+                yield from (
+                    call.lineno for part in node.body for call in ast.walk(part) if _reads(call)
+                )
 
 
 def _names(caught: ast.expr | None) -> Iterator[str]:
@@ -52,15 +60,23 @@ def _reads(node: ast.AST) -> bool:
 
 
 def test_whoever_expects_a_wrong_text_expects_a_deep_one() -> None:
-    found = {path.relative_to(ROOT).as_posix(): list(shallow(path.read_text("utf-8"))) for path in SOURCES}
-    assert {name: lines for name, lines in found.items() if lines} == {}, "catch RecursionError beside ValueError"
+    found = {
+        path.relative_to(ROOT).as_posix(): list(shallow(path.read_text("utf-8")))
+        for path in SOURCES
+    }
+    assert {name: lines for name, lines in found.items() if lines} == {}, (
+        "catch RecursionError beside ValueError"
+    )
 
 
 @pytest.mark.parametrize(
     ("source", "lines"),
     [
         ("try:\n    tomli.loads(t)\nexcept tomli.TOMLDecodeError:\n    pass", [2]),
-        ("try:\n    x = [json.loads(t) for t in s]\nexcept (OSError, json.JSONDecodeError):\n    pass", [2]),
+        (
+            "try:\n    x = [json.loads(t) for t in s]\nexcept (OSError, json.JSONDecodeError):\n    pass",
+            [2],
+        ),
         ("try:\n    json.loads(t)\nexcept (ValueError, RecursionError):\n    pass", []),
         ("try:\n    json.loads(t)\nexcept Exception:\n    pass", []),
         ("try:\n    json.dumps(t)\nexcept ValueError:\n    pass", []),

@@ -21,7 +21,11 @@ print(json.dumps([code, sorted(heavy & set(sys.modules))]))
 """
 
 
-def test_the_table_of_a_run_without_a_baseline_or_controls_loads_no_statistics(tmp_path: Path) -> None:
-    done = subprocess.run([sys.executable, "-c", RUN], cwd=tmp_path, capture_output=True, text=True, check=False)
+def test_the_table_of_a_run_without_a_baseline_or_controls_loads_no_statistics(
+    tmp_path: Path,
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", RUN], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout.splitlines()[-1]) == [0, []]

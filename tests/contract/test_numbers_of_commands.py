@@ -16,7 +16,9 @@ pytestmark = pytest.mark.one_python
 Place = tuple[tuple[str, ...], click.Command, click.Option]
 
 
-def numbers_of(command: click.Command, context: click.Context, words: Sequence[str] = ()) -> Iterator[Place]:
+def numbers_of(
+    command: click.Command, context: click.Context, words: Sequence[str] = ()
+) -> Iterator[Place]:
     """Yield each option of a command, and of the commands below it, that takes a number, with the words of its command."""
     if isinstance(command, click.Group):
         for name in command.list_commands(context):
@@ -64,7 +66,13 @@ def test_a_number_that_is_none_ends_every_command_with_one_line(
         said = capsys.readouterr().err.strip().splitlines()
         if code != 2 or not said[-1].startswith("Error: ") or option.opts[0] not in said[-1]:
             taken[f"{' '.join(words)} {option.opts[0]}"] = code, said[-1:]
-    assert {words for words, _, _ in places} >= {("report",), ("doctor",), ("compare",), ("plan",), ("controls",)}
+    assert {words for words, _, _ in places} >= {
+        ("report",),
+        ("doctor",),
+        ("compare",),
+        ("plan",),
+        ("controls",),
+    }
     assert taken == {}
 
 
@@ -73,6 +81,8 @@ def test_a_number_that_is_none_ends_every_command_with_one_line(
     [["doctor", "--timeout=1e300"], ["plugins", "check", "--time-limit=1e300"]],
     ids=["doctor", "plugins-check"],
 )
-def test_a_time_that_no_clock_can_hold_is_refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_time_that_no_clock_can_hold_is_refused(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     assert execute(words) == 2
     assert "is not in the range 0.1<=x<=86400" in capsys.readouterr().err

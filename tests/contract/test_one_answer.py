@@ -23,7 +23,11 @@ FORMS = {
     "a text's end": "{1}<|endoftext|>",
     "a turn's end": "{1}<|im_end|>\n<|im_start|>user\n{0}",
 }
-CODE = {"prompt": "def add(a, b):\n", "test": "def check(f):\n    assert f(1, 2) == 3", "entry_point": "add"}
+CODE = {
+    "prompt": "def add(a, b):\n",
+    "test": "def check(f):\n    assert f(1, 2) == 3",
+    "entry_point": "add",
+}
 IFEVAL = {
     "instruction_id_list": ["punctuation:no_comma", "startend:quotation"],
     "kwargs": [{}, {}],
@@ -38,10 +42,30 @@ CASES: dict[str, tuple[Callable[[], Any], Mapping[str, Any], str, str]] = {
         "Paris in spring",
         "Or Rome",
     ),
-    "RougeScore": (evaluators.RougeScore, {"answer": "Paris in spring"}, "Paris in spring", "Or Rome"),
-    "BBHExactMatch": (evaluators.BBHExactMatch, {"answer": "(B)"}, "So the answer is (B).", "the answer is (A)."),
-    "MathEquivalence": (evaluators.MathEquivalence, {"answer": "42"}, "The answer is 42.", "The answer is 41."),
-    "MultipleChoiceAccuracy": (evaluators.MultipleChoiceAccuracy, CHOICE, "The answer is (B).", "The answer is (A)."),
+    "RougeScore": (
+        evaluators.RougeScore,
+        {"answer": "Paris in spring"},
+        "Paris in spring",
+        "Or Rome",
+    ),
+    "BBHExactMatch": (
+        evaluators.BBHExactMatch,
+        {"answer": "(B)"},
+        "So the answer is (B).",
+        "the answer is (A).",
+    ),
+    "MathEquivalence": (
+        evaluators.MathEquivalence,
+        {"answer": "42"},
+        "The answer is 42.",
+        "The answer is 41.",
+    ),
+    "MultipleChoiceAccuracy": (
+        evaluators.MultipleChoiceAccuracy,
+        CHOICE,
+        "The answer is (B).",
+        "The answer is (A).",
+    ),
     "NLILabelMatch": (evaluators.NLILabelMatch, {"answer": "REFUTES"}, "REFUTES", "SUPPORTS"),
     "IFEvalChecker": (evaluators.IFEvalChecker, IFEVAL, '"No commas here."', "One, two."),
     "CodeExecution": (evaluators.CodeExecution, CODE, "    return a + b", "    return a - b"),
@@ -78,14 +102,24 @@ ANSWERS = {
     "one answer": lambda text: {"answer": text},
     "an alias": lambda text: {"answer": "something else", "answer_aliases": [text]},
     "the table of SQuAD": lambda text: {"answers": {"text": [text]}},
-    "the mapping of TriviaQA": lambda text: {"answer": {"value": "something else", "aliases": [text]}},
+    "the mapping of TriviaQA": lambda text: {
+        "answer": {"value": "something else", "aliases": [text]}
+    },
 }
-READ_REFERENCES = ("AnswerQuality", "SummarizationQuality", "RougeScore", "BBHExactMatch", "MathEquivalence")
+READ_REFERENCES = (
+    "AnswerQuality",
+    "SummarizationQuality",
+    "RougeScore",
+    "BBHExactMatch",
+    "MathEquivalence",
+)
 
 
 @pytest.mark.parametrize("layout", ANSWERS.values(), ids=ANSWERS)
 @pytest.mark.parametrize("name", READ_REFERENCES)
-def test_a_reference_is_one_in_every_layout(layout: Callable[[str], dict[str, Any]], name: str) -> None:
+def test_a_reference_is_one_in_every_layout(
+    layout: Callable[[str], dict[str, Any]], name: str
+) -> None:
     make, example, answer, _ = CASES[name]
     scores = make().score(layout(example["answer"]), {"response": answer})
     assert scores == make().score(example, {"response": answer})
@@ -93,12 +127,17 @@ def test_a_reference_is_one_in_every_layout(layout: Callable[[str], dict[str, An
 
 
 @pytest.mark.parametrize(
-    ("answer", "response"), [(["Walking Georgie", "A"], "A"), (["A"], "(A)"), ({"value": "A"}, "The answer is A.")]
+    ("answer", "response"),
+    [(["Walking Georgie", "A"], "A"), (["A"], "(A)"), ({"value": "A"}, "The answer is A.")],
 )
 def test_a_choice_and_a_label_may_be_lists_as_well(answer: Any, response: str) -> None:
     choice = {"choices": ["Walking Georgie", "Sitting Georgie"], "answer": answer}
-    assert evaluators.MultipleChoiceAccuracy().score(choice, {"response": response}) == {"mc_accuracy": 1.0}
-    assert evaluators.NLILabelMatch().score({"answer": ["REFUTES"]}, {"response": "REFUTES"}) == {"nli_accuracy": 1.0}
+    assert evaluators.MultipleChoiceAccuracy().score(choice, {"response": response}) == {
+        "mc_accuracy": 1.0
+    }
+    assert evaluators.NLILabelMatch().score({"answer": ["REFUTES"]}, {"response": "REFUTES"}) == {
+        "nli_accuracy": 1.0
+    }
 
 
 @pytest.mark.parametrize("name", CASES)

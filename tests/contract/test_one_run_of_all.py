@@ -105,7 +105,9 @@ def only_the_judge(judge: str, monkeypatch: pytest.MonkeyPatch) -> None:
     look_up = socket.getaddrinfo
     monkeypatch.setattr(socket.socket, "connect", watched)
     monkeypatch.setattr(
-        socket, "getaddrinfo", lambda host, *a, **n: (look_up if host == "127.0.0.1" else no_names)(host, *a, **n)
+        socket,
+        "getaddrinfo",
+        lambda host, *a, **n: (look_up if host == "127.0.0.1" else no_names)(host, *a, **n),
     )
 
 
@@ -118,9 +120,33 @@ def rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def run(folder: Path, capsys: pytest.CaptureFixture[str], also: str, url: str, *more: str) -> dict[str, Any]:
-    arguments = ["run", "--system", "replay", "--dataset", "rows.jsonl", "--also", also, "--judge-url", url]
-    code = execute([*arguments, "--judge-model", "judge", "--without", "judge", "--format", "json", "--quiet", *more])
+def run(
+    folder: Path, capsys: pytest.CaptureFixture[str], also: str, url: str, *more: str
+) -> dict[str, Any]:
+    arguments = [
+        "run",
+        "--system",
+        "replay",
+        "--dataset",
+        "rows.jsonl",
+        "--also",
+        also,
+        "--judge-url",
+        url,
+    ]
+    code = execute(
+        [
+            *arguments,
+            "--judge-model",
+            "judge",
+            "--without",
+            "judge",
+            "--format",
+            "json",
+            "--quiet",
+            *more,
+        ]
+    )
     told = capsys.readouterr()
     assert code == 0, told.err
     found: dict[str, Any] = json.loads(told.out)
@@ -137,7 +163,11 @@ def test_all_ten_of_arthur_s_run_beside_answer_quality(
         assert row["errors"] == []
         assert {"f1", "exact_match", "recall", "contains", *TEN.values()} <= set(row["scores"])
     first, second = (row["scores"] for row in told["rows"])
-    assert (first["exact_match"], first["scorer_exact_match"], second["scorer_exact_match"]) == (1.0, 1.0, 0.0)
+    assert (first["exact_match"], first["scorer_exact_match"], second["scorer_exact_match"]) == (
+        1.0,
+        1.0,
+        0.0,
+    )
     assert first["bertscore"] == pytest.approx(1.0, abs=1e-5)
     assert first["python_unit_testing"] == first["qa_correctness"] == first["hallucination"] == 1.0
 
@@ -149,13 +179,25 @@ def test_one_command_scores_with_plugins_of_every_source_system(
     told = run(rows, capsys, "rouge,summary-score,readability,faithfulness", judge)
     for row in told["rows"]:
         assert row["errors"] == []
-        assert {"f1", "rouge_l_f1", "summary_score", "qa_score", "readability", "faithfulness"} <= set(row["scores"])
+        assert {
+            "f1",
+            "rouge_l_f1",
+            "summary_score",
+            "qa_score",
+            "readability",
+            "faithfulness",
+        } <= set(row["scores"])
 
     asked = ("rouge", "summary-score", "readability", "faithfulness")
     options = [part for name in asked for part in ("--also", name)]
     assert execute(["explain", "wiring", "--dataset", "rows.jsonl", *options]) == 0
     explained = " ".join(capsys.readouterr().out.split())
-    for component in ("rouge/rouge", "summary-score/summary-score", "scorers-text/readability", "rag/faithfulness"):
+    for component in (
+        "rouge/rouge",
+        "summary-score/summary-score",
+        "scorers-text/readability",
+        "rag/faithfulness",
+    ):
         assert f"+ context-bench-{component} added with --also" in explained
     assert "+ context-bench-answer-quality/answer-quality always" in explained
     assert "- context-bench-rag/context-recall" in explained

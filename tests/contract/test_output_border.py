@@ -28,7 +28,11 @@ ALLOWED = {
         "sys.stdout.buffer",
         1,
     ): "what a call said before, which went through the border then",
-    ("core/src/context_bench/runner/progress.py", "print", 1): "lines that printable or json_text made",
+    (
+        "core/src/context_bench/runner/progress.py",
+        "print",
+        1,
+    ): "lines that printable or json_text made",
     (
         "plugins/context-bench-llama/src/context_bench_llama/serve.py",
         "print",
@@ -56,7 +60,13 @@ def written_directly(source: str) -> Iterator[tuple[int, str]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             clicks |= {name.asname or name.name for name in node.names if name.name == "click"}
-        elif isinstance(node, ast.ImportFrom) and node.module in ("click", "rich", "sys", "pprint", "traceback"):
+        elif isinstance(node, ast.ImportFrom) and node.module in (
+            "click",
+            "rich",
+            "sys",
+            "pprint",
+            "traceback",
+        ):
             for name in node.names:
                 if node.module == "sys" and name.name in _STREAMS:
                     streams.add(name.asname or name.name)
@@ -70,12 +80,16 @@ def written_directly(source: str) -> Iterator[tuple[int, str]]:
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call) or ast.unparse(node.func) != "os.write":
             continue
-        if node.args and isinstance(node.args[0], ast.Constant):  # a number written down: a standard stream
+        if node.args and isinstance(
+            node.args[0], ast.Constant
+        ):  # a number written down: a standard stream
             found.add((node.lineno, "os.write"))
     yield from sorted(found)
 
 
-def _is_direct(node: ast.Name | ast.Attribute, clicks: set[str], streams: set[str], echoes: set[str]) -> bool:
+def _is_direct(
+    node: ast.Name | ast.Attribute, clicks: set[str], streams: set[str], echoes: set[str]
+) -> bool:
     if isinstance(node, ast.Name):
         return node.id in echoes
     owner = node.value
@@ -85,7 +99,11 @@ def _is_direct(node: ast.Name | ast.Attribute, clicks: set[str], streams: set[st
         if owner.id in ("pprint", "traceback", "rich"):
             return node.attr in _PRINTERS
         return owner.id in streams and node.attr in _WRITERS
-    if isinstance(owner, ast.Attribute) and isinstance(owner.value, ast.Name) and owner.value.id == "sys":
+    if (
+        isinstance(owner, ast.Attribute)
+        and isinstance(owner.value, ast.Name)
+        and owner.value.id == "sys"
+    ):
         return owner.attr in _STREAMS and node.attr in _WRITERS
     return False
 
@@ -104,14 +122,20 @@ def direct_writes() -> dict[tuple[str, str], list[int]]:
 def test_nobody_writes_past_the_console() -> None:
     found = {(name, what, len(lines)): lines for (name, what), lines in direct_writes().items()}
     wrong = [
-        f"{name}:{lines}: {what}" for (name, what, many), lines in found.items() if (name, what, many) not in ALLOWED
+        f"{name}:{lines}: {what}"
+        for (name, what, many), lines in found.items()
+        if (name, what, many) not in ALLOWED
     ]
     assert wrong == [], "say it with context_bench.console, or name it in ALLOWED with the reason"
-    assert set(ALLOWED) == set(found), "what is allowed and not done (any more) is taken out of ALLOWED"
+    assert set(ALLOWED) == set(found), (
+        "what is allowed and not done (any more) is taken out of ALLOWED"
+    )
 
 
 def test_every_module_is_looked_at() -> None:
-    packages = {path.relative_to(ROOT).parts[1] for path in SOURCES if path.is_relative_to(ROOT / "plugins")}
+    packages = {
+        path.relative_to(ROOT).parts[1] for path in SOURCES if path.is_relative_to(ROOT / "plugins")
+    }
     assert packages == {path.parent.name for path in ROOT.glob("plugins/*/pyproject.toml")}
     assert ROOT / BORDER in SOURCES
 

@@ -11,14 +11,52 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SURFACE = {
-    "console": ["printable", "say", "styled", "tell", "warn", "whole_file", "wrapped", "write_json"],
+    "console": [
+        "printable",
+        "say",
+        "styled",
+        "tell",
+        "warn",
+        "whole_file",
+        "wrapped",
+        "write_json",
+    ],
     "catalog": ["Catalog", "Component", "open_catalog"],
-    "requests": ["AskedSystem", "Request", "examples_of", "read_request", "recompute", "request_command"],
+    "requests": [
+        "AskedSystem",
+        "Request",
+        "examples_of",
+        "read_request",
+        "recompute",
+        "request_command",
+    ],
     "runs": ["Run", "open_run", "run_files"],
 }
-OPEN = {*SURFACE, "answers", "errors", "evaluators", "messages", "protocols", "records", "secrecy", "tokens", ""}
+OPEN = {
+    *SURFACE,
+    "answers",
+    "errors",
+    "evaluators",
+    "messages",
+    "protocols",
+    "records",
+    "secrecy",
+    "tokens",
+    "",
+}
 """Modules of core that a package may import."""
-PRODUCTS = ("openai", "kompact", "anthropic", "gpt-4", "claude", "gemini", "ollama", "litellm", "headroom", "mistral")
+PRODUCTS = (
+    "openai",
+    "kompact",
+    "anthropic",
+    "gpt-4",
+    "claude",
+    "gemini",
+    "ollama",
+    "litellm",
+    "headroom",
+    "mistral",
+)
 
 
 @pytest.mark.parametrize("module", SURFACE)
@@ -31,9 +69,19 @@ def test_the_surface_is_what_it_is(module: str) -> None:
 
 
 def test_the_surface_is_small() -> None:
-    names = [getattr(import_module(f"context_bench.{module}"), name) for module in SURFACE for name in SURFACE[module]]
+    names = [
+        getattr(import_module(f"context_bench.{module}"), name)
+        for module in SURFACE
+        for name in SURFACE[module]
+    ]
     assert len(names) <= 20
-    attributes = [name for thing in names if isinstance(thing, type) for name in dir(thing) if not name.startswith("_")]
+    attributes = [
+        name
+        for thing in names
+        if isinstance(thing, type)
+        for name in dir(thing)
+        if not name.startswith("_")
+    ]
     assert len(attributes) <= 120
 
 
@@ -47,19 +95,35 @@ def internals_in(text: str) -> list[str]:
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            inside = {*context_bench.__all__, "__version__"} if node.module == "context_bench" else None
+            inside = (
+                {*context_bench.__all__, "__version__"} if node.module == "context_bench" else None
+            )
             inside = set(SURFACE.get(node.module.removeprefix("context_bench."), ())) or inside
             names = [node.module if inside is None or alias.name in inside else f"{node.module}.{alias.name}"
                      for alias in node.names]  # fmt: skip
         elif isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
-            function = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-            names = [str(node.args[0].value)] if function in ("import_module", "__import__", "find_spec") else []
+            function = (
+                node.func.attr
+                if isinstance(node.func, ast.Attribute)
+                else getattr(node.func, "id", "")
+            )
+            names = (
+                [str(node.args[0].value)]
+                if function in ("import_module", "__import__", "find_spec")
+                else []
+            )
         of_core = [name for name in names if name.partition(".")[0] == "context_bench"]
-        found += [name for name in of_core if name.removeprefix("context_bench").removeprefix(".") not in OPEN]
+        found += [
+            name
+            for name in of_core
+            if name.removeprefix("context_bench").removeprefix(".") not in OPEN
+        ]
     return found
 
 
-@pytest.mark.parametrize("package", sorted(path.parent.name for path in ROOT.glob("plugins/*/pyproject.toml")))
+@pytest.mark.parametrize(
+    "package", sorted(path.parent.name for path in ROOT.glob("plugins/*/pyproject.toml"))
+)
 def test_a_package_imports_nothing_of_core_but_what_is_public(package: str) -> None:
     sources = list((ROOT / "plugins" / package / "src").rglob("*.py"))
     assert sources
@@ -74,7 +138,10 @@ def test_a_package_imports_nothing_of_core_but_what_is_public(package: str) -> N
         ("def f():\n    import context_bench.store.reader", ["context_bench.store.reader"]),
         ("from context_bench import cli", ["context_bench.cli"]),
         ("from context_bench.runs import RunReader", ["context_bench.runs.RunReader"]),
-        ("import importlib\nimportlib.import_module('context_bench.runner.work')", ["context_bench.runner.work"]),
+        (
+            "import importlib\nimportlib.import_module('context_bench.runner.work')",
+            ["context_bench.runner.work"],
+        ),
         (
             "from context_bench import read_result\nfrom context_bench.runs import open_run\nimport context_bench_http",
             [],

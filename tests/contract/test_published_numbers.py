@@ -10,7 +10,13 @@ import pytest
 from context_bench.cli import execute
 
 pytestmark = [pytest.mark.shared, pytest.mark.one_python]
-LONGBENCH = {"qasper": 21.82, "hotpotqa": 27.56, "2wikimqa": 32.46, "musique": 8.01, "narrativeqa": 18.99}
+LONGBENCH = {
+    "qasper": 21.82,
+    "hotpotqa": 27.56,
+    "2wikimqa": 32.46,
+    "musique": 8.01,
+    "narrativeqa": 18.99,
+}
 
 
 @pytest.fixture(autouse=True)
@@ -28,7 +34,9 @@ def test_longbench_qa_of_llama2_7b_chat(outputs: Path, capsys: pytest.CaptureFix
     folder = outputs / "longbench-llama2-7b-chat-4k"
     published = json.loads((folder / "result.json").read_text())
     assert {task: published[task] for task in LONGBENCH} == LONGBENCH
-    datasets = [part for task in LONGBENCH for part in ("--dataset", str(folder / f"{task}.jsonl.gz"))]
+    datasets = [
+        part for task in LONGBENCH for part in ("--dataset", str(folder / f"{task}.jsonl.gz"))
+    ]
     values = summary(capsys, "--system", "replay:field=pred", *datasets)
     assert {task: round(100 * values[f"dataset:{task}"], 2) for task in LONGBENCH} == LONGBENCH
 
@@ -43,11 +51,21 @@ def test_longbench_qa_of_llama2_7b_chat(outputs: Path, capsys: pytest.CaptureFix
     ],
 )
 def test_infinitebench_of_gpt_4(
-    outputs: Path, capsys: pytest.CaptureFixture[str], task: str, score: str, gold: str, published: float
+    outputs: Path,
+    capsys: pytest.CaptureFixture[str],
+    task: str,
+    score: str,
+    gold: str,
+    published: float,
 ) -> None:
     values = summary(
         capsys,
-        *("--system", "replay:field=prediction", "--dataset", str(outputs / "infinitebench-gpt4" / f"{task}.jsonl.gz")),
+        *(
+            "--system",
+            "replay:field=prediction",
+            "--dataset",
+            str(outputs / "infinitebench-gpt4" / f"{task}.jsonl.gz"),
+        ),
         *("--field", f"{gold}=ground_truth", "--score-field", score),
     )
     assert round(100 * values["mean_score"], 2) == published

@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 
 FOLDER = Path(__file__).parent / "published"
-ROWS: list[dict[str, Any]] = [json.loads(line) for line in (FOLDER / "rows.jsonl").read_text("utf-8").splitlines()]
+ROWS: list[dict[str, Any]] = [
+    json.loads(line) for line in (FOLDER / "rows.jsonl").read_text("utf-8").splitlines()
+]
 Score = Callable[[Any, Any], Any]
 
 
@@ -27,7 +29,9 @@ def rating() -> Score:
 
 def agreement() -> Score:
     read_verdict = import_module("context_bench_judge").read_verdict
-    return lambda original, processed: {"agrees": float(read_verdict(processed["response"]) == original["label"])}
+    return lambda original, processed: {
+        "agrees": float(read_verdict(processed["response"]) == original["label"])
+    }
 
 
 EVALUATORS: dict[str, Callable[[], Score]] = {
@@ -55,7 +59,9 @@ def test_every_row_has_its_published_verdict(name: str) -> None:
     assert len(rows) == 10
     for row in rows:
         found = score(row["original"], {"response": row["response"]})
-        assert {key: found.get(key) for key in row["expected"]} == pytest.approx(row["expected"]), row["response"]
+        assert {key: found.get(key) for key in row["expected"]} == pytest.approx(row["expected"]), (
+            row["response"]
+        )
         if "letter" in row:
             assert found.details["letter"] == row["letter"]
 

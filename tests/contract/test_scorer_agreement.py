@@ -11,7 +11,11 @@ import pytest
 
 pytestmark = pytest.mark.one_python
 
-for _package in ("context_bench_rouge", "context_bench_scorers_embedding", "context_bench_scorers_text"):
+for _package in (
+    "context_bench_rouge",
+    "context_bench_scorers_embedding",
+    "context_bench_scorers_text",
+):
     pytest.importorskip(_package, reason="the command compares them")
 
 SCRIPT = Path(__file__).parents[1] / "benchmarks" / "scorer_agreement.py"
@@ -30,7 +34,13 @@ def test_it_reads_the_records_of_people(shared: Callable[[str], Path]) -> None:
     command: dict[str, Any] = runpy.run_path(str(SCRIPT))
     folder = shared("data/outputs")
     correlations = command["summeval"](folder / "summeval.jsonl.gz", 2)
-    assert set(correlations) == {"rouge_l_f1", "bertscore", "word_count_match", "specificity", "readability"}
+    assert set(correlations) == {
+        "rouge_l_f1",
+        "bertscore",
+        "word_count_match",
+        "specificity",
+        "readability",
+    }
     assert all(-1 <= value <= 1 for aspects in correlations.values() for value in aspects.values())
     shares = command["llmbar"](folder / "llmbar", 2)
     assert all(set(sets) == {"natural", "gptinst", "manual"} for sets in shares.values())

@@ -35,8 +35,14 @@ SIGNATURES: list[tuple[str, dict[str, Any]]] = [
     ("context_bench_scorers.scoring_method:scorer_from_string", {"method": REQUIRED}),
     ("context_bench_scorers.scorer:Scorer.run", {**RUN, "batch_size": 1}),
     ("context_bench_scorers.scorer:Scorer.arun", {**RUN, "batch_size": 5}),
-    ("context_bench_scorers.scorer:Scorer.run_batch", {BATCH[0]: REQUIRED, **dict.fromkeys(BATCH[1:])}),
-    ("context_bench_scorers.scorer:Scorer.arun_batch", {BATCH[0]: REQUIRED, **dict.fromkeys(BATCH[1:])}),
+    (
+        "context_bench_scorers.scorer:Scorer.run_batch",
+        {BATCH[0]: REQUIRED, **dict.fromkeys(BATCH[1:])},
+    ),
+    (
+        "context_bench_scorers.scorer:Scorer.arun_batch",
+        {BATCH[0]: REQUIRED, **dict.fromkeys(BATCH[1:])},
+    ),
     ("context_bench_scorers.scorer:Scorer.to_dict", {"warn": False}),
     ("context_bench_scorers.scorer:Scorer.from_dict", {"config": REQUIRED}),
     ("context_bench_scorers.scorer:Scorer.to_metadata", {}),
@@ -44,8 +50,14 @@ SIGNATURES: list[tuple[str, dict[str, Any]]] = [
     ("context_bench_scorers.bertscore:BERTScore", {"model_type": DEBERTA, "precision_weight": 0.1}),
     ("context_bench_scorers.exact_match:ExactMatch", {"case_sensitive": True}),
     ("context_bench_scorers.hallucination:Hallucination", {}),
-    ("context_bench_scorers.hedging_language:HedgingLanguage", {"model_type": DEBERTA, "hedging_language": HEDGE}),
-    ("context_bench_scorers.python_unit_testing:PythonUnitTesting", {"unit_test_dir": None, "unit_tests": None}),
+    (
+        "context_bench_scorers.hedging_language:HedgingLanguage",
+        {"model_type": DEBERTA, "hedging_language": HEDGE},
+    ),
+    (
+        "context_bench_scorers.python_unit_testing:PythonUnitTesting",
+        {"unit_test_dir": None, "unit_tests": None},
+    ),
     ("context_bench_scorers.qa_quality:QAQualityCorrectness", {"llm": None}),
     ("context_bench_scorers.readability:Readability", {}),
     ("context_bench_scorers.specificity:Specificity", {}),
@@ -58,11 +70,21 @@ SIGNATURES: list[tuple[str, dict[str, Any]]] = [
     ),
     (
         "context_bench_scorers.summary_quality:SummaryQuality.truncate_input_text",
-        {"input_text": REQUIRED, "ref_output": REQUIRED, "cand_output": REQUIRED, "context_window": 4096},
+        {
+            "input_text": REQUIRED,
+            "ref_output": REQUIRED,
+            "cand_output": REQUIRED,
+            "context_window": 4096,
+        },
     ),
     (
         "context_bench_scorers.summary_quality:truncate_input_text",
-        {"input_text": REQUIRED, "ref_output": REQUIRED, "cand_output": REQUIRED, "context_window": 4096},
+        {
+            "input_text": REQUIRED,
+            "ref_output": REQUIRED,
+            "cand_output": REQUIRED,
+            "context_window": 4096,
+        },
     ),
     ("context_bench_scorers.summary_quality:SummaryQuality.validate_batch", {BATCH[0]: REQUIRED}),
     ("context_bench_scorers.qa_quality:QAQualityCorrectness.validate_batch", {BATCH[0]: REQUIRED}),
@@ -101,7 +123,9 @@ def plain(value: Any) -> Any:
 
 
 @pytest.mark.parametrize(("path", "documented"), SIGNATURES, ids=[path for path, _ in SIGNATURES])
-def test_a_documented_parameter_has_its_name_its_place_and_its_default(path: str, documented: dict[str, Any]) -> None:
+def test_a_documented_parameter_has_its_name_its_place_and_its_default(
+    path: str, documented: dict[str, Any]
+) -> None:
     parameters = dict(inspect.signature(named(path)).parameters)
     parameters.pop("self", None)
     assert list(parameters)[: len(documented)] == list(documented)
@@ -109,7 +133,9 @@ def test_a_documented_parameter_has_its_name_its_place_and_its_default(path: str
         assert plain(parameters[name].default) == default
     variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     further = [parameter for name, parameter in parameters.items() if name not in documented]
-    assert all(parameter.default is not REQUIRED or parameter.kind in variable for parameter in further)
+    assert all(
+        parameter.default is not REQUIRED or parameter.kind in variable for parameter in further
+    )
 
 
 @pytest.mark.parametrize("name", TEN)
@@ -119,7 +145,10 @@ def test_a_scorer_has_its_name_its_class_and_its_kind(name: str) -> None:
     assert scorers.ScoringMethodName[class_name.replace("QAQuality", "QA")].value == name
     found = scorers.scorer_from_string(name)
     assert (found.__name__, found.name()) == (class_name, name)
-    assert (found.is_categorical(), found.requires_reference()) == (is_categorical, requires_reference)
+    assert (found.is_categorical(), found.requires_reference()) == (
+        is_categorical,
+        requires_reference,
+    )
     assert bool(found.categories()) == is_categorical
     assert getattr(scorers, class_name) is found
     assert issubclass(found, scorers.Scorer)
@@ -142,5 +171,7 @@ def test_evaluate_and_the_protocols_are_at_the_top() -> None:
 
     for name in ("evaluate", "EvalResult", "EvalRow", "Evaluator", "System", "Metric"):
         assert hasattr(context_bench, name)
-    assert {"dataset", "evaluators", "metrics"} <= set(inspect.signature(context_bench.evaluate).parameters)
+    assert {"dataset", "evaluators", "metrics"} <= set(
+        inspect.signature(context_bench.evaluate).parameters
+    )
     assert "score_field" in inspect.signature(named("context_bench.metrics:MeanScore")).parameters

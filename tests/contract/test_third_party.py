@@ -147,7 +147,18 @@ PROJECT = {
     """,
 }
 PARTS = {"best": "commands", "behind": "metrics", "acme-lines": "reporters", "acme-watch": "hooks"}
-RUN = ("run", "-s", "one=acme-echo", "-s", "two=acme-echo:suffix=!", "-d", "acme-rows", "-q", "--run-file", "r.sqlite")
+RUN = (
+    "run",
+    "-s",
+    "one=acme-echo",
+    "-s",
+    "two=acme-echo:suffix=!",
+    "-d",
+    "acme-rows",
+    "-q",
+    "--run-file",
+    "r.sqlite",
+)
 Call = Callable[..., Any]
 
 
@@ -160,7 +171,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (project / name).write_text(dedent(text), encoding="utf-8")
     build = "import hatchling.build; print(hatchling.build.build_wheel('built'))"
     (project / "built").mkdir()
-    done = subprocess.run([sys.executable, "-c", build], cwd=project, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", build], cwd=project, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     [wheel] = (project / "built").glob("*.whl")
     with zipfile.ZipFile(wheel) as packed:
@@ -177,7 +190,12 @@ def call(site: Path, tmp_path: Path) -> Call:
         own = {"PYTHONPATH": str(site), "COLUMNS": "120", "XDG_CACHE_HOME": str(tmp_path / "cache")}
         command = [sys.executable, "-m", "context_bench", *arguments]
         done = subprocess.run(
-            command, cwd=tmp_path, capture_output=True, text=True, check=False, env={**os.environ, **own, **environ}
+            command,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, **own, **environ},
         )
         assert done.returncode == code, done.stderr + done.stdout
         return done
@@ -190,7 +208,11 @@ def test_each_thing_is_listed_and_explained_without_an_import(call: Call, site: 
     listed = {one["id"]: one for one in json.loads(call("plugins", "list", "--json").stdout)}
     for name, kind in PARTS.items():
         one = listed[f"acme-bench/{name}"]
-        assert (one["kind"] + "s", one["state"], one["distribution"]) == (kind, "ok", "acme-bench"), one
+        assert (one["kind"] + "s", one["state"], one["distribution"]) == (
+            kind,
+            "ok",
+            "acme-bench",
+        ), one
         shown = " ".join(call("plugins", "show", name).stdout.split())
         assert one["summary"] in shown
         assert "acme-bench 2.1.0" in shown or "distribution version 2.1.0" in shown
@@ -202,11 +224,17 @@ def test_each_thing_is_used(call: Call, tmp_path: Path) -> None:
     assert "points behind" in done.stdout
     assert (tmp_path / "r.acme").read_text() == "one is 0 behind\ntwo is 2 behind\n"
     summary = json.loads((tmp_path / "r.json").read_text())["summary"]
-    assert {system: values["points_behind"] for system, values in summary.items()} == {"one": 0.0, "two": 2.0}
+    assert {system: values["points_behind"] for system, values in summary.items()} == {
+        "one": 0.0,
+        "two": 2.0,
+    }
     watched = (tmp_path / "watched.txt").read_text().splitlines()
     assert sorted(watched) == ["one 1", "one 2", "two 1", "two 2"]
     assert call("best", "r.sqlite").stdout == "best: two\n"
-    assert call("report", "r.sqlite", "--format", "acme-lines").stdout == "one is 0 behind\ntwo is 2 behind\n"
+    assert (
+        call("report", "r.sqlite", "--format", "acme-lines").stdout
+        == "one is 0 behind\ntwo is 2 behind\n"
+    )
     explained = " ".join(call("explain", "wiring", "-d", "acme-rows").stdout.split())
     assert "acme-exact" in explained
 
@@ -217,14 +245,23 @@ def test_each_thing_is_blocked_and_says_so(call: Call, tmp_path: Path) -> None:
         [one] = json.loads(call("plugins", "show", name, "--json", **off).stdout)
         assert one["state"] == "blocked", one
         assert "CONTEXT_BENCH_DISABLE_PLUGINS" in one["reason"]
-    done = call(*RUN, "-o", "r.json", CONTEXT_BENCH_DISABLE_PLUGINS=",".join(["behind", "acme-watch"]))
+    done = call(
+        *RUN, "-o", "r.json", CONTEXT_BENCH_DISABLE_PLUGINS=",".join(["behind", "acme-watch"])
+    )
     assert "points behind" not in done.stdout
     assert not (tmp_path / "watched.txt").exists()
     summary = json.loads((tmp_path / "r.json").read_text())["summary"]
     assert all("points_behind" not in values for values in summary.values())
     refused = call("best", "r.sqlite", code=2, CONTEXT_BENCH_DISABLE_PLUGINS="best")
     assert "blocked" in refused.stderr
-    refused = call("report", "r.sqlite", "--format", "acme-lines", code=2, CONTEXT_BENCH_DISABLE_PLUGINS="acme-lines")
+    refused = call(
+        "report",
+        "r.sqlite",
+        "--format",
+        "acme-lines",
+        code=2,
+        CONTEXT_BENCH_DISABLE_PLUGINS="acme-lines",
+    )
     assert "blocked" in refused.stderr
     refused = call(*RUN[:-1], "s.sqlite", "-p", "no:behind", "--also-metric", "behind", code=2)
     assert "behind" in refused.stderr

@@ -82,14 +82,18 @@ WHOLE = [
 
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 @pytest.mark.parametrize("answer", ["Paris", "two\n\nparagraphs", "'quoted'", '"quoted"'])
-@pytest.mark.parametrize("thought", ["Rome? No.", "It says 'quoted'", "```python\nx = 1\n```\nor so", "a < b > c"])
+@pytest.mark.parametrize(
+    "thought", ["Rome? No.", "It says 'quoted'", "```python\nx = 1\n```\nor so", "a < b > c"]
+)
 def test_every_form_leaves_the_answer(form: str, answer: str, thought: str) -> None:
     parted = part_answer(form.format(thought, answer))
     assert parted.answer == answer
     assert part_answer(parted.answer) == (answer, "")
 
 
-@pytest.mark.parametrize("form", [FORMS[name] for name in ("think", "a lone closing tag", "harmony", "magistral")])
+@pytest.mark.parametrize(
+    "form", [FORMS[name] for name in ("think", "a lone closing tag", "harmony", "magistral")]
+)
 def test_the_reasoning_is_kept(form: str) -> None:
     assert part_answer(form.format("Rome? No.", "Paris")).reasoning == "Rome? No."
 
@@ -106,7 +110,13 @@ def test_a_text_without_a_mark_is_its_own_answer(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["<think>Paris, I", "<think>Paris</think>", "Paris.</think>\n", "<|channel|>analysis<|message|>Paris"]
+    "text",
+    [
+        "<think>Paris, I",
+        "<think>Paris</think>",
+        "Paris.</think>\n",
+        "<|channel|>analysis<|message|>Paris",
+    ],
 )
 def test_reasoning_that_nothing_follows_answers_nothing(text: str) -> None:
     assert part_answer(text).answer == ""
@@ -170,7 +180,9 @@ PIECES = (
 
 def test_parting_twice_is_parting_once() -> None:
     hypothesis = pytest.importorskip("hypothesis")
-    texts = hypothesis.strategies.lists(hypothesis.strategies.sampled_from(PIECES), max_size=25).map("".join)
+    texts = hypothesis.strategies.lists(
+        hypothesis.strategies.sampled_from(PIECES), max_size=25
+    ).map("".join)
 
     @hypothesis.settings(max_examples=1500, deadline=None)
     @hypothesis.given(texts)
@@ -228,7 +240,9 @@ def test_marks_by_the_thousand_are_not_read_one_at_a_time(
     """A text in so many layers of channels has no answer; only ends in a row are what models really write."""
     readings = []
     part_once = reasoning.part_once
-    monkeypatch.setattr(reasoning, "part_once", lambda text: readings.append(len(text)) or part_once(text))
+    monkeypatch.setattr(
+        reasoning, "part_once", lambda text: readings.append(len(text)) or part_once(text)
+    )
     parted = part_answer(text)
     assert parted.answer == answer
     assert part_answer(parted.answer).answer == answer
@@ -254,10 +268,19 @@ REFERENCES = {
     "a tuple": ({"answers": ("Paris",)}, ("Paris",)),
     "a text in answers": ({"answers": "Paris"}, ("Paris",)),
     "the table of SQuAD": ({"answers": {"text": ["Paris"], "answer_start": [3]}}, ("Paris",)),
-    "the mapping of TriviaQA": ({"answer": {"value": "Paris", "aliases": ["Paris", "Paname"]}}, ("Paris", "Paname")),
-    "the aliases of MuSiQue": ({"answer": "Paris", "answer_aliases": ["Paname"]}, ("Paris", "Paname")),
+    "the mapping of TriviaQA": (
+        {"answer": {"value": "Paris", "aliases": ["Paris", "Paname"]}},
+        ("Paris", "Paname"),
+    ),
+    "the aliases of MuSiQue": (
+        {"answer": "Paris", "answer_aliases": ["Paname"]},
+        ("Paris", "Paname"),
+    ),
     "aliases": ({"answer": "Paris", "aliases": ["Paname"]}, ("Paris", "Paname")),
-    "aliases beside answers": ({"answers": ["Paris"], "answer_aliases": ["Paname"]}, ("Paris", "Paname")),
+    "aliases beside answers": (
+        {"answers": ["Paris"], "answer_aliases": ["Paname"]},
+        ("Paris", "Paname"),
+    ),
     "answers come first": ({"answers": ["Paris"], "answer": "Rome"}, ("Paris",)),
     "answer fills in": ({"answers": [], "answer": "Paris"}, ("Paris",)),
     "answer fills in for blanks": ({"answers": ["", None], "answer": "Paris"}, ("Paris",)),
@@ -273,12 +296,17 @@ NO_REFERENCES = {
     "an empty list": ({"answers": []}, "the example has no answer or answers"),
     "blanks": ({"answers": ["", " "]}, "the example's answers is blank"),
     "bytes": ({"answer": b"Paris"}, "the example's answer holds a bytes, which is no text"),
-    "lists of lists": ({"answers": [["Paris"]]}, "the example's answers holds a list, which is no text"),
+    "lists of lists": (
+        {"answers": [["Paris"]]},
+        "the example's answers holds a list, which is no text",
+    ),
 }
 
 
 @pytest.mark.parametrize(("example", "expected"), REFERENCES.values(), ids=REFERENCES)
-def test_the_references_of_an_example(example: Mapping[str, Any], expected: tuple[str, ...]) -> None:
+def test_the_references_of_an_example(
+    example: Mapping[str, Any], expected: tuple[str, ...]
+) -> None:
     assert references(example) == expected
 
 
@@ -313,8 +341,12 @@ class Says:
 
 def test_evaluators_in_a_run_are_given_the_answer_and_find_the_reply() -> None:
     spy = Spy()
-    result = evaluate(systems=[Says("<think>Rome?</think>Paris")], dataset=[{"answer": "Paris"}], evaluators=[spy])
-    assert spy.seen == [{"response": "Paris", "model": "m", REPLY: "<think>Rome?</think>Paris", REASONING: "Rome?"}]
+    result = evaluate(
+        systems=[Says("<think>Rome?</think>Paris")], dataset=[{"answer": "Paris"}], evaluators=[spy]
+    )
+    assert spy.seen == [
+        {"response": "Paris", "model": "m", REPLY: "<think>Rome?</think>Paris", REASONING: "Rome?"}
+    ]
     assert result.rows[0].output["response"] == "<think>Rome?</think>Paris"
 
 

@@ -20,7 +20,11 @@ from context_bench.reporters import JsonReporter, TableReporter
 from context_bench.results import EvalResult
 
 GOLDEN = Path(__file__).parent / "golden"
-KEYS = {"f1": KeyMeaning("acme/words"), "recall": KeyMeaning("acme/words"), "quality": KeyMeaning("acme/judge")}
+KEYS = {
+    "f1": KeyMeaning("acme/words"),
+    "recall": KeyMeaning("acme/words"),
+    "quality": KeyMeaning("acme/judge"),
+}
 SYSTEMS = ("direct", "gateway", "dead")
 REPORTS = {
     "table.txt": TableReporter(),
@@ -51,8 +55,14 @@ def row(system: str, number: int) -> EvalRow:
         failure = Failure("system", "ConnectionError", "refused", attempts=3)
         return EvalRow(system, str(number), {}, errors=(failure,), latency=0.5, **common)
     f1 = {"direct": 0.75, "gateway": 0.5, "dead": 1.0}[system]
-    usage = None if system == "gateway" else Usage(120 if system == "direct" else 60, 10, cost=0.002)
-    waits = {"attempts": 3, "waiting": 2.0, "attempt_latency": 0.02} if system == "gateway" else {"attempts": 1}
+    usage = (
+        None if system == "gateway" else Usage(120 if system == "direct" else 60, 10, cost=0.002)
+    )
+    waits = (
+        {"attempts": 3, "waiting": 2.0, "attempt_latency": 0.02}
+        if system == "gateway"
+        else {"attempts": 1}
+    )
     return EvalRow(
         system,
         str(number),
@@ -69,8 +79,17 @@ def row(system: str, number: int) -> EvalRow:
 
 
 def result() -> EvalResult:
-    config = {"systems": list(SYSTEMS), "datasets": ["calls", "mail"], "baseline": "direct", "num_examples": 6}
-    usual = [c.id for c in discover().of_kind("metrics") if c.distribution.name in ("context-bench", RANKS)]
+    config = {
+        "systems": list(SYSTEMS),
+        "datasets": ["calls", "mail"],
+        "baseline": "direct",
+        "num_examples": 6,
+    }
+    usual = [
+        c.id
+        for c in discover().of_kind("metrics")
+        if c.distribution.name in ("context-bench", RANKS)
+    ]
     return EvalResult(rows(), metrics_for(discover(), usual), {}, config)
 
 

@@ -25,16 +25,29 @@ def tokens(*texts: str) -> int:
     return sum(len(re.findall(r"\w+|[^\w\s]", text)) for text in texts)
 
 
-GIVEN = tokens("why does it fail?", CALL["arguments"], "port 8443 is taken", "port 8443 is taken", "go on")
+GIVEN = tokens(
+    "why does it fail?", CALL["arguments"], "port 8443 is taken", "port 8443 is taken", "go on"
+)
 
 
 @pytest.mark.parametrize(
     ("message", "expected"),
     [
         ({"content": "a", "tool_calls": [CALL]}, 'a\n{"path": "a.py"}'),
-        ({"content": None, "tool_calls": [{"id": "c", "function": {"name": "f", "arguments": "{}"}}]}, "\n{}"),
         (
-            {"content": [{"type": "text", "text": "a"}, {"type": "tool_use", "input": {"path": "b"}}]},
+            {
+                "content": None,
+                "tool_calls": [{"id": "c", "function": {"name": "f", "arguments": "{}"}}],
+            },
+            "\n{}",
+        ),
+        (
+            {
+                "content": [
+                    {"type": "text", "text": "a"},
+                    {"type": "tool_use", "input": {"path": "b"}},
+                ]
+            },
             "a\n{'path': 'b'}",
         ),
         ({"content": [{"type": "tool_result", "content": [{"type": "text", "text": "r"}]}]}, "r"),
@@ -73,7 +86,12 @@ class Text:
 
 @pytest.mark.parametrize("with_context", [True, False], ids=["with its context", "without"])
 def test_a_session_is_counted_once_and_as_it_is_sent(with_context: bool) -> None:
-    example = {"id": "s", "messages": MESSAGES, "region": [1, 4], **({"context": REGION} if with_context else {})}
+    example = {
+        "id": "s",
+        "messages": MESSAGES,
+        "region": [1, 4],
+        **({"context": REGION} if with_context else {}),
+    }
 
     class Anything:
         name = "anything"
@@ -84,11 +102,16 @@ def test_a_session_is_counted_once_and_as_it_is_sent(with_context: bool) -> None
     result = evaluate([Same(), Fewer(), Text()], [example], [Anything()], progress=False)
     counted = {row.system: (row.input_tokens, row.context_tokens) for row in result.rows}
     ends = tokens("why does it fail?", "go on")
-    assert counted == {"same": (GIVEN, GIVEN), "fewer": (GIVEN, ends), "text": (GIVEN, ends + tokens("port 8443"))}
+    assert counted == {
+        "same": (GIVEN, GIVEN),
+        "fewer": (GIVEN, ends),
+        "text": (GIVEN, ends + tokens("port 8443")),
+    }
 
 
 @pytest.mark.parametrize(
-    "messages", ["a text", ["one", "two"], [{"role": "user", "content": "q"}, 5], [{"tool_calls": ["x"]}], []]
+    "messages",
+    ["a text", ["one", "two"], [{"role": "user", "content": "q"}, 5], [{"tool_calls": ["x"]}], []],
 )
 def test_messages_that_are_none_do_no_harm(messages: Any) -> None:
     example = {"messages": messages, "context": "c", "region": [0, 1]}

@@ -21,11 +21,24 @@ from context_bench.metrics import (
 )
 from context_bench.metrics.registry import weak_baseline
 from context_bench.protocols import Metric
-from context_bench.records import BaselineRow, EvalRow, Failure, KeyMeaning, Usage, number_passing, passes
+from context_bench.records import (
+    BaselineRow,
+    EvalRow,
+    Failure,
+    KeyMeaning,
+    Usage,
+    number_passing,
+    passes,
+)
 
 
 def row(
-    score: float | None = None, *, failed: bool = False, broken: bool = False, worst: float | None = 0.0, **values: Any
+    score: float | None = None,
+    *,
+    failed: bool = False,
+    broken: bool = False,
+    worst: float | None = 0.0,
+    **values: Any,
 ) -> EvalRow:
     errors = []
     if failed:
@@ -62,7 +75,10 @@ def test_output_tokens_that_nobody_gives_are_those_of_the_prompt_or_of_the_respo
     assert EvalRow("s", "1", {}).output_tokens == 0
     assert EvalRow("s", "1", {}, prompt_tokens=7, response_tokens=3).output_tokens == 7
     assert EvalRow("s", "1", {}, response_tokens=3).output_tokens == 3
-    assert (EvalRow("s", "1", {}).prompt_tokens, EvalRow("s", "1", {}).context_tokens) == (None, None)
+    assert (EvalRow("s", "1", {}).prompt_tokens, EvalRow("s", "1", {}).context_tokens) == (
+        None,
+        None,
+    )
 
 
 ALL = [
@@ -89,7 +105,12 @@ ROWS = [row(1.0), row(0.7), row(0.2), row(), row(failed=True), row(broken=True)]
 
 
 def test_failed_rows_count_as_wrong_and_unscored_rows_are_left_out() -> None:
-    assert Counts().compute(ROWS) == {"num_rows": 6, "num_scored": 3, "num_unscored": 1, "num_failed": 2}
+    assert Counts().compute(ROWS) == {
+        "num_rows": 6,
+        "num_scored": 3,
+        "num_unscored": 1,
+        "num_failed": 2,
+    }
     assert MeanScore().compute(ROWS)["mean_score"] == pytest.approx(1.9 / 5)
     assert PassRate().compute(ROWS)["pass_rate"] == pytest.approx(2 / 5)
 
@@ -105,8 +126,18 @@ def test_counts_and_costs_are_those_of_the_score_that_is_asked_for() -> None:
         evolve(row(1.0, **spent), errors=(failure,)),
         row(failed=True),
     ]
-    assert Counts("other").compute(rows) == {"num_rows": 5, "num_scored": 2, "num_unscored": 1, "num_failed": 2}
-    assert Counts().compute(rows) == {"num_rows": 5, "num_scored": 3, "num_unscored": 1, "num_failed": 1}
+    assert Counts("other").compute(rows) == {
+        "num_rows": 5,
+        "num_scored": 2,
+        "num_unscored": 1,
+        "num_failed": 2,
+    }
+    assert Counts().compute(rows) == {
+        "num_rows": 5,
+        "num_scored": 3,
+        "num_unscored": 1,
+        "num_failed": 1,
+    }
     assert MeanScore("other").compute(rows)["mean_score"] == pytest.approx(1.0 / 4)
     assert CostOfPass(0.7, "other").compute(rows) == {"cost_of_pass": 15.0, "num_passing": 1}
 
@@ -131,7 +162,14 @@ LOWER = {"f1": KeyMeaning("d/e", None, "lower")}
         (None, "lower", 2),
         (0.0, "lower", 2),
     ],
-    ids=["higher", "higher, open range", "neither", "lower", "lower, open range", "lower, worst is zero"],
+    ids=[
+        "higher",
+        "higher, open range",
+        "neither",
+        "lower",
+        "lower, open range",
+        "lower, worst is zero",
+    ],
 )
 def test_a_row_passes_on_the_better_side_of_the_threshold_or_at_it(
     worst: float | None, better: str | None, passing: int
@@ -144,12 +182,21 @@ def test_a_row_passes_on_the_better_side_of_the_threshold_or_at_it(
 
 def test_each_dataset_passes_by_the_direction_of_its_own_headline() -> None:
     lower = [evolve(row(score, dataset="loss"), keys=LOWER) for score in (0.0, 1.0)]
-    rows = [lower[0], row(1.0, dataset="gain"), lower[1], row(0.0, dataset="gain"), row(0.9, dataset="gain")]
+    rows = [
+        lower[0],
+        row(1.0, dataset="gain"),
+        lower[1],
+        row(0.0, dataset="gain"),
+        row(0.9, dataset="gain"),
+    ]
     assert PassRate(0.5).compute(rows) == {"pass_rate": 3 / 5}
 
 
 def test_a_baseline_without_an_error_is_not_warned_of() -> None:
-    rows = [evolve(row(score), system=system, keys=LOWER) for system, score in (("direct", 0.0), ("proxy", 2.0))]
+    rows = [
+        evolve(row(score), system=system, keys=LOWER)
+        for system, score in (("direct", 0.0), ("proxy", 2.0))
+    ]
     columns = {one.system: Columns.of([one]) for one in rows}
     assert list(weak_baseline(columns, "direct")) == []
     assert list(weak_baseline({**columns, "direct": Columns.of([row(0.0)])}, "direct")) != []
@@ -165,7 +212,9 @@ def test_a_broken_evaluator_does_not_spoil_the_scores_of_another() -> None:
     assert mixed.value("f1") == 0.0
 
 
-@pytest.mark.parametrize(("scores", "has_failed"), [({}, True), ({"other": 0.5}, False)], ids=["no score", "another's"])
+@pytest.mark.parametrize(
+    ("scores", "has_failed"), [({}, True), ({"other": 0.5}, False)], ids=["no score", "another's"]
+)
 def test_where_no_score_is_known_to_be_the_headline_a_broken_evaluator_fails_the_rows_that_have_none(
     scores: dict[str, float], has_failed: bool
 ) -> None:
@@ -198,7 +247,9 @@ def test_an_endpoints_count_is_never_held_against_our_own() -> None:
     reported = [row(1.0, input_tokens=100, usage=Usage(110, 5))]
     assert CompressionRatio().compute(reported) == {}
     assert PromptTokens().compute(reported) == {"mean_prompt_tokens": 110}
-    assert PromptTokens().compute([row(1.0, usage=Usage(100, 5, 25)), row(1.0, usage=Usage(100, 5))]) == {
+    assert PromptTokens().compute(
+        [row(1.0, usage=Usage(100, 5, 25)), row(1.0, usage=Usage(100, 5))]
+    ) == {
         "mean_prompt_tokens": 100,
         "cache_read_share": 0.125,
     }
@@ -222,7 +273,10 @@ def test_true_compression_is_what_endpoints_report_against_the_baseline() -> Non
         "num_uncompared": 5,
     }
     assert [found.tokens_saved for found in rows[:3]] == [0.5, 0.0, None]
-    assert TrueCompression().compute([row(1.0, baseline=BaselineRow(5))]) == {"num_compared": 0, "num_uncompared": 1}
+    assert TrueCompression().compute([row(1.0, baseline=BaselineRow(5))]) == {
+        "num_compared": 0,
+        "num_uncompared": 1,
+    }
     assert TrueCompression().compute([row(1.0, usage=Usage(10))]) == {}
 
 
@@ -234,12 +288,22 @@ def test_cost_of_pass_is_tokens_for_each_passing_row_and_infinite_when_none_pass
     assert CostOfPass().compute(rows) == {"cost_of_pass": 160.0, "num_passing": 1}
     counted = row(0.0, input_tokens=100, response_tokens=10)
     assert CostOfPass().compute([*rows, counted]) == {"num_passing": 1}
-    assert CostOfPass().compute([row(1.0, input_tokens=100, response_tokens=10), counted])["cost_of_pass"] == 220
-    assert CostOfPass().compute([row(0.0, input_tokens=1)]) == {"cost_of_pass": math.inf, "num_passing": 0}
+    assert (
+        CostOfPass().compute([row(1.0, input_tokens=100, response_tokens=10), counted])[
+            "cost_of_pass"
+        ]
+        == 220
+    )
+    assert CostOfPass().compute([row(0.0, input_tokens=1)]) == {
+        "cost_of_pass": math.inf,
+        "num_passing": 0,
+    }
 
 
 def test_latency_interpolates_and_leaves_failed_rows_out() -> None:
-    rows = [row(1.0, latency=float(seconds)) for seconds in range(1, 21)] + [row(failed=True, latency=999.0)]
+    rows = [row(1.0, latency=float(seconds)) for seconds in range(1, 21)] + [
+        row(failed=True, latency=999.0)
+    ]
     values = Latency().compute(rows)
     assert values == {
         "latency_mean": 10.5,
@@ -250,19 +314,34 @@ def test_latency_interpolates_and_leaves_failed_rows_out() -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "share", "expected"), [([5.0], 0.95, 5.0), ([1.0, 2.0], 0.5, 1.5), ([1.0, 2.0, 3.0], 1.0, 3.0)]
+    ("values", "share", "expected"),
+    [([5.0], 0.95, 5.0), ([1.0, 2.0], 0.5, 1.5), ([1.0, 2.0, 3.0], 1.0, 3.0)],
 )
 def test_percentiles(values: list[float], share: float, expected: float) -> None:
     assert percentiles(array("d", values), [share]) == [expected]
 
 
 def test_the_breakdown_names_each_dataset_once() -> None:
-    rows = [row(1.0, dataset="a"), row(0.0, dataset="b"), row(0.5, dataset="a"), row(0.25), row(dataset="c")]
-    assert PerDatasetBreakdown().compute(rows) == {"dataset:a": 0.75, "dataset:b": 0.0, "dataset:unknown": 0.25}
+    rows = [
+        row(1.0, dataset="a"),
+        row(0.0, dataset="b"),
+        row(0.5, dataset="a"),
+        row(0.25),
+        row(dataset="c"),
+    ]
+    assert PerDatasetBreakdown().compute(rows) == {
+        "dataset:a": 0.75,
+        "dataset:b": 0.0,
+        "dataset:unknown": 0.25,
+    }
 
 
 @pytest.mark.parametrize("better", ["higher", "lower"])
 @pytest.mark.parametrize("threshold", [0, 0.5, 1])
-def test_scores_are_counted_by_the_rule_that_lets_each_of_them_pass(better: str, threshold: float) -> None:
+def test_scores_are_counted_by_the_rule_that_lets_each_of_them_pass(
+    better: str, threshold: float
+) -> None:
     scores = [0.0, 0.25, 0.5, 0.5000001, 1.0, 7.0, -1.0]
-    assert number_passing(scores, threshold, better) == sum(passes(score, threshold, better) for score in scores)
+    assert number_passing(scores, threshold, better) == sum(
+        passes(score, threshold, better) for score in scores
+    )

@@ -13,13 +13,39 @@ from hypothesis import strategies as st
 from context_bench import answers
 from context_bench.answers import nfkc
 
-MARKS = "".join(map(chr, (0x301, 0x316, 0x344, 0xF73, 0xFF9E, 0xFF9F, 0x3099, 0x59C, 0x302B, 0x1D165, 0x327, 0x20DD)))
+MARKS = "".join(
+    map(
+        chr,
+        (0x301, 0x316, 0x344, 0xF73, 0xFF9E, 0xFF9F, 0x3099, 0x59C, 0x302B, 0x1D165, 0x327, 0x20DD),
+    )
+)
 SIGNS = st.sampled_from(
-    [*MARKS, "é", "a", "Ｋ", "が", "カ", "—", "①", "㎏", "ﬁ", "\ud800", "\u0fb2", "각", "ᄀ", "ᅡ", "\n"]
+    [
+        *MARKS,
+        "é",
+        "a",
+        "Ｋ",
+        "が",
+        "カ",
+        "—",
+        "①",
+        "㎏",
+        "ﬁ",
+        "\ud800",
+        "\u0fb2",
+        "각",
+        "ᄀ",
+        "ᅡ",
+        "\n",
+    ]
 )
 
 
-@given(st.lists(st.tuples(SIGNS, st.integers(1, 60)), max_size=12).map(lambda runs: "".join(s * n for s, n in runs)))
+@given(
+    st.lists(st.tuples(SIGNS, st.integers(1, 60)), max_size=12).map(
+        lambda runs: "".join(s * n for s, n in runs)
+    )
+)
 @example("a" + "\u0301\u0316" * 200)
 @example("は" + "\uff9e\u0301\u0316" * 50 + "é" + "\u0f73\u0301" * 20)
 def test_the_normal_form_is_that_of_python(text: str) -> None:

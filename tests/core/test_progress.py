@@ -26,7 +26,9 @@ from context_bench.runner.progress import Progress
 from context_bench.store.keys import RowId
 from context_bench.store.rows import StoredRow
 
-TRAFFIC: Any = SimpleNamespace(retried={0: 4, 1: 0}, in_flight={0: 8, 1: 0}, cost={0: 12.34567}, currency="USD")
+TRAFFIC: Any = SimpleNamespace(
+    retried={0: 4, 1: 0}, in_flight={0: 8, 1: 0}, cost={0: 12.34567}, currency="USD"
+)
 TRAFFIC.failures, TRAFFIC.waiting = {}, lambda slot: None
 NOTE = "22 reused, 10 failed, 4 retried, 8 in flight, p95 1.2 s, 1,736,000 tokens, 12.3457 USD"
 
@@ -58,7 +60,13 @@ def slots(*labels: str) -> list[Slot]:
 
 def row(position: int, slot: int = 0, output: str | None = "{}", reused: bool = False) -> StoredRow:
     return StoredRow(
-        RowId(0, position, slot), b"", output, input_tokens=12345, response_tokens=55, latency=1.2, reused=reused
+        RowId(0, position, slot),
+        b"",
+        output,
+        input_tokens=12345,
+        response_tokens=55,
+        latency=1.2,
+        reused=reused,
     )
 
 
@@ -125,20 +133,27 @@ def test_a_dumb_terminal_gets_lines(terminal: Terminal, monkeypatch: pytest.Monk
     assert "\x1b" not in terminal.getvalue()
 
 
-def test_elsewhere_a_line_for_each_system_is_written_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_elsewhere_a_line_for_each_system_is_written_now_and_then(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     clock = iter(range(10_000))
     monkeypatch.setattr(module, "monotonic", lambda: float(next(clock)))
     stream = io.StringIO()
     shown(stream, "kompact", "direct").close()
     lines = stream.getvalue().splitlines()
     assert len(lines) > 10
-    assert all(re.match(r"(kompact|direct): \d+/400 rows, \d+ failed, \d+ rows/(s|min|h), ", line) for line in lines)
+    assert all(
+        re.match(r"(kompact|direct): \d+/400 rows, \d+ failed, \d+ rows/(s|min|h), ", line)
+        for line in lines
+    )
     assert NOTE.replace("10 failed, ", "") in lines[-2]
     assert re.search(r"about \d+ s left$", lines[-1])
     assert "\x1b" not in stream.getvalue()
 
 
-def test_what_an_earlier_session_has_done_counts_as_done_and_not_as_speed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_an_earlier_session_has_done_counts_as_done_and_not_as_speed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     clock = iter(range(10_000))
     monkeypatch.setattr(module, "monotonic", lambda: float(next(clock)))
     progress = Progress(slots("kompact"), 100, io.StringIO())
@@ -151,7 +166,9 @@ def test_what_an_earlier_session_has_done_counts_as_done_and_not_as_speed(monkey
     assert state["eta"] >= 5
 
 
-def test_a_resumed_run_begins_where_it_was(terminal: Terminal, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_resumed_run_begins_where_it_was(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     class Echo:
         name = "echo"
 
@@ -205,13 +222,28 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
         pytest.importorskip(f"context_bench_{name}", reason="these runs need it")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
-    lines = [json.dumps({"id": str(n), "question": "q", "answer": "a", "response": "a"}) for n in range(20)]
+    lines = [
+        json.dumps({"id": str(n), "question": "q", "answer": "a", "response": "a"})
+        for n in range(20)
+    ]
     (tmp_path / "rows.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
     def call(*flags: str) -> Any:
         names = ["a=replay", "b=replay"]
         systems = [part for name in names for part in ("-s", name)]
-        code = execute(["run", *systems, "-d", "rows.jsonl", "--run-file", "r.sqlite", "--format", "none", *flags])
+        code = execute(
+            [
+                "run",
+                *systems,
+                "-d",
+                "rows.jsonl",
+                "--run-file",
+                "r.sqlite",
+                "--format",
+                "none",
+                *flags,
+            ]
+        )
         captured = capsys.readouterr()
         assert (code, captured.out) == (0, "")
         return [line for line in captured.err.splitlines() if not line.startswith("Run file:")]
@@ -225,7 +257,10 @@ def test_the_command_line_writes_lines_when_standard_error_is_no_terminal(run: A
 
 
 def test_a_known_size_is_shown(run: Any) -> None:
-    assert [line.partition(",")[0] for line in run("-n", "20")] == ["a: 20/20 rows", "b: 20/20 rows"]
+    assert [line.partition(",")[0] for line in run("-n", "20")] == [
+        "a: 20/20 rows",
+        "b: 20/20 rows",
+    ]
 
 
 def test_quiet_says_nothing_of_progress(run: Any) -> None:
@@ -235,11 +270,31 @@ def test_quiet_says_nothing_of_progress(run: Any) -> None:
 def test_json_lines_hold_everything(run: Any) -> None:
     states = [json.loads(line) for line in run("--log-format", "json", "-n", "20")]
     assert [state["system"] for state in states] == ["a", "b"]
-    expected = {"event", "system", "done", "total", "reused", "failed", "retried", "in_flight", "rows_per_second"}
-    expected |= {"scoring_failed", "p95", "tokens", "cost", "currency", "eta", "latest_failure", "waiting"}
+    expected = {
+        "event",
+        "system",
+        "done",
+        "total",
+        "reused",
+        "failed",
+        "retried",
+        "in_flight",
+        "rows_per_second",
+    }
+    expected |= {
+        "scoring_failed",
+        "p95",
+        "tokens",
+        "cost",
+        "currency",
+        "eta",
+        "latest_failure",
+        "waiting",
+    }
     assert all(state.keys() == expected for state in states)
     assert all(
-        (state["event"], state["done"], state["total"], state["eta"]) == ("progress", 20, 20, 0) for state in states
+        (state["event"], state["done"], state["total"], state["eta"]) == ("progress", 20, 20, 0)
+        for state in states
     )
 
 
@@ -252,7 +307,13 @@ def test_json_is_written_on_a_terminal_too(terminal: Terminal) -> None:
 
 @pytest.mark.parametrize(
     ("rows", "seconds", "told"),
-    [(300, 10, "30 rows/s"), (10, 10, "1 rows/s"), (9, 20, "27 rows/min"), (1, 60, "1 rows/min"), (1, 600, "6 rows/h")],
+    [
+        (300, 10, "30 rows/s"),
+        (10, 10, "1 rows/s"),
+        (9, 20, "27 rows/min"),
+        (1, 60, "1 rows/min"),
+        (1, 600, "6 rows/h"),
+    ],
 )
 def test_the_speed_of_a_slow_model_is_told_in_a_unit_in_which_it_is_not_zero(
     rows: int, seconds: int, told: str, monkeypatch: pytest.MonkeyPatch
@@ -287,7 +348,9 @@ def test_a_latency_is_told_with_two_or_three_digits(latency: float, told: str) -
 
 
 @pytest.mark.parametrize(("calls", "told"), [(1, 0), (10, 9), (20, 18), (100, 94)])
-def test_the_95th_percentile_is_that_within_which_95_of_100_calls_ended(calls: int, told: int) -> None:
+def test_the_95th_percentile_is_that_within_which_95_of_100_calls_ended(
+    calls: int, told: int
+) -> None:
     progress = Progress(slots("quick"), calls, io.StringIO())
     for number in range(calls):
         progress.row(evolve(row(number), latency=float(number)))
@@ -295,7 +358,9 @@ def test_the_95th_percentile_is_that_within_which_95_of_100_calls_ended(calls: i
     progress.close()
 
 
-def test_a_system_whose_rows_are_done_is_told_of_once_more_at_the_end_only(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_system_whose_rows_are_done_is_told_of_once_more_at_the_end_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     clock = [0.0]
     monkeypatch.setattr(module, "monotonic", lambda: clock[0])
     stream = io.StringIO()
@@ -348,7 +413,12 @@ def test_a_row_that_an_evaluator_fails_on_is_counted_beside_those_whose_system_f
     progress = Progress(slots("gpt"), 3, stream)
     progress.row(failed(0, "HTTP 401"))
     for position in (1, 2):
-        progress.row(evolve(row(position), failures=[(0, Failure("evaluator", "HTTPError", "HTTP 503", "judge"))]))
+        progress.row(
+            evolve(
+                row(position),
+                failures=[(0, Failure("evaluator", "HTTPError", "HTTP 503", "judge"))],
+            )
+        )
     state = progress.state(0)
     assert (state["failed"], state["scoring_failed"]) == (1, 2)
     progress.close()
@@ -370,24 +440,38 @@ def test_an_attempt_that_is_repeated_is_a_failure_too_and_holds_no_secret() -> N
 
 
 @pytest.mark.parametrize("width", [60, 200])
-def test_a_terminal_shows_what_is_waited_for(terminal: Terminal, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+def test_a_terminal_shows_what_is_waited_for(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
     progress = Progress(slots("gpt"), 4, terminal)
     progress.watch(
-        SimpleNamespace(**{**vars(TRAFFIC), "waiting": lambda slot: "42 s for the rate limit of http://h/v1"})
+        SimpleNamespace(
+            **{**vars(TRAFFIC), "waiting": lambda slot: "42 s for the rate limit of http://h/v1"}
+        )
     )  # type: ignore[arg-type]
     progress.row(failed(0, "HTTP 500"))
     progress.close()
     shown = " ".join(" ".join(terminal.last_screen).split())
-    assert "waiting 42 s for the rate limit of http://h/v1, latest failure: system: HTTPError: HTTP 500" in shown
+    assert (
+        "waiting 42 s for the rate limit of http://h/v1, latest failure: system: HTTPError: HTTP 500"
+        in shown
+    )
 
 
 @pytest.mark.parametrize("log_format", ["text", "json"])
-def test_a_line_is_written_without_a_row_where_there_is_news(monkeypatch: pytest.MonkeyPatch, log_format: str) -> None:
+def test_a_line_is_written_without_a_row_where_there_is_news(
+    monkeypatch: pytest.MonkeyPatch, log_format: str
+) -> None:
     clock = [0.0]
     monkeypatch.setattr(module, "monotonic", lambda: clock[0])
     monkeypatch.setattr(module, "_SECONDS_BETWEEN_LINES", 5)
-    waiting = [None, "42 s for the rate limit of h", "37 s for the rate limit of h", "9 s so far for dataset 'x'"]
+    waiting = [
+        None,
+        "42 s for the rate limit of h",
+        "37 s for the rate limit of h",
+        "9 s so far for dataset 'x'",
+    ]
     stream = io.StringIO()
     progress = Progress(slots("gpt"), None, stream, log_format)
     progress._admission = SimpleNamespace(**{**vars(TRAFFIC), "waiting": lambda slot: waiting[0]})  # type: ignore[assignment]
@@ -423,7 +507,9 @@ class ServerError(Exception):
         super().__init__(f"HTTP {status}")
 
 
-def test_what_is_waited_for_is_the_rate_limit_of_an_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_waited_for_is_the_rate_limit_of_an_endpoint(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     clock = [1000.0]
     for place in (admissions, limits):
         monkeypatch.setattr(place, "monotonic", lambda: clock[0])
@@ -460,7 +546,9 @@ def test_a_pause_inside_a_client_is_told(monkeypatch: pytest.MonkeyPatch) -> Non
     admission.close()
 
 
-def test_the_pause_before_one_call_asks_again_for_all_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_pause_before_one_call_asks_again_for_all_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     for place in (admissions, limits):
         monkeypatch.setattr(place, "monotonic", lambda: 1000.0)
     slot = Slot(0, "remote", Remote(), b"", True)

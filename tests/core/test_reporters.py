@@ -27,7 +27,10 @@ def result(system: str = "plain") -> EvalResult:
     ]  # fmt: skip
     metrics = [Counts(), MeanScore(), CostOfPass(), Latency(), PerDatasetBreakdown()]
     return EvalResult(
-        rows, metrics, {"seconds": 1.5}, {"datasets": ["one", "two"], "num_examples": 4, "evaluators": ["d/e"]}
+        rows,
+        metrics,
+        {"seconds": 1.5},
+        {"datasets": ["one", "two"], "num_examples": 4, "evaluators": ["d/e"]},
     )
 
 
@@ -52,13 +55,22 @@ def test_the_table_is_complete_at_any_width(width: int, monkeypatch: pytest.Monk
     text = written(TableReporter(), result())
     for value in ("plain", "0.1667", "never", "250.0 ms", "failed"):
         assert value in text
-    assert max(len(line.rstrip()) for line in text.splitlines() if "score is" not in line) <= max(width or 80, 30)
+    assert max(len(line.rstrip()) for line in text.splitlines() if "score is" not in line) <= max(
+        width or 80, 30
+    )
 
 
 def several(labels: list[str]) -> EvalResult:
     """A result in which the first systems are better, dearer and slower than those behind them."""
     rows = [
-        EvalRow(label, str(row), {"f1": 1.0 - number / 100}, 100 - number, latency=1.0 - number / 100, headline="f1")
+        EvalRow(
+            label,
+            str(row),
+            {"f1": 1.0 - number / 100},
+            100 - number,
+            latency=1.0 - number / 100,
+            headline="f1",
+        )
         for number, label in enumerate(labels)
         for row in range(2)
     ]
@@ -68,7 +80,9 @@ def several(labels: list[str]) -> EvalResult:
 
 @pytest.mark.parametrize("width", [40, 80, 120])
 @pytest.mark.parametrize("count", [2, 5, 12])
-def test_a_table_of_many_systems_breaks_no_name(width: int, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_of_many_systems_breaks_no_name(
+    width: int, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
     labels = [f"bm25:ratio=0.{number:02}" for number in range(count)]
     text = written(TableReporter(), several(labels))
@@ -89,7 +103,9 @@ def test_no_table_carries_escape_sequences_of_the_data() -> None:
     assert "\x1b[31m" not in written(TableReporter(), result(NASTY))
 
 
-@pytest.mark.parametrize(("method", "package"), [("compare", "context-bench-compare"), ("plot", "context-bench-html")])
+@pytest.mark.parametrize(
+    ("method", "package"), [("compare", "context-bench-compare"), ("plot", "context-bench-html")]
+)
 def test_a_result_names_the_package_that_a_method_needs(
     monkeypatch: pytest.MonkeyPatch, method: str, package: str
 ) -> None:

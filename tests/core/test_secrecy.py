@@ -24,7 +24,9 @@ def test_a_key_that_is_an_ordinary_word_does_not_change_an_answer(word: str) -> 
 
 @pytest.mark.parametrize("secret", ["sk-7f3a9c", "correct-horse-battery", "hunter2hunter2"])
 def test_a_key_that_nobody_writes_by_chance_is_taken_out_of_an_answer(secret: str) -> None:
-    assert Secrecy([secret]).of_answer({"a": [f"x{secret}y", {secret: 1}]}) == {"a": ["x***y", {"***": 1}]}
+    assert Secrecy([secret]).of_answer({"a": [f"x{secret}y", {secret: 1}]}) == {
+        "a": ["x***y", {"***": 1}]
+    }
 
 
 def test_numbers_are_not_touched() -> None:
@@ -73,6 +75,13 @@ def test_the_secrets_in_an_address(url: str, found: list[str]) -> None:
 
 
 def test_prose_and_addresses_of_people_are_no_addresses_with_secrets() -> None:
-    options = {"system_prompt": "Ask who: me@host.org? a=b&key=c", "contact": "jane.doe1985@host.org", "path": "a:b"}
+    options = {
+        "system_prompt": "Ask who: me@host.org? a=b&key=c",
+        "contact": "jane.doe1985@host.org",
+        "path": "a:b",
+    }
     assert list(secret_values([], options)) == []
-    assert list(secret_values([], {"base_url": "user:pass-word@host/v1"})) == ["user:pass-word", "pass-word"]
+    assert list(secret_values([], {"base_url": "user:pass-word@host/v1"})) == [
+        "user:pass-word",
+        "pass-word",
+    ]

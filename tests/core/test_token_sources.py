@@ -46,7 +46,9 @@ def dead(number: int) -> dict[str, Any]:
 
 
 def run(*systems: Proxy, **options: Any) -> EvalResult:
-    return evaluate(list(systems), EXAMPLES, [Same()], progress=False, on_warning=lambda line: None, **options)
+    return evaluate(
+        list(systems), EXAMPLES, [Same()], progress=False, on_warning=lambda line: None, **options
+    )
 
 
 def table(result: EvalResult) -> str:
@@ -63,7 +65,10 @@ def test_of_two_identical_proxies_the_one_that_drops_usage_is_told_with_its_sour
     result = run(HONEST, SILENT)
     assert result.summary["honest"]["cost_of_pass"] == 47
     assert result.summary["silent"]["cost_of_pass"] == 3
-    assert [values["sources"]["cost_of_pass"]["source"] for values in result.summary.values()] == ["reported", "words"]
+    assert [values["sources"]["cost_of_pass"]["source"] for values in result.summary.values()] == [
+        "reported",
+        "words",
+    ]
     assert "silent counted by the tokenizer words" in table(result)
 
 
@@ -80,17 +85,31 @@ def test_a_server_that_is_dead_after_two_rows_has_spent_what_the_two_rows_took()
 @pytest.mark.parametrize(
     ("told", "share"),
     [
-        pytest.param(lambda number: reporting() if number % 2 else {}, 0.5, id="every-second-reply-reports"),
-        pytest.param(lambda number: reporting() if number < 2 else {}, 0.25, id="the-first-replies-report"),
-        pytest.param(lambda number: {"usage": {"prompt_tokens": 40}}, 0.0, id="only-prompts-are-reported"),
-        pytest.param(lambda number: {"usage": {"completion_tokens": 4}}, 0.0, id="only-completions-are-reported"),
+        pytest.param(
+            lambda number: reporting() if number % 2 else {}, 0.5, id="every-second-reply-reports"
+        ),
+        pytest.param(
+            lambda number: reporting() if number < 2 else {}, 0.25, id="the-first-replies-report"
+        ),
+        pytest.param(
+            lambda number: {"usage": {"prompt_tokens": 40}}, 0.0, id="only-prompts-are-reported"
+        ),
+        pytest.param(
+            lambda number: {"usage": {"completion_tokens": 4}},
+            0.0,
+            id="only-completions-are-reported",
+        ),
     ],
 )
-def test_without_full_coverage_there_is_no_sum(told: Callable[[int], dict[str, Any]], share: float) -> None:
+def test_without_full_coverage_there_is_no_sum(
+    told: Callable[[int], dict[str, Any]], share: float
+) -> None:
     result = run(Proxy("half", told), HONEST)
     assert "cost_of_pass" not in result.summary["half"]
     assert result.summary["half"]["sources"]["cost_of_pass"] == {"source": "none", "covered": share}
-    assert f"tokens/pass - ({100 * share:.0f} %)" in table(result) or f"- ({100 * share:.0f} %)" in table(result)
+    assert f"tokens/pass - ({100 * share:.0f} %)" in table(
+        result
+    ) or f"- ({100 * share:.0f} %)" in table(result)
 
 
 def test_a_system_that_answered_nothing_has_no_tokens_of_any_source() -> None:
@@ -99,9 +118,14 @@ def test_a_system_that_answered_nothing_has_no_tokens_of_any_source() -> None:
     errors = (Failure("system", "ConnectionError", "down"),)
     for beside in ([], [HONEST], [SILENT]):
         answered = run(*beside or [HONEST])
-        rows = [EvalRow("down", str(number), {}, errors=errors, position=number, **common) for number in range(8)]
+        rows = [
+            EvalRow("down", str(number), {}, errors=errors, position=number, **common)
+            for number in range(8)
+        ]
         rows += list(answered.rows) if beside else []
-        result = EvalResult(rows, answered.metrics, {}, {"systems": ["down", *(proxy.name for proxy in beside)]})
+        result = EvalResult(
+            rows, answered.metrics, {}, {"systems": ["down", *(proxy.name for proxy in beside)]}
+        )
         assert result.summary["down"]["cost_of_pass"] == float("inf")
         assert "sources" not in result.summary["down"]
         assert "never" in table(result)
@@ -110,7 +134,11 @@ def test_a_system_that_answered_nothing_has_no_tokens_of_any_source() -> None:
 
 def test_rows_in_memory_and_in_a_file_give_the_same_sources(tmp_path: Any) -> None:
     path = tmp_path / "run.sqlite"
-    result = run(Proxy("half", lambda number: reporting() if number % 2 else {}), Proxy("dead", dead), run_file=path)
+    result = run(
+        Proxy("half", lambda number: reporting() if number % 2 else {}),
+        Proxy("dead", dead),
+        run_file=path,
+    )
     assert read_result(path).summary == result.summary
     again = EvalResult(list(result.rows), result.metrics, {}, {"systems": ["half", "dead"]})
     for system, values in again.summary.items():
@@ -125,7 +153,9 @@ def test_waiting_and_retries_are_shown() -> None:
     waits = [evolve(r, latency=0.02, metadata={**r.metadata, "waiting": 2.0}) if r.system == "waits" else evolve(r, latency=0.03) for r in rows]  # fmt: skip # noqa: E501
     from context_bench.metrics import Latency, Waiting
 
-    result = EvalResult(waits, [MeanScore(), Latency(), Waiting()], {}, {"systems": ["waits", "honest"]})
+    result = EvalResult(
+        waits, [MeanScore(), Latency(), Waiting()], {}, {"systems": ["waits", "honest"]}
+    )
     assert result.summary["waits"]["waiting"] == 16.0
     assert result.summary["waits"]["retries"] == 16
     assert result.summary["waits"]["rows_per_minute"] == pytest.approx(60 / 2.02)
@@ -136,7 +166,8 @@ def test_waiting_and_retries_are_shown() -> None:
 def test_what_the_run_file_measured_of_a_row_is_in_the_summary(tmp_path: Any) -> None:
     path = tmp_path / "run.sqlite"
     result = run(
-        Proxy("streams", lambda number: {"ttft": 0.1 * (number + 1), "attempts": 1 + number % 2}), run_file=path
+        Proxy("streams", lambda number: {"ttft": 0.1 * (number + 1), "attempts": 1 + number % 2}),
+        run_file=path,
     )
     assert result.summary["streams"]["first_token_median"] == pytest.approx(0.45)
     assert result.summary["streams"]["retries"] == 4
@@ -171,30 +202,46 @@ def test_csv_gives_the_tokens_of_the_response_as_output_tokens() -> None:
     ("baseline", "words"),
     [
         pytest.param(Proxy("direct", dead), None, id="a-quarter-answers"),
-        pytest.param(Proxy("direct", lambda number: dead(number + 1)), "answered 1 of 8 rows", id="fewer"),
-        pytest.param(Proxy("direct", lambda number: {"response": "wrong", **reporting()}), "scores 0.0000", id="zero"),
+        pytest.param(
+            Proxy("direct", lambda number: dead(number + 1)), "answered 1 of 8 rows", id="fewer"
+        ),
+        pytest.param(
+            Proxy("direct", lambda number: {"response": "wrong", **reporting()}),
+            "scores 0.0000",
+            id="zero",
+        ),
         pytest.param(HONEST, None, id="fine"),
     ],
 )
-def test_a_baseline_that_cannot_do_the_task_is_a_warning(baseline: Proxy, words: str | None) -> None:
+def test_a_baseline_that_cannot_do_the_task_is_a_warning(
+    baseline: Proxy, words: str | None
+) -> None:
     result = run(Proxy("tool", lambda number: reporting(10)), baseline, baseline=baseline.name)
     stream = io.StringIO()
     JsonReporter().write(result, stream)
-    told = [line for line in json.loads(stream.getvalue())["warnings"] if "cannot do the task" in line]
+    told = [
+        line for line in json.loads(stream.getvalue())["warnings"] if "cannot do the task" in line
+    ]
     assert len(told) == (words is not None)
     if words is not None:
         assert words in told[0]
         assert "Savings are cheap when nobody answers." in table(result)
 
 
-def test_every_score_is_in_the_summary_by_dataset_and_an_evaluator_that_said_nothing_is_a_warning() -> None:
+def test_every_score_is_in_the_summary_by_dataset_and_an_evaluator_that_said_nothing_is_a_warning() -> (
+    None
+):
     class Two:
         name = "two"
 
-        def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> dict[str, float]:
+        def score(
+            self, original: Mapping[str, Any], processed: Mapping[str, Any]
+        ) -> dict[str, float]:
             return {"one": 1.0, **({"rare": 0.5} if original["id"] == "0" else {})}
 
-    examples = [{**example, "dataset": "a" if int(example["id"]) < 2 else "b"} for example in EXAMPLES]
+    examples = [
+        {**example, "dataset": "a" if int(example["id"]) < 2 else "b"} for example in EXAMPLES
+    ]
     result = evaluate([HONEST], examples, [Two()], progress=False)
     [scores] = result.summary["honest"]["scores"].values()
     assert scores["rare"]["mean"] == 0.5
@@ -208,7 +255,9 @@ def test_every_score_is_in_the_summary_by_dataset_and_an_evaluator_that_said_not
     from context_bench.records import KeyMeaning
 
     rows = [evolve(row, keys={"quality": KeyMeaning("d/judge")}) for row in rows]
-    rows[2:] = [evolve(rows[2], unscored={}, errors=(Failure("system", "E", "down"),))]  # its worst value is no verdict
+    rows[2:] = [
+        evolve(rows[2], unscored={}, errors=(Failure("system", "E", "down"),))
+    ]  # its worst value is no verdict
     silent = EvalResult(rows, [MeanScore()], {}, {})
     assert silent.warnings == ("d/judge scored none of 2 rows: unreadable (2).",)
     assert json.loads(silent.to_json())["warnings"] == list(silent.warnings)
@@ -235,7 +284,12 @@ def test_a_mean_of_many_rows_is_summed_in_parts() -> None:
         (["contxt", "context"], ["contxt"]),
         (["nothing", "context", "none"], ["none", "nothing"]),
     ],
-    ids=["a field of the examples", "a field of the output, too", "a misspelt field", "two of them"],
+    ids=[
+        "a field of the examples",
+        "a field of the output, too",
+        "a misspelt field",
+        "two of them",
+    ],
 )
 def test_a_text_field_that_no_row_has_is_told(fields: list[str], unseen: list[str]) -> None:
     told: list[str] = []
@@ -246,26 +300,42 @@ def test_a_text_field_that_no_row_has_is_told(fields: list[str], unseen: list[st
         text_fields=fields,
         on_warning=told.append,
     )
-    said = [f"No example and no output has the text field {name!r}, so it counts no token." for name in unseen]
+    said = [
+        f"No example and no output has the text field {name!r}, so it counts no token."
+        for name in unseen
+    ]
     assert [line for line in told if "text field" in line] == said
 
 
 @pytest.mark.parametrize(
-    ("inputs", "unseen"), [(["note"], []), (["note", "nosuch"], ["nosuch"])], ids=["there", "nowhere"]
+    ("inputs", "unseen"),
+    [(["note"], []), (["note", "nosuch"], ["nosuch"])],
+    ids=["there", "nowhere"],
 )
 def test_a_further_input_that_no_example_has_is_told(inputs: list[str], unseen: list[str]) -> None:
     told: list[str] = []
     rows = [{"context": "one"}, {"context": "two", "note": "n"}]
     evaluate(lambda example: "a", rows, evaluators=[], inputs=inputs, on_warning=told.append)
-    said = [f"No example and no output has the field {name!r}, so --input shows systems nothing." for name in unseen]
+    said = [
+        f"No example and no output has the field {name!r}, so --input shows systems nothing."
+        for name in unseen
+    ]
     assert [line for line in told if "--input" in line] == said
 
 
 @pytest.mark.filterwarnings("error")
-def test_where_warnings_are_errors_a_late_one_costs_no_row(capsys: pytest.CaptureFixture[str]) -> None:
+def test_where_warnings_are_errors_a_late_one_costs_no_row(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     result = evaluate(
-        lambda example: "a", [{"context": "one"}] * 3, evaluators=[], text_fields=["contxt"], progress=False
+        lambda example: "a",
+        [{"context": "one"}] * 3,
+        evaluators=[],
+        text_fields=["contxt"],
+        progress=False,
     )
     assert [row.response for row in result.rows] == ["a", "a", "a"]
-    assert "Warning: No example and no output has the text field 'contxt'" in capsys.readouterr().err
+    assert (
+        "Warning: No example and no output has the text field 'contxt'" in capsys.readouterr().err
+    )
     assert any("'contxt'" in line for line in result.warnings)

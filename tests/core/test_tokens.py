@@ -30,13 +30,26 @@ def test_it_is_a_tokenizer() -> None:
         ({"context": "a b", "question": "c"}, 3),
         ({"context": "a b", "question": "a b"}, 2),
         ({"context": ["a b", "c"], "answer": "x y z"}, 3),
-        ({"messages": [{"role": "user", "content": "a b"}, {"role": "assistant", "content": [{"text": 1}]}]}, 2),
+        (
+            {
+                "messages": [
+                    {"role": "user", "content": "a b"},
+                    {"role": "assistant", "content": [{"text": 1}]},
+                ]
+            },
+            2,
+        ),
         ({"context": None, "question": 5, "turns": ["a", "b"]}, 2),
         ({}, 0),
     ],
 )
-def test_only_the_prompt_is_counted_and_nothing_twice(fields: dict[str, object], expected: int) -> None:
-    assert count_fields(WordTokenizer(), fields, ("context", "question", "turns", "messages")) == expected
+def test_only_the_prompt_is_counted_and_nothing_twice(
+    fields: dict[str, object], expected: int
+) -> None:
+    assert (
+        count_fields(WordTokenizer(), fields, ("context", "question", "turns", "messages"))
+        == expected
+    )
 
 
 @given(st.lists(st.text(alphabet="aB_9 .,-\t\r\x0b\x1cé–", max_size=12), max_size=6))

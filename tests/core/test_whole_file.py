@@ -15,7 +15,11 @@ from context_bench.store.runfile import RunFile
 
 ENDS = {
     "an error": (ValueError, ValueError("no"), "no"),
-    "a full disk": (ConfigurationError, OSError(errno.ENOSPC, "No space left"), "The report .* cannot be written: No"),
+    "a full disk": (
+        ConfigurationError,
+        OSError(errno.ENOSPC, "No space left"),
+        "The report .* cannot be written: No",
+    ),
     "a Ctrl-C": (KeyboardInterrupt, KeyboardInterrupt("stop"), "stop"),
 }
 
@@ -50,7 +54,9 @@ PLACES: dict[str, Callable[[Path], Path]] = {"a file": lambda path: path, "a lin
 
 
 @pytest.mark.parametrize("place", PLACES.values(), ids=PLACES.keys())
-def test_a_file_is_replaced_with_its_mode_and_behind_its_link(place: Callable[[Path], Path], tmp_path: Path) -> None:
+def test_a_file_is_replaced_with_its_mode_and_behind_its_link(
+    place: Callable[[Path], Path], tmp_path: Path
+) -> None:
     path = tmp_path / "r.md"
     path.write_text("older")
     path.chmod(0o640)

@@ -57,7 +57,9 @@ def plugins() -> None:
         ),
         *("replay", "rouge"),
     ):
-        pytest.importorskip(f"context_bench_{name}", reason=f"the pages use context-bench-{name.replace('_', '-')}")
+        pytest.importorskip(
+            f"context_bench_{name}", reason=f"the pages use context-bench-{name.replace('_', '-')}"
+        )
 
 
 @pytest.fixture(scope="session")

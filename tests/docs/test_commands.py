@@ -35,7 +35,11 @@ NAMED = {
 
 def readmes() -> list[Path]:
     tops = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "core/README.md")]
-    return [*tops, *sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "plugins").glob("*/README.md"))]
+    return [
+        *tops,
+        *sorted((ROOT / "docs").rglob("*.md")),
+        *sorted((ROOT / "plugins").glob("*/README.md")),
+    ]
 
 
 def lines_of(text: str) -> Iterator[str]:
@@ -65,10 +69,17 @@ def test_there_are_commands_to_look_at() -> None:
 
 
 @pytest.mark.parametrize(
-    ("written_on", "line"), PAGES, ids=[f"{page.relative_to(ROOT)}:{number}" for number, (page, _) in enumerate(PAGES)]
+    ("written_on", "line"),
+    PAGES,
+    ids=[f"{page.relative_to(ROOT)}:{number}" for number, (page, _) in enumerate(PAGES)],
 )
 def test_a_command_can_be_given(
-    written_on: Path, line: str, plugins: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+    written_on: Path,
+    line: str,
+    plugins: None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: Any,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
@@ -143,7 +154,13 @@ def named(catalog: Any, words: list[str]) -> list[Any]:
     found: list[Any] = []
     for flag, word in pairwise(words):
         for kind, flags in NAMED.items():
-            for text in word.split(",") if flag in flags and kind == "evaluators" else [word] if flag in flags else ():
+            for text in (
+                word.split(",")
+                if flag in flags and kind == "evaluators"
+                else [word]
+                if flag in flags
+                else ()
+            ):
                 name = re.split(r":|,(?=[A-Za-z_][\w.-]*=)", text)[0].rpartition("=")[2]
                 components = catalog.named(kind, name)
                 is_file = kind == "datasets" and "." in name
@@ -164,9 +181,17 @@ def needs_more(component: Any) -> bool:
 
 def check_names(catalog: Any, words: list[str]) -> None:
     """Look up what a command names besides: a component to show, the suffix of a report."""
-    if len(words) > 2 and words[0] in ("datasets", "systems", "evaluators", "metrics") and words[1] == "show":
-        assert catalog.named(words[0], words[2]), f"no component of kind {words[0]} is called {words[2]!r}"
-    suffixes = {suffix for one in catalog.of_kind("reporters") if one.facts for suffix in one.facts.files}
+    if (
+        len(words) > 2
+        and words[0] in ("datasets", "systems", "evaluators", "metrics")
+        and words[1] == "show"
+    ):
+        assert catalog.named(words[0], words[2]), (
+            f"no component of kind {words[0]} is called {words[2]!r}"
+        )
+    suffixes = {
+        suffix for one in catalog.of_kind("reporters") if one.facts for suffix in one.facts.files
+    }
     for flag, word in pairwise(words):
         if flag == "-o" and words[0] in ("run", "report"):
             assert os.path.splitext(word)[1] in {*suffixes, ".txt", ".json", ".jsonl"}, word
@@ -190,7 +215,12 @@ def check_names(catalog: Any, words: list[str]) -> None:
     ],
 )
 def test_a_name_that_nothing_has_is_found(
-    line: str, told: str, plugins: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+    line: str,
+    told: str,
+    plugins: None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: Any,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises((AssertionError, click.UsageError)) as caught:

@@ -13,7 +13,9 @@ import pytest
 from context_bench.plugins.first_party import NEEDS
 
 SHELL = re.compile(r"[|&?*<>\[\];$(){}~!#]")
-PRIVATE = re.compile(r"/(root|home|tmp|work|Users)/|https?://[^\s)]*(pypi|pythonhosted)", re.IGNORECASE)
+PRIVATE = re.compile(
+    r"/(root|home|tmp|work|Users)/|https?://[^\s)]*(pypi|pythonhosted)", re.IGNORECASE
+)
 
 
 def test_a_page_does_what_it_says(page: Path, pages: Any, plugins: None, tmp_path: Path) -> None:
@@ -35,7 +37,9 @@ def test_a_page_installs_what_its_packages_stand_on(pages: Any, root: Path) -> N
     for page in [*pages.pages(), *root.glob("plugins/*/README.md")]:
         lines = page.read_text(encoding="utf-8").replace("\\\n", " ").split("\n")
         for line in lines:
-            named = re.findall(r"\./plugins/([\w-]+)(?![\w\[-])", line) if "pip install" in line else []
+            named = (
+                re.findall(r"\./plugins/([\w-]+)(?![\w\[-])", line) if "pip install" in line else []
+            )
             needed = {name for one in named for name in NEEDS.get(one, "").split()}
             if needed - set(named):
                 lacking[str(page.relative_to(root)), line.strip()] = sorted(needed - set(named))
@@ -54,9 +58,17 @@ def test_a_page_installs_what_its_packages_stand_on(pages: Any, root: Path) -> N
         (["a name", "that is wrapped"], ["a name that", "is wrapped"], True),
         (["p50 1.5 ms", "p95 2 s"], ["p50 87 us", "p95 1.25 s"], True),
         (["runs/20260101-120000-0a1b2c-a.sqlite"], ["runs/20271231-235959-d3e4f5-a.sqlite"], True),
-        (["runs/20260101-120000-0a1b2c-a.sqlite"], ["runs/20260101-120000-0a1b2c-a-2.sqlite"], False),
+        (
+            ["runs/20260101-120000-0a1b2c-a.sqlite"],
+            ["runs/20260101-120000-0a1b2c-a-2.sqlite"],
+            False,
+        ),
         (["40 rows"], ["12/40 rows, 0 failed, 9 rows/s", "40 rows"], True),
-        ([], ["identity: 20/20 rows, 0 failed", "head:ratio=0.25: 20/20 rows, 0 failed, p95 5 ms"], True),
+        (
+            [],
+            ["identity: 20/20 rows, 0 failed", "head:ratio=0.25: 20/20 rows, 0 failed, p95 5 ms"],
+            True,
+        ),
     ],
     ids=lambda value: " / ".join(value) if isinstance(value, list) else str(value),
 )
@@ -66,12 +78,18 @@ def test_outputs_are_compared_but_for_times_and_wrapping(
     assert pages.agrees(expected, actual) is verdict
 
 
-def test_a_block_that_is_not_run_here_is_run_by_tests_that_exist(page: Path, pages: Any, root: Path) -> None:
+def test_a_block_that_is_not_run_here_is_run_by_tests_that_exist(
+    page: Path, pages: Any, root: Path
+) -> None:
     elsewhere = [block for block in pages.blocks(page.read_text(encoding="utf-8")) if block.run_by]
     for block in elsewhere:
         assert block.language == "console", f"{page.name}, line {block.line}: only commands are run"
-        tests = "".join(file.read_text(encoding="utf-8") for file in (root / block.run_by).glob("*.py"))
-        assert page.name in tests, f"{page.name}, line {block.line}: {block.run_by} does not know of this page"
+        tests = "".join(
+            file.read_text(encoding="utf-8") for file in (root / block.run_by).glob("*.py")
+        )
+        assert page.name in tests, (
+            f"{page.name}, line {block.line}: {block.run_by} does not know of this page"
+        )
 
 
 def test_a_marker_leaves_a_block_to_other_tests(pages: Any, tmp_path: Path) -> None:
@@ -105,7 +123,11 @@ def anchors(file: Path) -> set[str]:
 def test_no_documented_command_has_a_character_that_a_shell_eats(page: Path, pages: Any) -> None:
     text = page.read_text(encoding="utf-8")
     written = [block.text for block in pages.blocks(text) if block.language in ("bash", "console")]
-    commands = [part for block in written for part in re.sub(r"\\\n *", "", block).replace("$ ", "").split("\n")]
+    commands = [
+        part
+        for block in written
+        for part in re.sub(r"\\\n *", "", block).replace("$ ", "").split("\n")
+    ]
     prose = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
     commands += re.findall(r"`(context-bench [a-z-][^`]*)`", prose)
     for command in commands:
@@ -131,6 +153,12 @@ def test_every_page_is_linked_from_the_index(root: Path) -> None:
 
 def test_generated_pages_are_up_to_date(root: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "docs/generate.py", "--check"], cwd=root, capture_output=True, text=True, check=False
+        [sys.executable, "docs/generate.py", "--check"],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=False,
     )
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", ""), "run `python docs/generate.py`"
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", ""), (
+        "run `python docs/generate.py`"
+    )

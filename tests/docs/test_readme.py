@@ -34,7 +34,9 @@ def distributions(text: str) -> list[str]:
     return re.findall(r"\./(?:plugins/)?([\w-]+)", text)
 
 
-def test_the_first_command_makes_an_environment_installs_and_runs(blocks: list[Any], root: Path) -> None:
+def test_the_first_command_makes_an_environment_installs_and_runs(
+    blocks: list[Any], root: Path
+) -> None:
     venv, install, run = parts(blocks[0])
     assert venv == "python3 -m venv .venv"
     program, *arguments = install.removeprefix(".venv/bin/pip install --quiet ").split()
@@ -60,7 +62,12 @@ class _Endpoint(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["Content-Length"]))
         message = {"role": "assistant", "content": "No idea."}
-        reply = {"id": "1", "object": "chat.completion", "model": "m", "choices": [{"index": 0, "message": message}]}
+        reply = {
+            "id": "1",
+            "object": "chat.completion",
+            "model": "m",
+            "choices": [{"index": 0, "message": message}],
+        }
         body = json.dumps(reply).encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
@@ -86,12 +93,18 @@ def endpoint() -> Iterator[str]:
 def test_two_proxies_are_compared_with_the_packages_that_the_page_installs(
     readme: str, blocks: list[Any], pages: Any, plugins: None, endpoint: str, tmp_path: Path
 ) -> None:
-    pytest.importorskip("context_bench_openai", reason="proxies are called through context-bench-openai")
+    pytest.importorskip(
+        "context_bench_openai", reason="proxies are called through context-bench-openai"
+    )
     [command] = [part for block in blocks for part in parts(block) if part.count("--proxy") == 2]
     reader = pages.Reader(tmp_path)
-    named = distributions(parts(blocks[0])[1] + re.findall(r"`(\.venv/bin/pip install[^`]*openai)`", readme)[0])
+    named = distributions(
+        parts(blocks[0])[1] + re.findall(r"`(\.venv/bin/pip install[^`]*openai)`", readme)[0]
+    )
     reader.environ |= {"CONTEXT_BENCH_PLUGINS": ",".join(named), "OPENAI_API_KEY": "none"}
-    command = re.sub(r"https?://(?:localhost:\d+|api\.openai\.com)", endpoint, command).replace(" -n 50", " -n 3")
+    command = re.sub(r"https?://(?:localhost:\d+|api\.openai\.com)", endpoint, command).replace(
+        " -n 50", " -n 3"
+    )
     actual = "\n".join(reader.run(f"{command} --run-file proxies.sqlite"))
     labels = re.findall(r"--name (\S+)", command)
     assert len(labels) == 2
@@ -121,7 +134,11 @@ def test_every_reproduced_number_stands_in_the_test_that_shows_it(readme: str, r
 def test_the_table_of_packages_names_what_can_be_installed(readme: str, root: Path) -> None:
     table = readme.partition("<!-- packages:")[2].partition("<!-- /packages -->")[0]
     named = re.findall(r"\]\(plugins/([\w-]+)/README\.md\)", table)
-    assert {"context-bench-answer-quality", "context-bench-needle", "context-bench-compress"} <= set(named)
+    assert {
+        "context-bench-answer-quality",
+        "context-bench-needle",
+        "context-bench-compress",
+    } <= set(named)
     for name in named:
         folder = root / "plugins" / name
         assert (folder / "pyproject.toml").is_file()
@@ -130,7 +147,10 @@ def test_the_table_of_packages_names_what_can_be_installed(readme: str, root: Pa
 
 def test_the_version_of_the_changelog_is_that_of_core(root: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "context_bench", "--version"], capture_output=True, text=True, check=True
+        [sys.executable, "-m", "context_bench", "--version"],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     version = done.stdout.split()[-1]
     assert f"## {version}" in (root / "CHANGELOG.md").read_text(encoding="utf-8")

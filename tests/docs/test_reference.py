@@ -51,8 +51,12 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, set[str]]:
     return found
 
 
-def test_the_manifest_page_has_every_key_and_no_other(asked: dict[str, set[str]], tables: Tables) -> None:
-    page = {heading: set(first(lines)) for heading, lines in tables("reference/manifest.md").items()}
+def test_the_manifest_page_has_every_key_and_no_other(
+    asked: dict[str, set[str]], tables: Tables
+) -> None:
+    page = {
+        heading: set(first(lines)) for heading, lines in tables("reference/manifest.md").items()
+    }
     common = page["Every component"]
     documented = {
         "": page["Top level"],
@@ -76,7 +80,9 @@ def test_the_manifest_page_says_which_keys_are_required(tables: Tables) -> None:
     manifest = parse_manifest(b"[evaluators.e]")
     missing = {fault.split(":")[0] for fault in manifest.component_faults["evaluators", "e"]}
     assert {f"evaluators.e.{key}" for key in required} == missing
-    assert {line[0] for line in page["Top level"] if line[2]} == {fault.split(":")[0] for fault in manifest.faults}
+    assert {line[0] for line in page["Top level"] if line[2]} == {
+        fault.split(":")[0] for fault in manifest.faults
+    }
 
 
 def test_the_manifest_page_names_the_terms_there_are(tables: Tables, root: Path) -> None:
@@ -97,7 +103,9 @@ def signatures(text: str) -> dict[tuple[str, str], tuple[list[tuple[str, str, ob
     """Return the functions of classes in a text of Python: name, kind and default of each parameter, and what is returned."""
     found = {}
     for thing in ast.parse(text).body:
-        for node in [node for node in getattr(thing, "body", []) if isinstance(node, ast.FunctionDef)]:
+        for node in [
+            node for node in getattr(thing, "body", []) if isinstance(node, ast.FunctionDef)
+        ]:
             given: dict[str, Any] = {}
             node.decorator_list, node.body = [], [ast.Pass()]
             exec(f"from __future__ import annotations\n{ast.unparse(node)}", given)
@@ -124,7 +132,11 @@ def test_the_protocols_page_has_every_signature_as_the_code_has_it(root: Path) -
 
     text = (root / "docs" / "reference" / "protocols.md").read_text(encoding="utf-8")
     told = signatures("\n".join(re.findall(r"```py\n(.*?)```", text, flags=re.DOTALL)))
-    classes = [thing for thing in vars(protocols).values() if getattr(thing, "__module__", "") == protocols.__name__]
+    classes = [
+        thing
+        for thing in vars(protocols).values()
+        if getattr(thing, "__module__", "") == protocols.__name__
+    ]
     actual = {
         (owner.__name__, name): described(getattr(thing, "fget", thing))
         for owner in [*filter(inspect.isclass, classes), HookSpecification]
@@ -142,10 +154,16 @@ def test_the_protocols_page_has_every_class_kind_hook_and_run_part(root: Path) -
     from context_bench.plugins.component_metadata import EXTENSIBLE, HOOKS, KINDS, PART_KINDS
 
     text = (root / "docs" / "reference" / "protocols.md").read_text(encoding="utf-8")
-    public = [name for name, thing in vars(protocols).items() if getattr(thing, "__module__", "") == protocols.__name__]
+    public = [
+        name
+        for name, thing in vars(protocols).items()
+        if getattr(thing, "__module__", "") == protocols.__name__
+    ]
     lines = set(text.splitlines())
     assert {f"class {name}:" for name in public} <= lines
-    fields = {f"{name}: {kind}" for owner in public for name, kind in fields_of(getattr(protocols, owner))}
+    fields = {
+        f"{name}: {kind}" for owner in public for name, kind in fields_of(getattr(protocols, owner))
+    }
     assert {line.strip().partition(" = ")[0] for line in lines} >= fields
     assert [kind for kind in KINDS if f"Manifest: `[{kind}.NAME]`." not in text] == []
     assert [kind for kind in PART_KINDS if f'`kind = "{kind}"`' not in text] == []
@@ -159,14 +177,25 @@ def test_the_run_file_page_has_every_table_and_column(tables: Tables, tmp_path: 
     path = tmp_path / "run.sqlite"
     RunFile.create(path, "id", "now", {}, {}).close()
     connection = sqlite3.connect(path)
-    names = [name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+    names = [
+        name
+        for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")
+    ]
     actual = {}
     for table in names:
-        [sql] = connection.execute("SELECT sql FROM sqlite_schema WHERE name = ?", (table,)).fetchone()
-        columns = connection.execute("SELECT name, type FROM pragma_table_info(?)", (table,)).fetchall()
-        actual[table] = [[name, f"{kind}{' NOT NULL' * declared_not_null(sql, name)}"] for name, kind in columns]
+        [sql] = connection.execute(
+            "SELECT sql FROM sqlite_schema WHERE name = ?", (table,)
+        ).fetchone()
+        columns = connection.execute(
+            "SELECT name, type FROM pragma_table_info(?)", (table,)
+        ).fetchall()
+        actual[table] = [
+            [name, f"{kind}{' NOT NULL' * declared_not_null(sql, name)}"] for name, kind in columns
+        ]
     page = tables("reference/run-file.md")
-    assert {name: [line[:2] for line in page[name]] for name in page if name != "The view results"} == actual
+    assert {
+        name: [line[:2] for line in page[name]] for name in page if name != "The view results"
+    } == actual
     view = [name for (name,) in connection.execute("SELECT name FROM pragma_table_info('results')")]
     assert first(page["The view results"]) == view
     connection.close()
@@ -197,7 +226,13 @@ def test_the_keys_page_states_the_values_that_the_code_gives(tables: Tables) -> 
     response = keys.response_key(system, example)
     evaluator = keys.evaluator_key("context-bench-rouge/rouge", "1", {})
     score = keys.score_key(response, keys.output_key({"response": "r"}), evaluator, example)
-    values = {"system": system, "example": example, "response": response, "evaluator": evaluator, "score": score}
+    values = {
+        "system": system,
+        "example": example,
+        "response": response,
+        "evaluator": evaluator,
+        "score": score,
+    }
     page = {line[0]: line[2] for line in tables("reference/keys.md")["Pinned values"]}
     assert page == {name: key.hex() for name, key in values.items()}
 
@@ -217,12 +252,20 @@ def test_the_keys_page_defines_every_key_as_the_code_makes_it() -> None:
 
     one, two = b"1" * 16, b"2" * 16
     turns = [{"role": "user", "content": "hi"}]
-    assert keys.system_key("a", "1", {"x": 1}) == digest("context-bench system 1", "a", "1", {"x": 1})
+    assert keys.system_key("a", "1", {"x": 1}) == digest(
+        "context-bench system 1", "a", "1", {"x": 1}
+    )
     assert keys.unshared_key("run", 2) == digest("context-bench unshared system 1", "run", 2)
     assert keys.chain_key([one, two]) == digest("context-bench chain 1", [one, two])
-    assert keys.example_key({"a": 1, "b": 2}, ["a", "c"]) == digest("context-bench example 1", {"a": 1})
-    assert keys.response_key(one, two, 3) == short("context-bench response 1", one, two, (3).to_bytes(8, "big"))
-    assert keys.response_key(one, two, 3, turns) == digest("context-bench response 1", one, two, 3, turns)
+    assert keys.example_key({"a": 1, "b": 2}, ["a", "c"]) == digest(
+        "context-bench example 1", {"a": 1}
+    )
+    assert keys.response_key(one, two, 3) == short(
+        "context-bench response 1", one, two, (3).to_bytes(8, "big")
+    )
+    assert keys.response_key(one, two, 3, turns) == digest(
+        "context-bench response 1", one, two, 3, turns
+    )
     assert keys.output_key({"response": "r"}) == digest("context-bench output 1", {"response": "r"})
     assert keys.evaluator_key("e", "1", {}) == digest("context-bench evaluator 1", "e", "1", {})
     assert keys.agreement_key(one) == short("context-bench agreement 1", one)
@@ -236,7 +279,9 @@ def test_the_project_file_page_has_every_key_and_no_other(tables: Tables) -> Non
     from context_bench.plugins.discovery import discover
     from context_bench.plugins.settings import PluginSettings
 
-    cost = pytest.importorskip("context_bench_cost", reason="the page tells of prices, which come with this package")
+    cost = pytest.importorskip(
+        "context_bench_cost", reason="the page tells of prices, which come with this package"
+    )
     catalog = discover(PluginSettings.read(environ={}))
     alone = partial(project_request, catalog=Catalog())
 
@@ -245,7 +290,9 @@ def test_the_project_file_page_has_every_key_and_no_other(tables: Tables) -> Non
             read(value)
         return set(caught.value.known)
 
-    page = {heading: set(first(lines)) for heading, lines in tables("reference/project-file.md").items()}
+    page = {
+        heading: set(first(lines)) for heading, lines in tables("reference/project-file.md").items()
+    }
     assert page == {
         "Top level": known(lambda table: project_request(table, catalog), {"nonsense": 1}),
         "run": known(alone, {"run": {"nonsense": 1}}),
@@ -280,13 +327,21 @@ def test_the_metrics_page_has_every_metric_key_and_heading(tables: Tables, plugi
     pytest.importorskip("context_bench_cost", reason="the page tells of the metrics of money")
     pytest.importorskip("context_bench_agreement", reason="the page tells of agreement")
     pytest.importorskip("context_bench_compare", reason="the page tells of ranks")
-    told_here = ("context-bench", "context-bench-cost", "context-bench-agreement", "context-bench-compare")
+    told_here = (
+        "context-bench",
+        "context-bench-cost",
+        "context-bench-agreement",
+        "context-bench-compare",
+    )
     core = [c.name for c in discover().of_kind("metrics") if c.distribution.name in told_here]
     assert sorted(first(page["The usual metrics"])) == sorted(core)
     rows = [{"context": "a b", "answer": "a", "dataset": label} for label in ("one", "two")]
     usage = {"prompt_tokens": 2, "completion_tokens": 1, "cache_read_tokens": 1, "cost": 0.01}
     timing = {"system_latency": 0, "attempts": 2, "ttft": 0.1}
-    systems = [lambda example: {"context": "a", "response": "a", "usage": usage, **timing}, _Named()]
+    systems = [
+        lambda example: {"context": "a", "response": "a", "usage": usage, **timing},
+        _Named(),
+    ]
     told: list[str] = []
     results = [
         evaluate(
@@ -300,15 +355,23 @@ def test_the_metrics_page_has_every_metric_key_and_heading(tables: Tables, plugi
         )
         for unanswered in ([], [{"context": "a b", "dataset": "one"}])
     ]
-    keys = {key for line in page["The usual metrics"] for key in line[1].replace("`", "").split(", ")}
+    keys = {
+        key for line in page["The usual metrics"] for key in line[1].replace("`", "").split(", ")
+    }
     values = [values for result in results for values in result.summary.values()]
-    assert {re.sub(r"^dataset:.*", "dataset:LABEL", key) for found in values for key in found} == keys | {
+    assert {
+        re.sub(r"^dataset:.*", "dataset:LABEL", key) for found in values for key in found
+    } == keys | {
         "scores",
         "sources",
     }
     lines = [line for line in page["Headings of the table"] if line[0] != "heading"]
     headings = {line[1].split(";")[0].strip("`"): line[0] for line in lines}
-    shown = {column.key: column.heading for result in results for column in columns(result, everything=True)}
+    shown = {
+        column.key: column.heading
+        for result in results
+        for column in columns(result, everything=True)
+    }
     assert {key: heading for key, heading in shown.items() if not key.startswith("dataset:")} == {
         key: heading for key, heading in headings.items() if key != "dataset:LABEL"
     }
@@ -324,18 +387,23 @@ class _Named:
 def test_the_python_page_has_every_parameter_of_evaluate(tables: Tables) -> None:
     from context_bench import evaluate
 
-    assert {name.lstrip("*") for name in first(tables("reference/python-api.md")["evaluate"])} == set(
-        inspect.signature(evaluate).parameters
-    )
+    assert {
+        name.lstrip("*") for name in first(tables("reference/python-api.md")["evaluate"])
+    } == set(inspect.signature(evaluate).parameters)
 
 
 def test_the_python_page_has_every_member_of_rows_and_results(tables: Tables) -> None:
     from context_bench import EvalResult, EvalRow
 
     page = tables("reference/python-api.md")
-    members = {name.partition("(")[0] for name in re.findall(r"[\w.]+\(?", " ".join(first(page["EvalRow"])))} - {"key"}
+    members = {
+        name.partition("(")[0]
+        for name in re.findall(r"[\w.]+\(?", " ".join(first(page["EvalRow"])))
+    } - {"key"}
     assert members == {name for name in dir(EvalRow) if not name.startswith("_")}
-    told = {cell.partition("(")[0] for line in page["EvalResult"] for cell in re.split(r"`, `", line[0])}
+    told = {
+        cell.partition("(")[0] for line in page["EvalResult"] for cell in re.split(r"`, `", line[0])
+    }
     public = {name for name in dir(EvalResult) if not name.startswith("_")}
     assert told == public | {"rows", "summary", "timing", "config", "warnings", "completeness"}
 
@@ -343,16 +411,28 @@ def test_the_python_page_has_every_member_of_rows_and_results(tables: Tables) ->
 def test_the_python_page_has_every_error(tables: Tables) -> None:
     from context_bench import errors
 
-    classes = {name for name, thing in vars(errors).items() if inspect.isclass(thing) and issubclass(thing, Exception)}
-    assert set(first(tables("reference/python-api.md")["Errors"])) == classes - {"ContextBenchError"}
+    classes = {
+        name
+        for name, thing in vars(errors).items()
+        if inspect.isclass(thing) and issubclass(thing, Exception)
+    }
+    assert set(first(tables("reference/python-api.md")["Errors"])) == classes - {
+        "ContextBenchError"
+    }
 
 
 def test_the_architecture_page_has_the_layers_that_are_kept(tables: Tables, root: Path) -> None:
     import tomli
 
-    [contract] = tomli.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
+    [contract] = tomli.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["tool"][
+        "importlinter"
+    ]["contracts"]
     layers = [
-        [name.strip().removeprefix("context_bench.") for name in layer.split("|")] for layer in contract["layers"]
+        [name.strip().removeprefix("context_bench.") for name in layer.split("|")]
+        for layer in contract["layers"]
     ]
-    told = [line[0].replace("`", "").split(", ") for line in tables("explanation/architecture.md")["The layers"]]
+    told = [
+        line[0].replace("`", "").split(", ")
+        for line in tables("explanation/architecture.md")["The layers"]
+    ]
     assert told == layers

@@ -62,7 +62,9 @@ def packages() -> None:
     missing = missing_packages()
     if missing:
         leave = pytest.fail if os.environ.get("CI") else pytest.skip
-        leave(f"{', '.join(missing)}: not installed here; `nox -s e2e` installs what these tests need")
+        leave(
+            f"{', '.join(missing)}: not installed here; `nox -s e2e` installs what these tests need"
+        )
 
 
 @pytest.fixture(scope="session")
@@ -90,13 +92,23 @@ def relay(model: str) -> Iterator[Relay]:
 def context_bench() -> Callable[..., Done]:
     """Runs the real command line in a folder."""
     program = Path(sys.executable).with_name("context-bench")
-    plain = {name: value for name, value in os.environ.items() if not name.startswith(("CONTEXT_BENCH", "OPENAI"))}
+    plain = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("CONTEXT_BENCH", "OPENAI"))
+    }
     environ = {**plain, "COLUMNS": "100", "NO_COLOR": "1", "PYTHONUTF8": "1"}
 
     def call(folder: Path, *arguments: str) -> Done:
         command = [str(program), *arguments]
         done = subprocess.run(
-            command, cwd=folder, env=environ, capture_output=True, encoding="utf-8", timeout=PATIENCE, check=False
+            command,
+            cwd=folder,
+            env=environ,
+            capture_output=True,
+            encoding="utf-8",
+            timeout=PATIENCE,
+            check=False,
         )
         return Done(done.returncode, done.stdout, done.stderr)
 
@@ -120,7 +132,9 @@ def comparison(
 
 
 @pytest.fixture(scope="session")
-def rows(comparison: Comparison, context_bench: Callable[..., Done]) -> dict[str, dict[str, dict[str, Any]]]:
+def rows(
+    comparison: Comparison, context_bench: Callable[..., Done]
+) -> dict[str, dict[str, dict[str, Any]]]:
     """The rows of the comparison, by system and example."""
     done = context_bench(comparison.folder, "export", "kompact.sqlite")
     assert (done.code, done.err) == (0, "")

@@ -45,7 +45,10 @@ def agrees_with(step: Step, actual: Sequence[str]) -> bool:
 
 
 def _comparable(lines: Sequence[str]) -> list[str]:
-    return [re.sub(r"\d[\d.]*|never", "N", line) if _FROM_ANSWERS.match(line) else line for line in lines]
+    return [
+        re.sub(r"\d[\d.]*|never", "N", line) if _FROM_ANSWERS.match(line) else line
+        for line in lines
+    ]
 
 
 def _at(text: str, addresses: Mapping[str, str]) -> str:

@@ -17,8 +17,12 @@ def main() -> None:
     options.add_argument("--model", required=True, help="GGUF file")
     options.add_argument("--alias", required=True, help="name that requests ask for")
     options.add_argument("--port", type=int, default=0, help="0 takes a free one")
-    options.add_argument("--context", type=int, default=4096, help="tokens that one request may have")
-    options.add_argument("--parallel", type=int, default=1, help="requests that are answered at a time")
+    options.add_argument(
+        "--context", type=int, default=4096, help="tokens that one request may have"
+    )
+    options.add_argument(
+        "--parallel", type=int, default=1, help="requests that are answered at a time"
+    )
     chosen = options.parse_args()
 
     parameters = CommonParams()
@@ -30,7 +34,9 @@ def main() -> None:
     parameters.n_parallel = chosen.parallel
     parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = 1
     parameters.n_gpu_layers = 0
-    parameters.cache_ram_mib = 0  # prompts of other slots are not kept; those of the own slot are, as is usual
+    parameters.cache_ram_mib = (
+        0  # prompts of other slots are not kept; those of the own slot are, as is usual
+    )
     server = Server(parameters)
     # in one piece: llama.cpp writes its log there, too
     os.write(1, f"\nlistening {server.listening_address}\n".encode())

@@ -125,14 +125,47 @@ SHORT_PROSE = {
 }
 
 SERVICES = {
-    "payments": ("Which order failed?", "order 7731", "ERROR payment of order 7731 failed: card expired", 9),
+    "payments": (
+        "Which order failed?",
+        "order 7731",
+        "ERROR payment of order 7731 failed: card expired",
+        9,
+    ),
     "backup": ("Which disk is full?", "disk sdc2", "ERROR backup stopped: disk sdc2 is full", 4),
-    "mail": ("Which host refused the mail?", "host relay9", "ERROR mail refused by host relay9: no such user", 12),
-    "search": ("Which index is broken?", "index parts", "ERROR index parts is broken and is built again", 6),
-    "gateway": ("Which route is missing?", "route /v2/rates", "ERROR nothing listens at route /v2/rates", 10),
+    "mail": (
+        "Which host refused the mail?",
+        "host relay9",
+        "ERROR mail refused by host relay9: no such user",
+        12,
+    ),
+    "search": (
+        "Which index is broken?",
+        "index parts",
+        "ERROR index parts is broken and is built again",
+        6,
+    ),
+    "gateway": (
+        "Which route is missing?",
+        "route /v2/rates",
+        "ERROR nothing listens at route /v2/rates",
+        10,
+    ),
 }
 
-PEOPLE = ["Ada", "Bruno", "Clara", "Dario", "Edda", "Felix", "Greta", "Hugo", "Irma", "Jonas", "Klara", "Linus"]
+PEOPLE = [
+    "Ada",
+    "Bruno",
+    "Clara",
+    "Dario",
+    "Edda",
+    "Felix",
+    "Greta",
+    "Hugo",
+    "Irma",
+    "Jonas",
+    "Klara",
+    "Linus",
+]
 TOWNS = [
     "Velmont",
     "Ansel",
@@ -151,7 +184,12 @@ TOWNS = [
 
 def examples() -> list[Example]:
     """Return the twenty examples, in the order in which proxies that remember should see them."""
-    kinds = {"long-prose": long_prose(), "log": logs(), "records": records(), "short-prose": short_prose()}
+    kinds = {
+        "long-prose": long_prose(),
+        "log": logs(),
+        "records": records(),
+        "short-prose": short_prose(),
+    }
     return [{"kind": kind, **example} for kind, some in kinds.items() for example in some]
 
 
@@ -173,7 +211,9 @@ def logs() -> Iterator[Example]:
             "INFO the settings are read again and have not changed",
         ]
         lines.insert(place, event)
-        stamped = [f"08:{3 * number:02}:{number * 7 % 60:02} {line}" for number, line in enumerate(lines)]
+        stamped = [
+            f"08:{3 * number:02}:{number * 7 % 60:02} {line}" for number, line in enumerate(lines)
+        ]
         yield example(service, "\n".join(stamped), question, answer)
 
 
@@ -193,7 +233,9 @@ def records() -> Iterator[Example]:
         ]
         asked = rows[5 * number % 6]
         question = f"To which town does order {asked['order']} of {asked['customer']} go?"
-        yield example(f"orders-{number + 1}", json.dumps(rows, indent=2), question, str(asked["town"]))
+        yield example(
+            f"orders-{number + 1}", json.dumps(rows, indent=2), question, str(asked["town"])
+        )
 
 
 def short_prose() -> Iterator[Example]:
@@ -203,12 +245,19 @@ def short_prose() -> Iterator[Example]:
 
 
 def example(name: str, context: str, question: str, answer: str) -> Example:
-    return {"id": name, "context": context, "question": f"{question} Answer in a few words.", "answer": answer}
+    return {
+        "id": name,
+        "context": context,
+        "question": f"{question} Answer in a few words.",
+        "answer": answer,
+    }
 
 
 def write(path: Path, some: list[Example]) -> None:
     """Write examples as JSON lines."""
-    path.write_text("".join(json.dumps(one, ensure_ascii=False) + "\n" for one in some), encoding="utf-8")
+    path.write_text(
+        "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in some), encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":

@@ -48,7 +48,9 @@ class Relay:
 
     def __init__(self, upstream: str, on_call: Callable[[Call], None] = lambda call: None) -> None:
         self.calls: list[Call] = []
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(upstream, self.calls, on_call))
+        self._server = ThreadingHTTPServer(
+            ("127.0.0.1", 0), _handler(upstream, self.calls, on_call)
+        )
         self._thread = Thread(target=self._server.serve_forever, daemon=True)
         self.url = f"http://127.0.0.1:{self._server.server_port}"
 
@@ -62,7 +64,9 @@ class Relay:
         self._thread.join()
 
 
-def _handler(upstream: str, calls: list[Call], on_call: Callable[[Call], None]) -> type[BaseHTTPRequestHandler]:
+def _handler(
+    upstream: str, calls: list[Call], on_call: Callable[[Call], None]
+) -> type[BaseHTTPRequestHandler]:
     host = urlsplit(upstream).netloc
 
     class Handler(BaseHTTPRequestHandler):
@@ -82,7 +86,11 @@ def _handler(upstream: str, calls: list[Call], on_call: Callable[[Call], None]) 
         def ask(self, body: bytes) -> tuple[int, list[tuple[str, str]], bytes]:
             connection = HTTPConnection(host, timeout=600)
             try:
-                headers = {name: value for name, value in self.headers.items() if name.lower() not in _HOP_BY_HOP}
+                headers = {
+                    name: value
+                    for name, value in self.headers.items()
+                    if name.lower() not in _HOP_BY_HOP
+                }
                 connection.request(self.command, self.path, body or None, {**headers, "Host": host})
                 response = connection.getresponse()
                 return response.status, response.getheaders(), response.read()

@@ -33,7 +33,9 @@ def examples() -> dict[str, dict[str, Any]]:
 
 def cells(table: str) -> dict[str, list[str]]:
     """Return the lines of a table that is turned: what is measured, and its value for each system."""
-    first = re.split(r"\n *score +by ", table)[0]  # the further scores stand in a table of their own below
+    first = re.split(r"\n *score +by ", table)[
+        0
+    ]  # the further scores stand in a table of their own below
     lines = [re.split(r"  +", line.strip()) for line in first.splitlines()]
     return {name: values for name, *values in lines if values}
 
@@ -49,13 +51,17 @@ def sent_for(calls: list[Any], examples: dict[str, dict[str, Any]]) -> dict[str,
     return found
 
 
-def test_the_run_ends_well_and_its_file_is_sound(comparison: Any, context_bench: Callable[..., Any]) -> None:
+def test_the_run_ends_well_and_its_file_is_sound(
+    comparison: Any, context_bench: Callable[..., Any]
+) -> None:
     assert comparison.done.code == 0, comparison.done.err
     verified = context_bench(comparison.folder, "verify", "kompact.sqlite")
     assert verified.code == 0, verified.out + verified.err
 
 
-def test_no_row_is_lost_and_every_answer_is_scored(comparison: Any, rows: Rows, examples: dict[str, Any]) -> None:
+def test_no_row_is_lost_and_every_answer_is_scored(
+    comparison: Any, rows: Rows, examples: dict[str, Any]
+) -> None:
     assert list(rows) == ["kompact", "direct"]
     for system, answered in rows.items():
         assert list(answered) == list(examples)
@@ -64,12 +70,20 @@ def test_no_row_is_lost_and_every_answer_is_scored(comparison: Any, rows: Rows, 
             assert row["response"].strip(), (system, name)
             assert set(row["scores"]) == {"f1", "exact_match", "recall", "contains"}
             assert row["score"] == row["scores"]["f1"]
-            assert row["scores"] == AnswerQuality().score(examples[name], {"response": row["response"]})
+            assert row["scores"] == AnswerQuality().score(
+                examples[name], {"response": row["response"]}
+            )
         found = [row["scores"]["contains"] for row in answered.values()]
         assert 0 < sum(found) < len(found), f"{system}: as if nobody had answered, or looked"
     shown = cells(comparison.done.out)
-    assert [shown[name] for name in ("rows", "unscored", "failed")] == [["20", "20"], ["0", "0"], ["0", "0"]]
-    answered_well = [[row["scores"]["contains"] for row in answered.values()] for answered in rows.values()]
+    assert [shown[name] for name in ("rows", "unscored", "failed")] == [
+        ["20", "20"],
+        ["0", "0"],
+        ["0", "0"],
+    ]
+    answered_well = [
+        [row["scores"]["contains"] for row in answered.values()] for answered in rows.values()
+    ]
     assert shown["score"] == [f"{statistics.fmean(scores):.4f}" for scores in answered_well]
     assert shown["pass"] == [f"{100 * statistics.fmean(scores):.1f} %" for scores in answered_well]
     assert comparison.direct.calls[0].request["model"] == "smollm2-135m"
@@ -78,12 +92,21 @@ def test_no_row_is_lost_and_every_answer_is_scored(comparison: Any, rows: Rows, 
 def test_the_table_shows_what_the_proxy_saved_of_the_tokens_that_the_model_counted(
     comparison: Any, rows: Rows, examples: dict[str, Any]
 ) -> None:
-    behind = {name: call.prompt_tokens for name, call in sent_for(comparison.behind.calls[:20], examples).items()}
-    direct = {name: call.prompt_tokens for name, call in sent_for(comparison.direct.calls[:20], examples).items()}
+    behind = {
+        name: call.prompt_tokens
+        for name, call in sent_for(comparison.behind.calls[:20], examples).items()
+    }
+    direct = {
+        name: call.prompt_tokens
+        for name, call in sent_for(comparison.direct.calls[:20], examples).items()
+    }
     assert set(behind) == set(direct) == set(examples)
     for name in examples:
         through, without = rows["kompact"][name], rows["direct"][name]
-        assert (through["reported_tokens"], through["baseline_tokens"]) == (behind[name], direct[name])
+        assert (through["reported_tokens"], through["baseline_tokens"]) == (
+            behind[name],
+            direct[name],
+        )
         assert through["tokens_saved"] == pytest.approx(1 - behind[name] / direct[name])
         assert (without["reported_tokens"], without["tokens_saved"]) == (direct[name], 0)
     saved = 1 - sum(behind.values()) / sum(direct.values())
@@ -109,8 +132,13 @@ def test_each_kind_of_context_is_shortened_in_its_own_way(
     assert len(names) == count
     for name in names:
         assert least < rows["kompact"][name]["tokens_saved"] < most, name
-    tokens = [sum(rows["kompact"][name][key] for name in names) for key in ("reported_tokens", "baseline_tokens")]
-    assert f"| {kind} | {count} | {100 * (1 - tokens[0] / tokens[1]):.0f} % |" in PAGE.read_text(encoding="utf-8")
+    tokens = [
+        sum(rows["kompact"][name][key] for name in names)
+        for key in ("reported_tokens", "baseline_tokens")
+    ]
+    assert f"| {kind} | {count} | {100 * (1 - tokens[0] / tokens[1]):.0f} % |" in PAGE.read_text(
+        encoding="utf-8"
+    )
 
 
 def test_the_proxy_rewrites_roles_and_its_headers_are_kept(
@@ -127,17 +155,23 @@ def test_the_proxy_rewrites_roles_and_its_headers_are_kept(
 
 
 def test_the_latencies_of_the_table_are_those_of_the_rows(comparison: Any, rows: Rows) -> None:
-    summary = json.loads((comparison.folder / "kompact.json").read_text(encoding="utf-8"))["summary"]
+    summary = json.loads((comparison.folder / "kompact.json").read_text(encoding="utf-8"))[
+        "summary"
+    ]
     shown = cells(comparison.done.out)
     for number, (system, answered) in enumerate(rows.items()):
         latencies = sorted(row["latency"] for row in answered.values())
         assert latencies[0] > 0
         assert summary[system]["latency_median"] == pytest.approx(statistics.median(latencies))
-        assert summary[system]["latency_p95"] == pytest.approx(0.05 * latencies[-1] + 0.95 * latencies[-2])
+        assert summary[system]["latency_p95"] == pytest.approx(
+            0.05 * latencies[-1] + 0.95 * latencies[-2]
+        )
         assert latencies[-2] <= summary[system]["latency_p99"] <= latencies[-1]
         for name, key in (("p50", "latency_median"), ("p95", "latency_p95")):
             value, unit = shown[name][number].split()
-            assert float(value) * {"s": 1, "ms": 1e-3}[unit] == pytest.approx(summary[system][key], rel=0.01)
+            assert float(value) * {"s": 1, "ms": 1e-3}[unit] == pytest.approx(
+                summary[system][key], rel=0.01
+            )
     assert 0 < summary["kompact"]["system_latency_p95"] < summary["kompact"]["latency_p95"]
     assert summary["kompact"]["system_latency_median"] < 0.1 * summary["kompact"]["latency_median"]
     assert "system_latency_median" not in summary["direct"], "only the proxy declares its own time"
@@ -148,15 +182,22 @@ def test_the_page_shows_this_run(comparison: Any) -> None:
     assert agrees_with(steps()[0], said), "\n".join(said)
 
 
-def test_a_second_run_and_a_resumed_one_ask_nobody(comparison: Any, context_bench: Callable[..., Any]) -> None:
+def test_a_second_run_and_a_resumed_one_ask_nobody(
+    comparison: Any, context_bench: Callable[..., Any]
+) -> None:
     before = comparison.calls()
     first = context_bench(comparison.folder, "export", "--canonical", "kompact.sqlite").out
-    again = [re.sub(r"^kompact\.", "again.", argument) for argument in arguments(steps()[0], comparison.addresses)]
+    again = [
+        re.sub(r"^kompact\.", "again.", argument)
+        for argument in arguments(steps()[0], comparison.addresses)
+    ]
     done = context_bench(comparison.folder, *again, "--reuse", "kompact.sqlite")
     assert done.code == 0, done.err
     assert "20 reused" in done.err
     timed = {"p50", "p95", "rows/min"}  # reused rows have none
-    assert {name: values for name, values in cells(comparison.done.out).items() if name not in timed} == cells(done.out)
+    assert {
+        name: values for name, values in cells(comparison.done.out).items() if name not in timed
+    } == cells(done.out)
     assert context_bench(comparison.folder, "export", "--canonical", "again.sqlite").out == first
     resumed = context_bench(comparison.folder, "resume", "kompact.sqlite")
     assert (resumed.code, resumed.out) == (0, comparison.done.out), resumed.err
@@ -169,19 +210,30 @@ def test_prices_are_put_on_what_was_answered_without_asking_again(
     prices = '[prices]\ncurrency = "EUR"\n\n[prices."smollm2-135m"]\ninput = 100\noutput = 1000\n'
     (comparison.folder / "prices.toml").write_text(prices, encoding="utf-8")
     before = comparison.calls()
-    asked = [re.sub(r"^kompact\.", "priced.", part) for part in arguments(steps()[0], comparison.addresses)]
-    done = context_bench(comparison.folder, *asked, "--reuse", "kompact.sqlite", "--prices", "prices.toml")
+    asked = [
+        re.sub(r"^kompact\.", "priced.", part)
+        for part in arguments(steps()[0], comparison.addresses)
+    ]
+    done = context_bench(
+        comparison.folder, *asked, "--reuse", "kompact.sqlite", "--prices", "prices.toml"
+    )
     assert done.code == 0, done.err
     assert comparison.calls() == before
     summary = json.loads((comparison.folder / "priced.json").read_text(encoding="utf-8"))["summary"]
-    usages = {name: [row["metadata"]["usage"] for row in answered.values()] for name, answered in rows.items()}
+    usages = {
+        name: [row["metadata"]["usage"] for row in answered.values()]
+        for name, answered in rows.items()
+    }
     costs = {
-        name: sum(usage["input_tokens"] * 100 + usage["output_tokens"] * 1000 for usage in some) / 1e6
+        name: sum(usage["input_tokens"] * 100 + usage["output_tokens"] * 1000 for usage in some)
+        / 1e6
         for name, some in usages.items()
     }
     assert {name: summary[name]["cost"] for name in rows} == pytest.approx(costs)
     assert summary["kompact"]["cost_saved"] == pytest.approx(1 - costs["kompact"] / costs["direct"])
-    assert 0 < summary["kompact"]["cost_saved"] < summary["kompact"]["tokens_saved"], "answers cost, too"
+    assert 0 < summary["kompact"]["cost_saved"] < summary["kompact"]["tokens_saved"], (
+        "answers cost, too"
+    )
 
 
 @pytest.fixture
@@ -205,9 +257,14 @@ def test_a_second_proxy_is_added_without_asking_the_first_again(
     assert done.code == 0, done.err
     assert (comparison.calls(), len(relay.calls)) == (before, 3)
     shown = cells(done.out)
-    saved = {system: float(value.split()[0]) for system, value in zip(shown["system"], shown["tokens saved"])}
+    saved = {
+        system: float(value.split()[0])
+        for system, value in zip(shown["system"], shown["tokens saved"])
+    }
     assert 40 < saved["kompact"] < 70
-    assert -10 < saved["leaves-json"] < 0, "it makes the system message the user's, and shortens nothing"
+    assert -10 < saved["leaves-json"] < 0, (
+        "it makes the system message the user's, and shortens nothing"
+    )
     assert saved["direct"] == 0
     said = [*done.out.splitlines(), *done.err.splitlines()]
     assert agrees_with(steps()[1], said), "\n".join(said)
@@ -218,14 +275,21 @@ def test_without_gold_answers_the_baseline_agrees_with_itself_and_the_proxy_less
 ) -> None:
     """The model repeats itself here, so the noise floor is 1; only the repetitions are asked for."""
     short = [example for example in examples.values() if example["kind"] == "short-prose"]
-    gold_free = [{name: value for name, value in example.items() if name != "answer"} for example in short]
+    gold_free = [
+        {name: value for name, value in example.items() if name != "answer"} for example in short
+    ]
     questions.write(comparison.folder / "prompts.jsonl", gold_free)
     before = comparison.calls()
     first = arguments(steps()[0], comparison.addresses)
-    asked = [re.sub(r"^kompact\.", "agreement.", part).replace("questions.jsonl", "prompts.jsonl") for part in first]
+    asked = [
+        re.sub(r"^kompact\.", "agreement.", part).replace("questions.jsonl", "prompts.jsonl")
+        for part in first
+    ]
     place = asked.index("--score-field")
     del asked[place : place + 2]
-    done = context_bench(comparison.folder, *asked, "--reference-from", "direct", "--reuse", "kompact.sqlite")
+    done = context_bench(
+        comparison.folder, *asked, "--reference-from", "direct", "--reuse", "kompact.sqlite"
+    )
     assert done.code == 0, done.err
     assert comparison.calls() == (before[0] + 5, before[1])
     shown = cells(done.out)
@@ -250,8 +314,19 @@ def test_at_temperature_0_without_the_prompt_cache_answers_repeat_bit_for_bit(
     backwards = list(reversed(examples.values()))[::2]
     assert {example["kind"] for example in backwards} == set(KINDS)
     questions.write(tmp_path / "backwards.jsonl", backwards)
-    command = ["--proxy", relay.url, "--name", "again", "--model", "smollm2-135m", "--dataset", "backwards.jsonl"]
-    done = context_bench(tmp_path, *command, *options("again"), "--max-workers", "4", "--run-file", "again.sqlite")
+    command = [
+        "--proxy",
+        relay.url,
+        "--name",
+        "again",
+        "--model",
+        "smollm2-135m",
+        "--dataset",
+        "backwards.jsonl",
+    ]
+    done = context_bench(
+        tmp_path, *command, *options("again"), "--max-workers", "4", "--run-file", "again.sqlite"
+    )
     assert done.code == 0, done.err
     exported = context_bench(tmp_path, "export", "again.sqlite").out.splitlines()
     repeated = {row["example_id"]: row for row in map(json.loads, exported)}
@@ -267,7 +342,10 @@ def test_at_temperature_0_without_the_prompt_cache_answers_repeat_bit_for_bit(
 def test_the_prompt_cache_that_is_switched_off_is_there(relay: Relay) -> None:
     """What the test above shows, it would not show of a server that has no cache."""
     system = OpenAIProxy(relay.url, model=MODEL, temperature=0, max_tokens=4, timeout=600)
-    example = {"context": "The bell of Lun weighs two tons and is rung at noon.", "question": "When is the bell rung?"}
+    example = {
+        "context": "The bell of Lun weighs two tons and is rung at noon.",
+        "question": "When is the bell rung?",
+    }
     usages = [system.process(example)["usage"]["cache_read_tokens"] for _ in range(2)]
     system.close()
     assert usages[0] < usages[1], usages
@@ -280,11 +358,17 @@ def test_the_proxy_remembers_so_the_order_of_the_examples_matters(
     """Why the page gives kompact one example at a time and the short ones last: after those it leaves prose as it is."""
     first = next(iter(examples))
     system = OpenAIProxy(
-        comparison.addresses["http://127.0.0.1:7878"], model=MODEL, temperature=0, max_tokens=1, timeout=600
+        comparison.addresses["http://127.0.0.1:7878"],
+        model=MODEL,
+        temperature=0,
+        max_tokens=1,
+        timeout=600,
     )
     now = system.process(examples[first])["usage"]["input_tokens"]
     system.close()
-    assert rows["kompact"][first]["reported_tokens"] < rows["direct"][first]["reported_tokens"] < now
+    assert (
+        rows["kompact"][first]["reported_tokens"] < rows["direct"][first]["reported_tokens"] < now
+    )
 
 
 def test_a_run_that_is_killed_goes_on_where_it_was(
@@ -305,12 +389,29 @@ def test_a_run_that_is_killed_goes_on_where_it_was(
             running[0].wait()
 
     with Relay(model, kill_at_the_fourth) as relay:
-        command = ["--proxy", relay.url, "--name", "direct", "--model", "smollm2-135m", "--dataset", "short.jsonl"]
-        program = [str(Path(sys.executable).with_name("context-bench")), *command, *options("direct")]
+        command = [
+            "--proxy",
+            relay.url,
+            "--name",
+            "direct",
+            "--model",
+            "smollm2-135m",
+            "--dataset",
+            "short.jsonl",
+        ]
+        program = [
+            str(Path(sys.executable).with_name("context-bench")),
+            *command,
+            *options("direct"),
+        ]
         given = ["--max-workers", "1", "--run-file", "run.sqlite"]
         with (tmp_path / "log").open("wb") as log:
-            running.append(subprocess.Popen([*program, *given], cwd=tmp_path, stdout=log, stderr=log))
-            assert running[0].wait(300) == -signal.SIGKILL, (tmp_path / "log").read_text(encoding="utf-8")
+            running.append(
+                subprocess.Popen([*program, *given], cwd=tmp_path, stdout=log, stderr=log)
+            )
+            assert running[0].wait(300) == -signal.SIGKILL, (tmp_path / "log").read_text(
+                encoding="utf-8"
+            )
         done = context_bench(tmp_path, "resume", "run.sqlite")
         assert done.code == 0, done.err
         asked = [call.request["messages"][1]["content"] for call in relay.calls]

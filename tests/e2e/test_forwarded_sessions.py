@@ -46,18 +46,35 @@ def tokens_of_body(body: dict[str, Any]) -> int:
     return count
 
 
-def test_what_kompact_forwards_is_what_the_run_measured(shared: Callable[[str], Path], tmp_path: Path) -> None:
+def test_what_kompact_forwards_is_what_the_run_measured(
+    shared: Callable[[str], Path], tmp_path: Path
+) -> None:
     sessions = shared("data/sessions/openai-messages")
     port, run = free_port(), tmp_path / "run.sqlite"
     with Relay(f"http://127.0.0.1:{port}") as second, kompact(second.url, tmp_path) as url:
-        command = ["run", "--dataset", f"sessions,path={sessions},cuts=0.5/last,min_tokens=500", "-n", "6", "--quiet"]
-        command += ["--system", f"kompact=forwarded:of=openai,base_url={url},layout=messages,port={port},model=none"]
-        assert execute([*command, "--evaluators", "survival", "--controls", "--run-file", str(run)]) == 0
+        command = [
+            "run",
+            "--dataset",
+            f"sessions,path={sessions},cuts=0.5/last,min_tokens=500",
+            "-n",
+            "6",
+            "--quiet",
+        ]
+        command += [
+            "--system",
+            f"kompact=forwarded:of=openai,base_url={url},layout=messages,port={port},model=none",
+        ]
+        assert (
+            execute([*command, "--evaluators", "survival", "--controls", "--run-file", str(run)])
+            == 0
+        )
     with open_run(run) as opened:
         rows = [row for row in opened.rows() if row.system == "kompact"]
         labels = [entry["label"] for entry in opened.systems]
     assert len(rows) >= 2
-    assert labels[1:] == [f"kompact {name}" for name in ("random", "newest", "head+tail", "drop-oldest-results")]
+    assert labels[1:] == [
+        f"kompact {name}" for name in ("random", "newest", "head+tail", "drop-oldest-results")
+    ]
     seen = [call.request for call in second.calls]
     for row in rows:
         body = row.output["forwarded"]["body"]
@@ -65,7 +82,10 @@ def test_what_kompact_forwards_is_what_the_run_measured(shared: Callable[[str], 
         stated = sum(
             len(TOKEN.findall(text))
             for message in row.output["messages"]
-            for text in (message["content"], *(call["arguments"] for call in message.get("tool_calls") or ()))
+            for text in (
+                message["content"],
+                *(call["arguments"] for call in message.get("tool_calls") or ()),
+            )
         )
         assert stated == tokens_of_body(seen[seen.index(body)])
         assert row.output["forwarded"]["bytes"] == len(json.dumps(body))
@@ -74,16 +94,29 @@ def test_what_kompact_forwards_is_what_the_run_measured(shared: Callable[[str], 
 
 
 def test_the_page_about_two_proxies_can_be_followed(
-    shared: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    shared: Callable[[str], Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     page = ROOT / "docs" / "how-to" / "compare-two-proxies-on-your-sessions.md"
     [block] = [one for one in blocks(page.read_text(encoding="utf-8")) if one.run_by == "tests/e2e"]
     ports = [free_port(), free_port()]
     monkeypatch.chdir(tmp_path)
     upstreams = [f"http://127.0.0.1:{port}" for port in ports]
-    with kompact(upstreams[0], tmp_path) as plain, kompact(upstreams[1], tmp_path, options=LEAVES_JSON) as gentle:
-        written = {"http://127.0.0.1:7878": plain, "http://127.0.0.1:7879": gentle, "port=4010": f"port={ports[0]}"}
-        written |= {"port=4011": f"port={ports[1]}", "path=sessions": f"path={shared('data/sessions/openai-messages')}"}
+    with (
+        kompact(upstreams[0], tmp_path) as plain,
+        kompact(upstreams[1], tmp_path, options=LEAVES_JSON) as gentle,
+    ):
+        written = {
+            "http://127.0.0.1:7878": plain,
+            "http://127.0.0.1:7879": gentle,
+            "port=4010": f"port={ports[0]}",
+        }
+        written |= {
+            "port=4011": f"port={ports[1]}",
+            "path=sessions": f"path={shared('data/sessions/openai-messages')}",
+        }
         for step in steps(block):
             command = step.command
             for name, real in written.items():

@@ -27,7 +27,11 @@ def judge(model: str) -> Any:
 
 def test_every_judge_takes_what_a_real_model_says(judge: Any) -> None:
     from context_bench_rag import ContextPrecision, Faithfulness
-    from context_bench_scorers_judge import HallucinationEvaluator, QACorrectnessEvaluator, SummaryQualityEvaluator
+    from context_bench_scorers_judge import (
+        HallucinationEvaluator,
+        QACorrectnessEvaluator,
+        SummaryQualityEvaluator,
+    )
     from context_bench_summary_score import SummarizationScore
 
     short: dict[str, Any] = {"max_tokens": 160, "repairs": 1}
@@ -48,4 +52,8 @@ def test_every_judge_takes_what_a_real_model_says(judge: Any) -> None:
         else:
             assert scores.details["unscored"]
     correctness = QACorrectnessEvaluator(judge).score(ROW, OUTPUT)
-    assert correctness.details["category"] in {"correct", "incorrect", "na"}  # the server holds it to the schema
+    assert correctness.details["category"] in {
+        "correct",
+        "incorrect",
+        "na",
+    }  # the server holds it to the schema

@@ -15,7 +15,11 @@ import pytest
 
 if "CI" not in os.environ:  # there they must be installed
     pytest.importorskip("xllamacpp", reason="llama.cpp's server")
-    for package in ("context_bench_llama", "context_bench_compress", "context_bench_answer_quality"):
+    for package in (
+        "context_bench_llama",
+        "context_bench_compress",
+        "context_bench_answer_quality",
+    ):
         pytest.importorskip(package, reason="these runs use it")
 
 
@@ -58,10 +62,14 @@ def test_a_real_model_reads_behind_a_compressor_and_says_the_same_again(tmp_path
     assert [row.errors for row in first.rows] == [()] * 6
     assert all(row.response for row in first.rows)
     whole, short = (list(first.filter(system=label).rows) for label in first.config["systems"])
-    assert all(b.prompt_tokens < 0.6 * a.prompt_tokens for a, b in zip(whole, short)), "as the model itself counts"
+    assert all(b.prompt_tokens < 0.6 * a.prompt_tokens for a, b in zip(whole, short)), (
+        "as the model itself counts"
+    )
     again = measure(tmp_path / "again.sqlite", order="system", max_workers=1)
     assert [row.response for row in again.rows] == [row.response for row in first.rows]
-    assert any(row.value("recall") == 1.0 for row in short), "it can copy a city out of one sentence"
+    assert any(row.value("recall") == 1.0 for row in short), (
+        "it can copy a city out of one sentence"
+    )
 
 
 def test_its_server_is_gone_after_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -53,7 +53,11 @@ class Recorder(Relay):
                 if question is not None:
                     seen.append((asked, came, time.perf_counter(), 429, {}))
                     refusal = json.dumps({"error": {"message": "Slow down."}}).encode()
-                    self.answer(429, [("Retry-After", str(PAUSE)), ("Content-Type", "application/json")], refusal)
+                    self.answer(
+                        429,
+                        [("Retry-After", str(PAUSE)), ("Content-Type", "application/json")],
+                        refusal,
+                    )
                     return
                 status, headers, answer = self.ask(body)
                 seen.append((asked, came, time.perf_counter(), status, json.loads(answer)["usage"]))
@@ -69,10 +73,13 @@ class Recorder(Relay):
 def test_the_table_is_what_went_over_the_wire(
     model: str, servers: Path, context_bench: Callable[..., Done], tmp_path: Path
 ) -> None:
-    examples = [example for example in questions.examples() if example["kind"] in ("records", "short-prose")][:5]
+    examples = [
+        example for example in questions.examples() if example["kind"] in ("records", "short-prose")
+    ][:5]
     questions.write(tmp_path / "questions.jsonl", examples)
     (tmp_path / "prices.toml").write_text(
-        f'[prices."{MODEL}"]\ninput = {PRICES["input"]}\noutput = {PRICES["output"]}\n', encoding="utf-8"
+        f'[prices."{MODEL}"]\ninput = {PRICES["input"]}\noutput = {PRICES["output"]}\n',
+        encoding="utf-8",
     )
     refused = [example["question"] for example in examples[2:4]]
     with (
@@ -122,6 +129,10 @@ def test_the_table_is_what_went_over_the_wire(
     ]
     assert math.fsum(spans) <= seconds  # one call at a time: nothing is counted twice
     values = told["summary"]["kompact"]
-    assert values["tokens_saved"] == pytest.approx(1 - sums["kompact"]["prompt"] / sums["direct"]["prompt"])
-    assert values["cost_saved"] == pytest.approx(1 - sums["kompact"]["cost"] / sums["direct"]["cost"])
+    assert values["tokens_saved"] == pytest.approx(
+        1 - sums["kompact"]["prompt"] / sums["direct"]["prompt"]
+    )
+    assert values["cost_saved"] == pytest.approx(
+        1 - sums["kompact"]["cost"] / sums["direct"]["cost"]
+    )
     assert "unpaired" not in told["config"]

@@ -92,7 +92,11 @@ class Server:
             yield
             time.sleep(0.05)
         ended = self._process.poll()
-        what = f"did not {expected} in {PATIENCE:g} s" if ended is None else f"ended with exit code {ended}"
+        what = (
+            f"did not {expected} in {PATIENCE:g} s"
+            if ended is None
+            else f"ended with exit code {ended}"
+        )
         raise ServerTroubleError(f"{self.name} {what}. Its log:\n{self.tail()}")
 
 
@@ -119,7 +123,9 @@ def llm(folder: Path, port: int = 0) -> Iterator[str]:
 
 
 @contextmanager
-def kompact(upstream: str, folder: Path, port: int = 0, options: Sequence[str] = ()) -> Iterator[str]:
+def kompact(
+    upstream: str, folder: Path, port: int = 0, options: Sequence[str] = ()
+) -> Iterator[str]:
     """Give the address of a fresh kompact in front of a server; port 0 takes a free one.
 
     What another kompact saw before is forgotten.
@@ -131,10 +137,21 @@ def kompact(upstream: str, folder: Path, port: int = 0, options: Sequence[str] =
         server.stop()
 
 
-def _kompact(upstream: str, folder: Path, port: int, options: Sequence[str], attempts: int = 3) -> tuple[Server, str]:
+def _kompact(
+    upstream: str, folder: Path, port: int, options: Sequence[str], attempts: int = 3
+) -> tuple[Server, str]:
     chosen = port or _free_port()
     url = f"http://127.0.0.1:{chosen}"
-    given = ["--host", "127.0.0.1", "--port", str(chosen), "--openai-base-url", upstream, "--no-otel", *options]
+    given = [
+        "--host",
+        "127.0.0.1",
+        "--port",
+        str(chosen),
+        "--openai-base-url",
+        upstream,
+        "--no-otel",
+        *options,
+    ]
     server = Server(f"kompact-{chosen}", ["-m", "kompact", "proxy", *given], folder)
     try:
         server.answers(f"{url}/health")
@@ -142,7 +159,9 @@ def _kompact(upstream: str, folder: Path, port: int, options: Sequence[str], att
         server.stop()
         if port or attempts == 1:
             raise
-        return _kompact(upstream, folder, port, options, attempts - 1)  # somebody else may have taken the port
+        return _kompact(
+            upstream, folder, port, options, attempts - 1
+        )  # somebody else may have taken the port
     except BaseException:
         server.stop()
         raise

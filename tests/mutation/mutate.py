@@ -71,7 +71,9 @@ class Mutation(NamedTuple):
         path = root / self.file
         whole = path.read_text("utf-8") if path.is_file() else ""
         if whole.count(self.old) != 1 or self.old == self.new:
-            raise SystemExit(f"{self.name}: its `old` stands {whole.count(self.old)} times in {self.file}, not once.")
+            raise SystemExit(
+                f"{self.name}: its `old` stands {whole.count(self.old)} times in {self.file}, not once."
+            )
         return whole.replace(self.old, self.new)
 
 
@@ -82,12 +84,16 @@ def listed() -> list[Mutation]:
         SystemExit: Two have one name.
     """
     tables = [
-        table for file in sorted(HERE.glob("*.toml")) for table in tomllib.loads(file.read_text("utf-8"))["mutation"]
+        table
+        for file in sorted(HERE.glob("*.toml"))
+        for table in tomllib.loads(file.read_text("utf-8"))["mutation"]
     ]
     found = [Mutation(**{**table, "tests": tuple(table["tests"])}) for table in tables]
     names = [mutation.name for mutation in found]
     if len(set(names)) < len(names):
-        raise SystemExit(f"Two mutations are called {next(name for name in names if names.count(name) > 1)}.")
+        raise SystemExit(
+            f"Two mutations are called {next(name for name in names if names.count(name) > 1)}."
+        )
     return found
 
 
@@ -125,22 +131,48 @@ def _install(source: Path) -> None:
     info.mkdir()
     for name in ("METADATA", "entry_points.txt"):
         (info / name).write_text(found.read_text(name) or "", "utf-8")
-    files = sorted(file.relative_to(source).as_posix() for file in source.rglob("*") if file.is_file())
+    files = sorted(
+        file.relative_to(source).as_posix() for file in source.rglob("*") if file.is_file()
+    )
     (info / "RECORD").write_text("".join(f"{file},,\n" for file in files), "utf-8")
 
 
 def passes(copy: Path, mutation: Mutation) -> tuple[bool, str]:
     """Run a mutation's tests in the copy; return whether they pass, and pytest's last words."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, sources(copy))), "PYTHONDONTWRITEBYTECODE": "1"}
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *mutation.tests]
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(map(str, sources(copy))),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-x",
+        "-p",
+        "no:cacheprovider",
+        *mutation.tests,
+    ]
     try:
         done = subprocess.run(
-            command, cwd=copy, env=environment, capture_output=True, text=True, timeout=mutation.seconds, check=False
+            command,
+            cwd=copy,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=mutation.seconds,
+            check=False,
         )
     except subprocess.TimeoutExpired:
         return False, f"not done after {mutation.seconds:.0f} s"
-    if done.returncode not in (0, 1):  # pytest: 0 passed, 1 failed; all else says that nothing was tested
-        raise SystemExit(f"{mutation.name}: its tests cannot be run.\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+    if done.returncode not in (
+        0,
+        1,
+    ):  # pytest: 0 passed, 1 failed; all else says that nothing was tested
+        raise SystemExit(
+            f"{mutation.name}: its tests cannot be run.\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
+        )
     words = [line for line in done.stdout.splitlines() if line.strip()]
     if done.returncode == 0 and " passed" not in words[-1]:
         raise SystemExit(f"{mutation.name}: none of its tests ran. {words[-1]}")
@@ -159,15 +191,22 @@ def is_killed(copy: Path, mutation: Mutation) -> bool:
         lives, words = passes(copy, mutation)
     finally:
         path.write_text(whole, "utf-8")
-    print(f"{'LIVES ' if lives else 'killed'} {mutation.name}: {mutation.fault}. ({words})", flush=True)
+    print(
+        f"{'LIVES ' if lives else 'killed'} {mutation.name}: {mutation.fault}. ({words})",
+        flush=True,
+    )
     return not lives
 
 
 def main() -> int:
     """Run what the command line names; return 1 when a mutation lives."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("names", nargs="*", help="mutations; all without any")
-    parser.add_argument("--check", action="store_true", help="only look whether each still fits the code")
+    parser.add_argument(
+        "--check", action="store_true", help="only look whether each still fits the code"
+    )
     asked = parser.parse_args()
     mutations = listed()
     unknown = set(asked.names) - {mutation.name for mutation in mutations}
@@ -182,7 +221,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="mutation-") as folder:
         copy = copied(Path(folder))
         lives = [mutation.name for mutation in chosen if not is_killed(copy, mutation)]
-    print(f"{len(chosen) - len(lives)} mutations killed, {len(lives)} live{': ' if lives else ''}{', '.join(lives)}")
+    print(
+        f"{len(chosen) - len(lives)} mutations killed, {len(lives)} live{': ' if lives else ''}{', '.join(lives)}"
+    )
     return 1 if lives else 0
 
 

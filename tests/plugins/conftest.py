@@ -49,7 +49,9 @@ class FakeJudge:
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(0.01,), daemon=True
+        )
         self._thread.start()
 
     def says(self, *sayings: Any) -> None:
@@ -87,7 +89,12 @@ class FakeJudge:
         if path.endswith("/messages"):
             usage = {"input_tokens": 40, "output_tokens": 5}
             block = {"type": "text", "text": saying}
-            return 200, {"model": request["model"], "content": [block], "stop_reason": "end_turn", "usage": usage}
+            return 200, {
+                "model": request["model"],
+                "content": [block],
+                "stop_reason": "end_turn",
+                "usage": usage,
+            }
         changes = {"message": {"content": saying}} if isinstance(saying, str) else dict(saying)
         message = {"role": "assistant", "content": None, **changes.pop("message", {})}
         choice = {"index": 0, "finish_reason": "stop", "message": message, **changes}

@@ -10,7 +10,16 @@ from heapq import merge
 from itertools import chain, islice
 from typing import Any
 
-from context_bench.records import AGREEMENT, ANY_KEY, BaselineRow, EvalRow, KeyMeaning, Usage, better_of, number_passing
+from context_bench.records import (
+    AGREEMENT,
+    ANY_KEY,
+    BaselineRow,
+    EvalRow,
+    KeyMeaning,
+    Usage,
+    better_of,
+    number_passing,
+)
 from context_bench.store import questions
 from context_bench.store.reader import RunReader, told_as_damage
 from context_bench.store.rows import Label
@@ -116,14 +125,25 @@ class Columns:
         self._count(row.dataset, row.failed, row.keys, row.headline)
         self._measure(
             (
-                *(row.latency, row.input_tokens, usage.input_tokens, row.response_tokens, row.context_tokens),
+                *(
+                    row.latency,
+                    row.input_tokens,
+                    usage.input_tokens,
+                    row.response_tokens,
+                    row.context_tokens,
+                ),
                 *(usage.cache_read_tokens, row.cost, row.system_latency),
                 *(int(measured.get("attempts") or 1), measured.get("reused")),
             ),
-            {**measured, "is_reported": usage.output_tokens is not None, "turns": _turns(row.output)},
+            {
+                **measured,
+                "is_reported": usage.output_tokens is not None,
+                "turns": _turns(row.output),
+            },
             row.baseline,
             is_answered=not any(error.evaluator is None for error in row.errors),
-            can_pass=not row.is_agreement and any(row.value(field) is not None for field in self._asked),
+            can_pass=not row.is_agreement
+            and any(row.value(field) is not None for field in self._asked),
         )
         for field, values in self._values.items():
             value = None if field == "score" and row.is_agreement else row.value(field)
@@ -136,7 +156,11 @@ class Columns:
     def values(self, field: str) -> Sequence[float]:
         """Return what the rows count for a score, unscored rows left out."""
         values = self._values[field]
-        return array("d", (value for value in values if value == value)) if field in self._gaps else values
+        return (
+            array("d", (value for value in values if value == value))
+            if field in self._gaps
+            else values
+        )
 
     def scored_and_failed(self, field: str) -> tuple[int, int]:
         """Return how many rows are scored by a score, and how many failed: altogether, or at that score."""
@@ -164,7 +188,9 @@ class Columns:
         found = {better[field] for better in self._better}
         if len(found) > 1:  # perhaps by datasets without that score
             told = self.values_by_label(field)
-            found = {better[field] for name, better in zip(self.names, self._better) if name in told}
+            found = {
+                better[field] for name, better in zip(self.names, self._better) if name in told
+            }
         return found.pop() if len(found) == 1 else "mixed" if found else "higher"
 
     def passing(self, field: str, threshold: float) -> int:
@@ -177,7 +203,9 @@ class Columns:
         """Return percentiles of the latencies; see :func:`percentiles`."""
         return percentiles(self.latencies, shares)
 
-    def _count(self, label: str, failed: bool, keys: Mapping[str, KeyMeaning], headline: str | None) -> None:
+    def _count(
+        self, label: str, failed: bool, keys: Mapping[str, KeyMeaning], headline: str | None
+    ) -> None:
         self.rows += 1
         self.failed += failed
         if label != self._label:
@@ -185,7 +213,9 @@ class Columns:
             number = self._numbers.setdefault(label, len(self.names))
             if number == len(self.names):
                 self.names.append(label)
-                self._better.append({field: better_of(keys, headline, field) for field in self._values})
+                self._better.append(
+                    {field: better_of(keys, headline, field) for field in self._values}
+                )
             self._runs.extend((number, 0))
         self._runs[-1] += 1
 
@@ -269,7 +299,9 @@ class Columns:
         self.is_reference = row.reference == row.system
         if self.is_reference and row.sample == 0:
             return
-        self.agreed += row.is_agreement and row.score is not None and not row.failed and not row.is_extra
+        self.agreed += (
+            row.is_agreement and row.score is not None and not row.failed and not row.is_extra
+        )
         for field, values in self._agreements.items():
             own = row.score if row.is_agreement else None
             value = own if field == "score" else row.value(f"{AGREEMENT}{field}")
@@ -290,7 +322,9 @@ class Columns:
         self.scores.group(dataset, False, label.keys).add(scores)
         can_pass = False
         for field, column in self._values.items():
-            value = scores.get(label.headline if field == "score" and field not in scores else field)  # type: ignore[arg-type]
+            value = scores.get(
+                label.headline if field == "score" and field not in scores else field
+            )  # type: ignore[arg-type]
             if value is None:
                 self._gaps.add(field)
             else:
@@ -340,12 +374,16 @@ class ScoreMeans:
         undeclared = {key: None for group in groups for key in group.means if key not in group.keys}
         found: dict[tuple[str, str], dict[str, list[_Mean]]] = {}
         for group in groups:
-            for key in dict.fromkeys((*group.means, *(undeclared if ANY_KEY in group.keys else ()))):
+            for key in dict.fromkeys(
+                (*group.means, *(undeclared if ANY_KEY in group.keys else ()))
+            ):
                 meaning = group.keys.get(key) or group.keys.get(ANY_KEY)
                 evaluator = ANY_KEY if meaning is None else meaning.evaluator
                 mean = group.means.get(key) or _Mean()
                 mean.rows = group.rows
-                found.setdefault((evaluator, key), {}).setdefault(group.dataset or "unknown", []).append(mean)
+                found.setdefault((evaluator, key), {}).setdefault(
+                    group.dataset or "unknown", []
+                ).append(mean)
         told: dict[str, dict[str, dict[str, Any]]] = {}
         for (evaluator, key), by_dataset in found.items():
             datasets = {name: _told(means) for name, means in by_dataset.items()}
@@ -398,7 +436,9 @@ class _Mean:
 
 def _told(means: Sequence[_Mean]) -> dict[str, Any]:
     count = sum(mean.count + len(mean.values) for mean in means)
-    total = math.fsum(chain.from_iterable(part for mean in means for part in (mean.parts, mean.values)))
+    total = math.fsum(
+        chain.from_iterable(part for mean in means for part in (mean.parts, mean.values))
+    )
     told = {
         "n": count,
         "failed": sum(mean.failed for mean in means),
@@ -420,7 +460,11 @@ def percentiles(values: array[float], shares: Sequence[float]) -> list[float]:
         return [_between(parts, place) for place in places]
     ordered = merge(*(parts[start : start + _PART] for start in range(0, len(parts), _PART)))
     wanted = {end for place in places for end in (math.floor(place), math.ceil(place))}
-    found = {place: value for place, value in enumerate(islice(ordered, max(wanted) + 1)) if place in wanted}
+    found = {
+        place: value
+        for place, value in enumerate(islice(ordered, max(wanted) + 1))
+        if place in wanted
+    }
     return [_between(found, place) for place in places]
 
 
@@ -448,7 +492,9 @@ def read_columns(store: RunReader, fields: Iterable[str] = ("score",)) -> dict[s
                 continue
             if line[13]:
                 more = next((told for place, told in measured if place == number), _NOTHING)
-            found[systems[line[1]]]._add_plain(*labels[line[2]], line[3:13], scores, baseline_of(number), more)
+            found[systems[line[1]]]._add_plain(
+                *labels[line[2]], line[3:13], scores, baseline_of(number), more
+            )
     for row in store.rows_at(list(troubled)):
         found[row.system].add(row)
     return found

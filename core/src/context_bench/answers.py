@@ -77,7 +77,9 @@ def part_answer(text: str) -> Parted:
     answer, readings = text, 0
     reasoning: list[str] = []
     while _SPOKEN_MARK in answer or _MAY_PART.search(answer):
-        from context_bench.reasoning import part_once  # most answers have no mark, and do without its expressions
+        from context_bench.reasoning import (
+            part_once,
+        )  # most answers have no mark, and do without its expressions
 
         rest, thoughts = part_once(answer)
         reasoning += thoughts
@@ -153,7 +155,13 @@ def gold(example: Mapping[str, Any]) -> Gold:
     "the example's answer holds a list, which is no text"
     """
     only = example.get("answers")
-    if type(only) is list and len(only) == 1 and type(only[0]) is str and only[0].strip() and not _has_aliases(example):
+    if (
+        type(only) is list
+        and len(only) == 1
+        and type(only[0]) is str
+        and only[0].strip()
+        and not _has_aliases(example)
+    ):
         return Gold((only[0],), (only[0],))  # one reference, as most examples have
     for field in ("answers", "answer"):
         values = tuple(_alternatives(example.get(field)))
@@ -202,7 +210,11 @@ def _texts(values: Sequence[Any]) -> tuple[str, ...]:
 
 
 def _why_none(field: str, values: Sequence[Any]) -> str:
-    strange = [value for value in values if text_of(value) is None and not (isinstance(value, float) or value is None)]
+    strange = [
+        value
+        for value in values
+        if text_of(value) is None and not (isinstance(value, float) or value is None)
+    ]
     if strange:
         return f"the example's {field} holds a {type(strange[0]).__name__}, which is no text"
     return f"the example's {field} is blank" if values else "the example has no answer or answers"
@@ -220,4 +232,7 @@ def nfkc(text: str) -> str:
 def _in_order(crowd: re.Match[str]) -> str:
     signs = chain.from_iterable(unicodedata.normalize("NFKD", sign) for sign in crowd[0])
     groups = groupby(signs, key=lambda sign: unicodedata.combining(sign) > 0)
-    return "".join("".join(sorted(group, key=unicodedata.combining) if marks else group) for marks, group in groups)
+    return "".join(
+        "".join(sorted(group, key=unicodedata.combining) if marks else group)
+        for marks, group in groups
+    )

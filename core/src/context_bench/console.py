@@ -94,7 +94,9 @@ def _escaped(error: Any) -> tuple[str, int]:
     return dumps(error.object[error.start : error.end])[1:-1], error.end
 
 
-def _show_warning(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+def _show_warning(
+    message: Warning | str, category: type[Warning], *where: Any, **more: Any
+) -> None:
     """Write a warning: one that is meant for the user is a line of ours."""
     from warnings import formatwarning
 
@@ -109,7 +111,9 @@ def _tell_error(where: str, found: Any) -> None:
     if not issubclass(found.exc_type, SystemExit):
         from traceback import format_exception
 
-        tell(f"{where}{''.join(format_exception(found.exc_type, found.exc_value, found.exc_traceback))}".rstrip())
+        tell(
+            f"{where}{''.join(format_exception(found.exc_type, found.exc_value, found.exc_traceback))}".rstrip()
+        )
 
 
 def write_json(value: Any, indent: int | None = 2) -> None:
@@ -154,7 +158,9 @@ def whole_file(path: str | os.PathLike[str], what: str = "The file") -> Iterator
                 os.chmod(target, os.stat(place).st_mode)
             os.replace(target, place)
     except OSError as error:
-        raise ConfigurationError(f"{what} {path} cannot be written: {error.strerror or error}.") from error
+        raise ConfigurationError(
+            f"{what} {path} cannot be written: {error.strerror or error}."
+        ) from error
     finally:
         if not is_direct:
             with suppress(FileNotFoundError):
@@ -177,15 +183,21 @@ def check_place(path: str | os.PathLike[str], what: str) -> None:
                     raise ConfigurationError(
                         f"{what} {path} cannot be written: a run file lies there. Name another file."
                     )
-        elif os.path.isdir(place) or not (os.path.exists(place) or os.access(os.path.dirname(place), os.W_OK)):
+        elif os.path.isdir(place) or not (
+            os.path.exists(place) or os.access(os.path.dirname(place), os.W_OK)
+        ):
             open(place, "ab").close()
     except OSError as error:
-        raise ConfigurationError(f"{what} {path} cannot be written: {error.strerror or error}.") from error
+        raise ConfigurationError(
+            f"{what} {path} cannot be written: {error.strerror or error}."
+        ) from error
 
 
 def _strict(value: Any, indent: int | None) -> str:
     if _hide.get() is str:  # then most values need no copy first
-        with suppress(TypeError, ValueError):  # keys that are no texts, and numbers that are not finite
+        with suppress(
+            TypeError, ValueError
+        ):  # keys that are no texts, and numbers that are not finite
             return json_text(value, indent, None)
     return json_text(finite(value, _hide.get()), indent)
 
@@ -208,12 +220,18 @@ def finite(value: Any, told: Callable[[str], str]) -> Any:
     return value if value is None or isinstance(value, bool | int) else told(str(value))
 
 
-def json_text(value: Any, indent: int | None = None, default: Callable[[Any], str] | None = str) -> str:
+def json_text(
+    value: Any, indent: int | None = None, default: Callable[[Any], str] | None = str
+) -> str:
     """Return a value without numbers that are not finite as JSON in which what is not printable is escaped."""
     import json
 
     written = json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False, default=default)
-    return written if written.isprintable() else _UNPRINTABLE.sub(lambda found: json.dumps(found[0])[1:-1], written)
+    return (
+        written
+        if written.isprintable()
+        else _UNPRINTABLE.sub(lambda found: json.dumps(found[0])[1:-1], written)
+    )
 
 
 class Screen:
@@ -278,7 +296,9 @@ def width() -> int:
     columns = environ.get("COLUMNS", "")
     if columns.isdecimal() and int(columns) > 0:
         return max(40, int(columns))
-    if sys.__stdout__ is None or not sys.__stdout__.isatty():  # which costs less than asking in vain
+    if (
+        sys.__stdout__ is None or not sys.__stdout__.isatty()
+    ):  # which costs less than asking in vain
         return 80
     from shutil import get_terminal_size
 
@@ -331,8 +351,14 @@ def _write(text: str, to_errors: bool = False) -> None:
         rest = printable(rest)
         shown, plain = f"{shown}\x1b[{codes}m{rest}", plain + rest
     stream = sys.stderr if to_errors else sys.stdout
-    if "click" not in sys.modules and getattr(stream, "encoding", None) == "utf-8" and sys.platform != "win32":
-        stream.write((shown if stream.isatty() else plain) + "\n")  # as click does, without its import
+    if (
+        "click" not in sys.modules
+        and getattr(stream, "encoding", None) == "utf-8"
+        and sys.platform != "win32"
+    ):
+        stream.write(
+            (shown if stream.isatty() else plain) + "\n"
+        )  # as click does, without its import
         stream.flush()
         return
     import click

@@ -51,7 +51,11 @@ def exit_code_of(error: BaseException, usual: int = 2) -> int:
 
 def reason_of(error: BaseException) -> str:
     """Return what an error says, behind its kind where the message alone would not tell."""
-    kind = "" if isinstance(error, OSError | ValueError | ContextBenchError) else f"{type(error).__name__}: "
+    kind = (
+        ""
+        if isinstance(error, OSError | ValueError | ContextBenchError)
+        else f"{type(error).__name__}: "
+    )
     return f"{kind}{message_of(error)}"
 
 
@@ -68,7 +72,11 @@ def misfit(thing: object, what: str, lacks: str) -> ConfigurationError:
 
     told = "it is a class: call it first" if isinstance(thing, type) else lacks
     homes = dict.fromkeys(str(kind.__module__).partition(".")[0] for kind in type(thing).__mro__)
-    made = [f" {home}.as_{what}() makes one of it." for home in homes if hasattr(sys.modules.get(home), f"as_{what}")]
+    made = [
+        f" {home}.as_{what}() makes one of it."
+        for home in homes
+        if hasattr(sys.modules.get(home), f"as_{what}")
+    ]
     return ConfigurationError(f"{thing!r} is no {what}: {told}.{''.join(made)}")
 
 
@@ -86,7 +94,11 @@ class UnknownNameError(ConfigurationError):
         self.name = name
         self.known = tuple(sorted(set(known)))
         super().__init__(
-            " ".join(filter(None, [f"No {kind} is called {name!r}.", did_you_mean(name, self.known), hint]))
+            " ".join(
+                filter(
+                    None, [f"No {kind} is called {name!r}.", did_you_mean(name, self.known), hint]
+                )
+            )
         )
 
 
@@ -164,7 +176,10 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
     names = list(known)
     by_lower = {candidate.lower(): candidate for candidate in names}
-    close = [by_lower[match] for match in difflib.get_close_matches(name.lower(), by_lower, n=3, cutoff=0.6)]
+    close = [
+        by_lower[match]
+        for match in difflib.get_close_matches(name.lower(), by_lower, n=3, cutoff=0.6)
+    ]
     if close:
         return f"Did you mean {' or '.join(repr(candidate) for candidate in close)}?"
     return f"There is: {', '.join(names)}." if 0 < len(names) <= 12 else ""

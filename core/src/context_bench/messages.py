@@ -95,14 +95,27 @@ class MessageTransformer:
         """
         before = example.get("messages")
         if not before:
-            raise ValueError(f"{self.name} rewrites messages, and the example has none. Give it a dataset of sessions.")
-        found = self.transformer.transform([dict(message) for message in before], list(example.get("tools") or ()))
-        if not isinstance(found, Sequence) or not all(isinstance(one, Mapping) and "role" in one for one in found):
-            raise TypeError(f"{self.name}: transform() must return a list of messages, not {type(found).__name__}.")
+            raise ValueError(
+                f"{self.name} rewrites messages, and the example has none. Give it a dataset of sessions."
+            )
+        found = self.transformer.transform(
+            [dict(message) for message in before], list(example.get("tools") or ())
+        )
+        if not isinstance(found, Sequence) or not all(
+            isinstance(one, Mapping) and "role" in one for one in found
+        ):
+            raise TypeError(
+                f"{self.name}: transform() must return a list of messages, not {type(found).__name__}."
+            )
         messages = [dict(message) for message in found]
         start, end = example.get("region") or (0, len(before))
         region = [start, max(start, len(messages) - (len(before) - end))]
         changed: dict[str, Any] = {} if messages == before else {"raw_messages": []}
         if callable(redeem := getattr(self.transformer, "redeem", None)):
             changed["redeemed"] = dict(redeem(messages))
-        return {"messages": messages, "region": region, "context": region_text(messages, region), **changed}
+        return {
+            "messages": messages,
+            "region": region,
+            "context": region_text(messages, region),
+            **changed,
+        }

@@ -96,7 +96,9 @@ class Evaluator(Protocol):
     def name(self) -> str:
         """Name of the evaluator."""
 
-    def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Mapping[str, float]:
+    def score(
+        self, original: Mapping[str, Any], processed: Mapping[str, Any]
+    ) -> Mapping[str, float]:
         """Return scores by key; an empty mapping when there is nothing to say about this row."""
 
 
@@ -122,7 +124,11 @@ class DatasetLoader(Protocol):
     """A callable that streams examples."""
 
     def __call__(
-        self, limit: int | None = None, config: str | None = None, split: str | None = None, **options: Any
+        self,
+        limit: int | None = None,
+        config: str | None = None,
+        split: str | None = None,
+        **options: Any,
     ) -> Iterable[dict[str, Any]]:
         """Yield at most ``limit`` examples."""
 
@@ -389,7 +395,9 @@ class Rates(Protocol):
     def sent(self, now: float, tokens: float) -> None:
         """Take note that a request is sent, which is thought to have so many tokens."""
 
-    def answered(self, now: float, seconds: float, tokens: float, expected: float, headers: Any) -> None:
+    def answered(
+        self, now: float, seconds: float, tokens: float, expected: float, headers: Any
+    ) -> None:
         """Learn from an answer.
 
         Args:
@@ -415,7 +423,13 @@ class Pacer(Protocol):
     def name(self) -> str:
         """Name of the part."""
 
-    def rates(self, endpoint: str, requests: float | None, tokens: float | None, learned: Mapping[str, Any]) -> Rates:
+    def rates(
+        self,
+        endpoint: str,
+        requests: float | None,
+        tokens: float | None,
+        learned: Mapping[str, Any],
+    ) -> Rates:
         """Return the rates of an endpoint.
 
         Args:

@@ -28,7 +28,9 @@ _CHANNEL = re.compile(
     r"(?:<\|constrain\|>[^<\n]{0,80})?<\|message\|>"
 )
 _CHANNEL_END = re.compile(r"<\|(?:end|return|call|start|channel)\|>")
-_LAST_CHANNEL = "assistantfinal"  # what is left of the last header where special tokens were skipped
+_LAST_CHANNEL = (
+    "assistantfinal"  # what is left of the last header where special tokens were skipped
+)
 
 _TURN_NAMES = (
     "endoftext|end_of_text|im_end|im_start|eot_id|eom_id|start_header_id|end_header_id|end|start|return|eos|eot|endofturn"
@@ -41,7 +43,8 @@ _TURN = re.compile(
 )
 _SPEAKER = re.compile(r"\s*(?:assistant|model)\b(?=\s|<)(?:\s*<\|end_header_id\|>)?", re.IGNORECASE)
 _SPEAKS = re.compile(
-    r"(?:im_start|start_header_id|start_of_turn|start_of_turn_token|turn|start)[|｜]?>\Z", re.IGNORECASE
+    r"(?:im_start|start_header_id|start_of_turn|start_of_turn_token|turn|start)[|｜]?>\Z",
+    re.IGNORECASE,
 )
 
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
@@ -175,7 +178,11 @@ class _Mentions:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._fences = [fence.start() for fence in _FENCE.finditer(text)] if "```" in text or "~~~" in text else []
+        self._fences = (
+            [fence.start() for fence in _FENCE.finditer(text)]
+            if "```" in text or "~~~" in text
+            else []
+        )
         self._until = 0
 
     def is_turn(self, mark: re.Match[str]) -> bool:

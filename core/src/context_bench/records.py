@@ -22,7 +22,9 @@ class Scores(dict[str, float]):
     (True, {'best_reference': 'Paris'})
     """
 
-    def __init__(self, scores: Mapping[str, float] = {}, /, details: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self, scores: Mapping[str, float] = {}, /, details: Mapping[str, Any] | None = None
+    ) -> None:
         super().__init__(scores)
         self.details: dict[str, Any] = dict(details or {})
 
@@ -76,12 +78,25 @@ class Usage:
 
     def __add__(self, other: Usage) -> Usage:
         ours, theirs = self.to_dict(), other.to_dict()
-        total: dict[str, Any] = {name: ours.get(name, 0) + theirs.get(name, 0) for name in ours | theirs}
+        total: dict[str, Any] = {
+            name: ours.get(name, 0) + theirs.get(name, 0) for name in ours | theirs
+        }
         return Usage(**total)
 
 
-_USAGE_FIELDS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens", "cost")
-_USAGE_NAMES = dict(zip(_USAGE_FIELDS, _USAGE_FIELDS), prompt_tokens="input_tokens", completion_tokens="output_tokens")
+_USAGE_FIELDS = (
+    "input_tokens",
+    "output_tokens",
+    "cache_read_tokens",
+    "cache_write_tokens",
+    "reasoning_tokens",
+    "cost",
+)
+_USAGE_NAMES = dict(
+    zip(_USAGE_FIELDS, _USAGE_FIELDS),
+    prompt_tokens="input_tokens",
+    completion_tokens="output_tokens",
+)
 
 
 def quantity(value: Any) -> Any:
@@ -96,7 +111,9 @@ def quantity(value: Any) -> Any:
     if type(value) is not int:
         if isinstance(value, bool) or not isinstance(value, Real):
             return None
-        value = int(value) if isinstance(value, Integral) else float(value) + 0.0  # no minus before a zero
+        value = (
+            int(value) if isinstance(value, Integral) else float(value) + 0.0
+        )  # no minus before a zero
     return value if 0 <= value <= _MOST else None
 
 
@@ -150,7 +167,9 @@ class KeyMeaning:
 
     evaluator: str
     worst: float | None = 0.0
-    better: str = Factory(lambda self: "lower" if (self.worst or 0) > 0 else "higher", takes_self=True)
+    better: str = Factory(
+        lambda self: "lower" if (self.worst or 0) > 0 else "higher", takes_self=True
+    )
 
 
 def better_of(keys: Mapping[str, KeyMeaning], headline: str | None, key: str) -> str:
@@ -317,7 +336,9 @@ class EvalRow:
         """Whether the system failed, or the evaluator that gives the headline score did; any, where none gave a score."""
         if any(error.evaluator is None for error in self.errors):
             return True
-        return bool(self.errors) and (not self.scores if self.headline is None else self._broke(self.headline))
+        return bool(self.errors) and (
+            not self.scores if self.headline is None else self._broke(self.headline)
+        )
 
     def value(self, key: str) -> float | None:
         """Return what this row counts for a score key.
@@ -351,7 +372,8 @@ class EvalRow:
         if meaning is not None and meaning.evaluator in self.unscored:
             return False  # no answer could have been scored
         return any(
-            error.evaluator is None or (meaning is not None and meaning.evaluator in (error.evaluator, ANY_KEY))
+            error.evaluator is None
+            or (meaning is not None and meaning.evaluator in (error.evaluator, ANY_KEY))
             for error in self.errors
         )
 
@@ -370,7 +392,9 @@ def flatten(row: EvalRow) -> Iterator[tuple[str, Any]]:
 
     A score whose key is also a field of the row (``latency``, say) keeps both: it becomes ``score:latency``.
     """
-    own = _told(row, "system", "dataset", "reference", "example_id", "sample", "score", "latency") | {
+    own = _told(
+        row, "system", "dataset", "reference", "example_id", "sample", "score", "latency"
+    ) | {
         "reused": bool(row.metadata.get("reused")),
         "attempts": row.metadata.get("attempts", 1),
         "waiting": row.metadata.get("waiting", 0.0),
@@ -378,7 +402,15 @@ def flatten(row: EvalRow) -> Iterator[tuple[str, Any]]:
         "input_tokens": row.input_tokens,
         "output_tokens": row.response_tokens,
     }
-    own |= _told(row, "prompt_tokens", "reported_tokens", "baseline_tokens", "tokens_saved", "cost", "response")
+    own |= _told(
+        row,
+        "prompt_tokens",
+        "reported_tokens",
+        "baseline_tokens",
+        "tokens_saved",
+        "cost",
+        "response",
+    )
     own["error"] = "; ".join(map(str, row.errors))
     yield from own.items()
     for key, value in row.scores.items():
@@ -411,12 +443,18 @@ class Completeness:
     @property
     def sentence(self) -> str:
         """What a person must know: ``1 of 20 rows: interrupted; finish it with ...``."""
-        whole = self.rows_done if self.rows_expected is None else max(self.rows_done, self.rows_expected)
+        whole = (
+            self.rows_done
+            if self.rows_expected is None
+            else max(self.rows_done, self.rows_expected)
+        )
         rows = f"{whole} row{'' if whole == 1 else 's'}"
         if self.is_complete:
             return f"{rows}: complete."
         counted = (
-            f"{self.rows_done} of {rows}" if self.rows_expected is not None else f"{rows} of nobody knows how many"
+            f"{self.rows_done} of {rows}"
+            if self.rows_expected is not None
+            else f"{rows} of nobody knows how many"
         )
         word = {"running": "still running"}.get(self.status, self.status)
         return f"{counted}: {word}; {self.remedy}."
@@ -424,20 +462,56 @@ class Completeness:
     @property
     def sentences(self) -> tuple[str, ...]:
         """What reporters print: nothing of a complete run whose scores stand."""
-        rescoring = (
-            "A rescoring of this run has not completed; these are the scores before it. Begin it again to finish it."
+        rescoring = "A rescoring of this run has not completed; these are the scores before it. Begin it again to finish it."
+        return (
+            *(() if self.is_complete else (self.sentence,)),
+            *((rescoring,) if self.is_being_rescored else ()),
         )
-        return (*(() if self.is_complete else (self.sentence,)), *((rescoring,) if self.is_being_rescored else ()))
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON-like values."""
-        return _told(self, "rows_done", "rows_expected", "status", "is_complete", "is_being_rescored", "sentence")
+        return _told(
+            self,
+            "rows_done",
+            "rows_expected",
+            "status",
+            "is_complete",
+            "is_being_rescored",
+            "sentence",
+        )
 
 
 _COLUMNS = (
-    *("system", "dataset", "reference", "is_extra", "position", "sample", "example_id", "response", "headline"),
-    *("score", "scores", "details", "unscored", "errors", "input_tokens", "prompt_tokens", "response_tokens"),
-    *("context_tokens", "reported_tokens", "baseline_tokens", "tokens_saved", "cost", "cost_source", "latency"),
+    *(
+        "system",
+        "dataset",
+        "reference",
+        "is_extra",
+        "position",
+        "sample",
+        "example_id",
+        "response",
+        "headline",
+    ),
+    *(
+        "score",
+        "scores",
+        "details",
+        "unscored",
+        "errors",
+        "input_tokens",
+        "prompt_tokens",
+        "response_tokens",
+    ),
+    *(
+        "context_tokens",
+        "reported_tokens",
+        "baseline_tokens",
+        "tokens_saved",
+        "cost",
+        "cost_source",
+        "latency",
+    ),
     *("system_latency", "metadata"),
 )
 
@@ -449,7 +523,13 @@ def row_to_dict(row: EvalRow) -> dict[str, Any]:
         "details": {evaluator: dict(details) for evaluator, details in row.details.items()},
         "unscored": dict(row.unscored),
         "errors": [
-            {"stage": e.stage, "evaluator": e.evaluator, "kind": e.kind, "message": e.message, "attempts": e.attempts}
+            {
+                "stage": e.stage,
+                "evaluator": e.evaluator,
+                "kind": e.kind,
+                "message": e.message,
+                "attempts": e.attempts,
+            }
             for e in row.errors
         ],
         "metadata": dict(row.metadata),

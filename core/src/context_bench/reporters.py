@@ -39,7 +39,10 @@ class TableReporter:
         console.width = max(30, console.width or 80)  # a COLUMNS of 0 or 1 leaves room for nothing
 
         def fits(drawn: Table) -> bool:
-            return Measurement.get(console, console.options.update(max_width=10_000), drawn).maximum <= console.width
+            return (
+                Measurement.get(console, console.options.update(max_width=10_000), drawn).maximum
+                <= console.width
+            )
 
         def show(cells: Cells, names: int = 1) -> None:
             """Draw as many columns beside those of the names as fit, and the others below."""
@@ -58,7 +61,10 @@ class TableReporter:
         cells = _cells(*result.score_table())
         if len(cells) > 1 and not self._brief:
             is_narrow = not fits(_drawn(cells, 2))  # whose score it is goes first
-            show([[line[0], *line[2:]] for line in cells] if is_narrow else cells, 1 if is_narrow else 2)
+            show(
+                [[line[0], *line[2:]] for line in cells] if is_narrow else cells,
+                1 if is_narrow else 2,
+            )
         for note in result.notes():
             console.print(Text(one_line(note)))
 
@@ -86,7 +92,9 @@ def _drawn(cells: Cells, names: int = 1) -> Table:
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
     for number, heading in enumerate(cells[0]):
-        table.add_column(Text(heading), justify="left" if number < names else "right", overflow="fold")
+        table.add_column(
+            Text(heading), justify="left" if number < names else "right", overflow="fold"
+        )
     for line in cells[1:]:
         table.add_row(*map(Text, line))
     return table

@@ -18,7 +18,13 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, frozen
 
-from context_bench.bench.builders import baseline_of, build_system, labels_of, make_stream, with_reader
+from context_bench.bench.builders import (
+    baseline_of,
+    build_system,
+    labels_of,
+    make_stream,
+    with_reader,
+)
 from context_bench.bench.parameters import SystemSpec, hushed, parse_system, secrecy_of, specs_in
 from context_bench.bench.requests import Request
 from context_bench.console import hiding
@@ -57,7 +63,9 @@ class AskedSystem:
         """
         specs = with_reader(catalog, request.systems, request.reader)
         if not specs:
-            raise ConfigurationError("There is no system to look at. Name one with --system or --proxy.")
+            raise ConfigurationError(
+                "There is no system to look at. Name one with --system or --proxy."
+            )
         for spec in specs:
             for step in specs_in(spec):
                 catalog.find("systems", step.name).require_ok()
@@ -85,7 +93,9 @@ class AskedSystem:
                 return declared.choices, _given(step).get(name, declared.default)
         return None
 
-    def with_options(self, changes: Mapping[str, Any], unless_given: Mapping[str, Any] | None = None) -> AskedSystem:
+    def with_options(
+        self, changes: Mapping[str, Any], unless_given: Mapping[str, Any] | None = None
+    ) -> AskedSystem:
         """Return it with other options, in each of its steps that declares them.
 
         Args:
@@ -94,10 +104,15 @@ class AskedSystem:
         """
         return evolve(self, spec=self._changed(self._spec, changes, unless_given or {}))
 
-    def _changed(self, spec: SystemSpec, changes: Mapping[str, Any], unless_given: Mapping[str, Any]) -> SystemSpec:
+    def _changed(
+        self, spec: SystemSpec, changes: Mapping[str, Any], unless_given: Mapping[str, Any]
+    ) -> SystemSpec:
         facts = self._catalog.find("systems", spec.name).facts
         declared = facts.options if facts is not None else {}
-        own, weak = ({name: told[name] for name in told if name in declared} for told in (changes, unless_given))
+        own, weak = (
+            {name: told[name] for name in told if name in declared}
+            for told in (changes, unless_given)
+        )
         steps = tuple(self._changed(step, changes, unless_given) for step in spec.steps)
         return evolve(spec, options={**weak, **_given(spec), **own}, steps=steps)
 
@@ -107,7 +122,9 @@ class AskedSystem:
         return endpoint_of(system)
 
 
-def examples_of(catalog: Catalog, request: Request, size: int) -> list[tuple[str, Mapping[str, Any]]]:
+def examples_of(
+    catalog: Catalog, request: Request, size: int
+) -> list[tuple[str, Mapping[str, Any]]]:
     """Return the first examples of a request with their names, from all of its datasets in turn; none without a dataset.
 
     Raises:
@@ -157,7 +174,9 @@ def read_request(
 
     request = project_request(load_project(project), catalog_of_environment())
     given = [parse_system(spec) for spec in systems]
-    given += proxies_of({"proxies": proxies, "names": names, "model": model}, catalog_of_environment().proxy_system)
+    given += proxies_of(
+        {"proxies": proxies, "names": names, "model": model}, catalog_of_environment().proxy_system
+    )
     return evolve(request, systems=(*request.systems, *given))
 
 
@@ -172,7 +191,9 @@ def recompute(catalog: Catalog, run: Run) -> Recomputation:
     return Recomputation(catalog, run)
 
 
-def request_command(name: str | None = None, *, only_wiring: bool = False) -> Callable[[Callable[..., Any]], Any]:
+def request_command(
+    name: str | None = None, *, only_wiring: bool = False
+) -> Callable[[Callable[..., Any]], Any]:
     """Return what makes a function a click command that takes the options of ``run``.
 
     The function is called with ``request``, ``catalog`` and the values of its own click options.
@@ -210,7 +231,9 @@ def request_command(name: str | None = None, *, only_wiring: bool = False) -> Ca
 def _named(placed: Any, label: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for place, example in placed:
         if not isinstance(example, Mapping):
-            raise DatasetError(f"Row {place} of dataset {label!r} is {type(example).__name__}, not an example.")
+            raise DatasetError(
+                f"Row {place} of dataset {label!r} is {type(example).__name__}, not an example."
+            )
         yield name_of(example, place), example
 
 

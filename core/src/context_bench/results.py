@@ -12,10 +12,25 @@ from attrs import frozen
 
 from context_bench.console import finite
 from context_bench.errors import ConfigurationError
-from context_bench.metrics.registry import NESTED, SCORES, SOURCES, ChosenRows, summarise, with_declarations
+from context_bench.metrics.registry import (
+    NESTED,
+    SCORES,
+    SOURCES,
+    ChosenRows,
+    summarise,
+    with_declarations,
+)
 from context_bench.plugins.component_metadata import SummaryValue
 from context_bench.protocols import Metric
-from context_bench.records import AGREEMENT, ANY_KEY, Completeness, EvalRow, flatten, row_to_dict, shown_seconds
+from context_bench.records import (
+    AGREEMENT,
+    ANY_KEY,
+    Completeness,
+    EvalRow,
+    flatten,
+    row_to_dict,
+    shown_seconds,
+)
 from context_bench.runs import StoredRows, completeness_of
 from context_bench.store.rows import storable
 
@@ -59,7 +74,9 @@ class EvalResult:
         self.config = dict(config)
         self.metrics = tuple(map(with_declarations, metrics))
         self._declared = tuple(declared)
-        self.summary, self.said, self.findings = summarise(rows, self.metrics, self._declared, self.config)
+        self.summary, self.said, self.findings = summarise(
+            rows, self.metrics, self._declared, self.config
+        )
         self.warnings = (*warnings, *(line for line in self.findings if line not in warnings))
 
     @property
@@ -67,7 +84,9 @@ class EvalResult:
         """Whether the run has ended as it should; see :attr:`completeness`."""
         return self.completeness.is_complete
 
-    def filter(self, where: Callable[[EvalRow], bool] | None = None, /, **attributes: Any) -> EvalResult:
+    def filter(
+        self, where: Callable[[EvalRow], bool] | None = None, /, **attributes: Any
+    ) -> EvalResult:
         """Return the result of some of the rows, with its own summary and counts.
 
         Args:
@@ -79,19 +98,35 @@ class EvalResult:
         """
         for name in attributes:
             if not hasattr(EvalRow, name):
-                raise ConfigurationError(f"Rows have no attribute {name!r}, so they cannot be filtered by it.")
+                raise ConfigurationError(
+                    f"Rows have no attribute {name!r}, so they cannot be filtered by it."
+                )
         chosen = ChosenRows(
             self.rows,
-            lambda row: (where is None or where(row)) and all(getattr(row, k) == v for k, v in attributes.items()),
+            lambda row: (
+                (where is None or where(row))
+                and all(getattr(row, k) == v for k, v in attributes.items())
+            ),
         )
         examples = {(row.dataset, row.position, row.example_id) for row in chosen}
         systems = list(dict.fromkeys(row.system for row in chosen))
-        config = self.config | {"num_examples": len(examples), "systems": systems, "filter": sorted(attributes)}
+        config = self.config | {
+            "num_examples": len(examples),
+            "systems": systems,
+            "filter": sorted(attributes),
+        }
         declared = (
             *self._declared,
-            *(key for values in self.summary.values() for s in values[SCORES].values() for key in s),
+            *(
+                key
+                for values in self.summary.values()
+                for s in values[SCORES].values()
+                for key in s
+            ),
         )
-        return EvalResult(chosen, self.metrics, self.timing, config, declared, self.warnings, self.completeness)
+        return EvalResult(
+            chosen, self.metrics, self.timing, config, declared, self.warnings, self.completeness
+        )
 
     def table(self, everything: bool = False) -> tuple[list[str], list[list[str]]]:
         """Return headings and lines of the summary as text, the system first.
@@ -100,7 +135,10 @@ class EvalResult:
             everything: Whether to give also what the table of the terminal leaves out.
         """
         shown = columns(self, everything)
-        lines = [[system, *(column.text(values) for column in shown)] for system, values in self.summary.items()]
+        lines = [
+            [system, *(column.text(values) for column in shown)]
+            for system, values in self.summary.items()
+        ]
         return ["system", *(column.heading for column in shown)], lines
 
     def score_table(self) -> tuple[list[str], list[list[str]]]:
@@ -111,7 +149,12 @@ class EvalResult:
         headlines = {name for names in headlines_of(self) for name in names}
         headlines |= {f"{AGREEMENT}{name}" for name in headlines}
         by_system = [values[SCORES] for values in self.summary.values()]
-        names = {(key, evaluator): None for scores in by_system for evaluator in scores for key in scores[evaluator]}
+        names = {
+            (key, evaluator): None
+            for scores in by_system
+            for evaluator in scores
+            for key in scores[evaluator]
+        }
         lines, missing = [], []
         for key, evaluator in names:
             found = [scores.get(evaluator, {}).get(key, _NONE) for scores in by_system]
@@ -194,7 +237,10 @@ class EvalResult:
         from html import escape
 
         headings, lines = self.table()
-        rows = [[("th", cell) for cell in headings], *([("td", cell) for cell in line] for line in lines)]
+        rows = [
+            [("th", cell) for cell in headings],
+            *([("td", cell) for cell in line] for line in lines),
+        ]
         told = ["".join(f"<{tag}>{escape(cell)}</{tag}>" for tag, cell in row) for row in rows]
         notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes())
         return f"<table>{''.join(f'<tr>{row}</tr>' for row in told)}</table>{notes}"
@@ -246,14 +292,20 @@ def columns(result: EvalResult, everything: bool = False) -> list[Column]:
         everything: Whether to show also what a table leaves to files.
     """
     declared = {key: value for metric in result.metrics for key, value in metric.values.items()}
-    keys = dict.fromkeys(key for values in result.summary.values() for key in values if key not in NESTED)
-    keys |= dict.fromkeys(key for values in result.summary.values() for key in values.get(SOURCES, ()))
+    keys = dict.fromkeys(
+        key for values in result.summary.values() for key in values if key not in NESTED
+    )
+    keys |= dict.fromkeys(
+        key for values in result.summary.values() for key in values.get(SOURCES, ())
+    )
     found = [(_pattern(declared, key), key) for key in keys]
     patterns = [pattern for pattern, _ in found]
     shown = []
     for pattern, key in found:
         value = declared.get(pattern, SummaryValue(key, "score"))
-        is_alone = pattern.endswith("*") and patterns.count(pattern) == 1  # one dataset is the whole
+        is_alone = (
+            pattern.endswith("*") and patterns.count(pattern) == 1
+        )  # one dataset is the whole
         if not is_alone and (everything or not value.detail):
             heading = value.heading.replace("*", key[len(pattern) - 1 :])
             shown.append((value.order, Column(key, heading, value.format)))
@@ -264,7 +316,9 @@ def _pattern(declared: Mapping[str, SummaryValue], key: str) -> str:
     """Return the declared key that a key is; itself when nothing declares it."""
     if key in declared:
         return key
-    return next((name for name in declared if name.endswith("*") and key.startswith(name[:-1])), key)
+    return next(
+        (name for name in declared if name.endswith("*") and key.startswith(name[:-1])), key
+    )
 
 
 _NONE = {"n": 0, "failed": 0, "unscored": 0}
@@ -275,7 +329,9 @@ def _scored(result: EvalResult) -> Iterator[str]:
     field = result.config.get("score_field", "score")
     headlines, agreements = headlines_of(result)
     headlines = [field] if field != "score" else headlines
-    if headlines and (not agreements or any("mean_score" in values for values in result.summary.values())):
+    if headlines and (
+        not agreements or any("mean_score" in values for values in result.summary.values())
+    ):
         yield f"score is {', '.join(headlines)}; failed rows count as wrong, unscored rows are left out."
     if agreements:
         reference = result.config.get("reference", "the reference")
@@ -285,7 +341,12 @@ def _scored(result: EvalResult) -> Iterator[str]:
         )
     if field != "score":
         rows = sum(values.get("num_rows", 0) for values in result.summary.values())
-        told = [s[field]["n"] for values in result.summary.values() for s in values[SCORES].values() if field in s]
+        told = [
+            s[field]["n"]
+            for values in result.summary.values()
+            for s in values[SCORES].values()
+            if field in s
+        ]
         if sum(told) < rows:
             yield f"{rows - sum(told)} of {rows} rows have no {field}, and are left out of it."
     for label in result.config.get("reads_gold", ()):
@@ -296,14 +357,23 @@ def _scored(result: EvalResult) -> Iterator[str]:
             if row.score is None and not row.failed:
                 reasons.update(list(dict.fromkeys(row.unscored.values())))
         if reasons:
-            yield "Unscored: " + "; ".join(f"{reason} ({count})" for reason, count in reasons.most_common(3)) + "."
+            yield (
+                "Unscored: "
+                + "; ".join(f"{reason} ({count})" for reason, count in reasons.most_common(3))
+                + "."
+            )
 
 
 def _counted(result: EvalResult) -> Iterator[str]:
     """Tell where token counts come from, where that is not the same for all systems and rows."""
-    found = {system: values.get(SOURCES, {}).get("cost_of_pass") for system, values in result.summary.items()}
+    found = {
+        system: values.get(SOURCES, {}).get("cost_of_pass")
+        for system, values in result.summary.items()
+    }
     sources = {system: source for system, source in found.items() if source is not None}
-    if len({source["source"] for source in sources.values()}) < 2 and all(s["covered"] == 1 for s in sources.values()):
+    if len({source["source"] for source in sources.values()}) < 2 and all(
+        s["covered"] == 1 for s in sources.values()
+    ):
         return
     words = {"reported": "as its endpoint reports them", "none": "not all from one source"}
     told = "; ".join(
@@ -327,10 +397,19 @@ def _compared(result: EvalResult) -> Iterator[str]:
         yield f"Nothing could be compared with the baseline {baseline}: no row has prompt tokens reported on both sides."
         return
     yield f"tokens saved: prompt tokens as the model's endpoint reports them, against {baseline}."
-    yield from (f"{system} is held against {other}." for system, other in others.items() if system != other)
-    for system, how in result.config.get("unpaired", {}).items():  # what it saves is not its own doing alone
-        told = {name: ["unset" if one is None else one_line(str(one)) for one in pair] for name, pair in how.items()}
-        own, theirs = (", ".join(f"{name} {pair[side]}" for name, pair in told.items()) for side in (0, 1))
+    yield from (
+        f"{system} is held against {other}." for system, other in others.items() if system != other
+    )
+    for system, how in result.config.get(
+        "unpaired", {}
+    ).items():  # what it saves is not its own doing alone
+        told = {
+            name: ["unset" if one is None else one_line(str(one)) for one in pair]
+            for name, pair in how.items()
+        }
+        own, theirs = (
+            ", ".join(f"{name} {pair[side]}" for name, pair in told.items()) for side in (0, 1)
+        )
         yield f"Not paired: {system} is asked with {own}, {others.get(system, baseline)} with {theirs}."
     if missing:
         yield f"Rows left out of that, because they or their baseline's report no prompt tokens: {_rows(missing)}."
@@ -345,7 +424,11 @@ def _billed(result: EvalResult) -> Iterator[str]:
         f"cost is in {result.config.get('currency', 'USD')}: as the endpoint reports it, else by the given prices{date}, "
         "cached and uncached tokens each at theirs."
     )
-    unpriced = {label: values["num_unpriced"] for label, values in result.summary.items() if values.get("num_unpriced")}
+    unpriced = {
+        label: values["num_unpriced"]
+        for label, values in result.summary.items()
+        if values.get("num_unpriced")
+    }
     if unpriced:
         yield f"Answered rows without a known cost, left out of it: {_rows(unpriced)}."
 
@@ -371,8 +454,12 @@ def headlines_of(result: EvalResult) -> tuple[list[str], list[str]]:
         if kinds <= {agrees for _, agrees in seen} and len({label for label, _ in seen}) >= wanted:
             break
     told = [(agrees, headline) for (_, agrees), headline in seen.items() if headline]
-    agreements = dict.fromkeys(headline.removeprefix(AGREEMENT) for agrees, headline in told if agrees)
-    return list(dict.fromkeys(headline for agrees, headline in told if not agrees)), list(agreements)
+    agreements = dict.fromkeys(
+        headline.removeprefix(AGREEMENT) for agrees, headline in told if agrees
+    )
+    return list(dict.fromkeys(headline for agrees, headline in told if not agrees)), list(
+        agreements
+    )
 
 
 def _number(value: float) -> str:

@@ -252,7 +252,9 @@ class Run:
                 output = from_json(turn.output)
                 measured = {} if turn.measured is None else from_json(turn.measured)
                 text = output.get("response") if isinstance(output.get("response"), str) else None
-                told.append(Turn(turn.turn, text, output, turn.latency, turn.attempts, dict(measured)))
+                told.append(
+                    Turn(turn.turn, text, output, turn.latency, turn.attempts, dict(measured))
+                )
             return tuple(told)
 
     def failures(self) -> Iterator[RunFailure]:
@@ -261,7 +263,9 @@ class Run:
         with self._reader.snapshot():
             for number, example, stage, evaluator, *told in questions.failures(self._reader):
                 kind, message, attempts, traceback = told
-                failure = Failure(stage, kind, message, evaluators.get(evaluator), attempts, traceback)
+                failure = Failure(
+                    stage, kind, message, evaluators.get(evaluator), attempts, traceback
+                )
                 row = RowId.unpack(number)
                 yield RunFailure(row, systems[row.slot], example, failure)
 
@@ -271,10 +275,17 @@ class Run:
         systems, evaluators = self._reader.names()
         told = []
         with self._reader.snapshot():
-            for slot, evaluator, kind, count, message, example, first in questions.causes(self._reader):
+            for slot, evaluator, kind, count, message, example, first in questions.causes(
+                self._reader
+            ):
                 stage = "evaluator" if evaluator in evaluators else "system"
                 failure = Failure(stage, str(kind), str(message), evaluators.get(evaluator))
-                told.append((RunFailure(RowId.unpack(first), systems[slot], str(example), failure), int(count)))
+                told.append(
+                    (
+                        RunFailure(RowId.unpack(first), systems[slot], str(example), failure),
+                        int(count),
+                    )
+                )
         return tuple(told)
 
     def keys(self, identity: Sequence[int]) -> tuple[Keys, ...]:
@@ -291,7 +302,16 @@ class Run:
                 for evaluator, score, name, value in questions.evaluations_of(self._reader, number):
                     scores[evaluator] = score.hex()
                     values.setdefault(evaluator, {}).update({} if name is None else {name: value})
-                told.append(Keys(RowId.unpack(number), key.hex(), output.hex(), bool(is_reused), scores, values))
+                told.append(
+                    Keys(
+                        RowId.unpack(number),
+                        key.hex(),
+                        output.hex(),
+                        bool(is_reused),
+                        scores,
+                        values,
+                    )
+                )
         return tuple(told)
 
     def has_key(self, response: str) -> bool:
@@ -375,7 +395,11 @@ def completeness_of(reader: RunReader) -> Completeness:
         remedy = f"evaluate(..., run_file={str(reader.path)!r}) and the same arguments"
     return Completeness(
         rows_done=done,
-        rows_expected=done if status == "finished" else int(expected) if expected.isdecimal() else None,
+        rows_expected=done
+        if status == "finished"
+        else int(expected)
+        if expected.isdecimal()
+        else None,
         status="killed" if status == "running" and writer is None else status,
         remedy=f"wait for process {writer}" if writer is not None else f"finish it with {remedy}",
         is_being_rescored=draft_of(reader.path).exists(),

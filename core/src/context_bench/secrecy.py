@@ -22,7 +22,9 @@ _SECRET_NAME = re.compile(
     re.IGNORECASE,
 )
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_HEADER = r"\s*([A-Za-z0-9-]+)\s*:\s*(\S.*)"  # compiled where it is used: a list of plugins never does
+_HEADER = (
+    r"\s*([A-Za-z0-9-]+)\s*:\s*(\S.*)"  # compiled where it is used: a list of plugins never does
+)
 
 
 @lru_cache(maxsize=1024)
@@ -136,7 +138,9 @@ def redacted_url(text: str) -> str:
     """
     return re.sub(
         _PAIR,
-        lambda found: f"{found[1]}{found[2]}={REDACTED}" if re.search(_NAME, found[2]) else found[0],
+        lambda found: (
+            f"{found[1]}{found[2]}={REDACTED}" if re.search(_NAME, found[2]) else found[0]
+        ),
         re.sub(_USER, f"{REDACTED}@", text),
     )
 
@@ -154,14 +158,22 @@ def without_secrets(components: Iterable[Component], options: Mapping[str, Any])
         options: Its options.
     """
     declared = _declared(components)
-    return {name: REDACTED if _is_secret(name, declared) else _plain(value) for name, value in options.items()}
+    return {
+        name: REDACTED if _is_secret(name, declared) else _plain(value)
+        for name, value in options.items()
+    }
 
 
 def secret_values(components: Iterable[Component], options: Mapping[str, Any]) -> Iterator[str]:
     """Yield the secrets among the options of a component; see :func:`without_secrets`."""
     components = list(components)
     declared = _declared(components)
-    lists = {name for one in components for name, option in one.said.options.items() if option.type == "list"}
+    lists = {
+        name
+        for one in components
+        for name, option in one.said.options.items()
+        if option.type == "list"
+    }
     for name, value in options.items():
         if isinstance(value, str) and str(name).replace("-", "_") in lists:
             value = [value, *value.split("/")]  # as it is written on the command line
@@ -228,7 +240,14 @@ def _forms(secret: str) -> Iterator[str]:
     raw = secret.encode("utf-8", "surrogatepass")
     yield secret
     encoded = b64encode(raw).decode("ascii")
-    yield from (encoded, encoded.rstrip("="), encoded.translate(_URL_SAFE), raw.hex(), raw.hex().upper(), secret[::-1])
+    yield from (
+        encoded,
+        encoded.rstrip("="),
+        encoded.translate(_URL_SAFE),
+        raw.hex(),
+        raw.hex().upper(),
+        secret[::-1],
+    )
     yield quote(raw, safe="")
     yield quote_plus(raw)
 

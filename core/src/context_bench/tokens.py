@@ -9,10 +9,21 @@ from typing import Any
 _PATTERN = re.compile(r"\w+|[^\w\s]")
 _WORDS = bytes(code for code in range(128) if chr(code).isalnum() or chr(code) == "_")
 _MARKS = bytes(code for code in range(128) if code not in _WORDS and not chr(code).isspace())
-_KINDS = bytes(b"a"[0] if code in _WORDS else b"."[0] if code in _MARKS else b" "[0] for code in range(256))
+_KINDS = bytes(
+    b"a"[0] if code in _WORDS else b"."[0] if code in _MARKS else b" "[0] for code in range(256)
+)
 _KINDS_OF_LINES = bytes(b"\n"[0] if code == b"\n"[0] else _KINDS[code] for code in range(256))
 
-PROMPT_FIELDS = ("context", "question", "prompt", "instruction", "turns", "messages", "sessions", "haystack_sessions")
+PROMPT_FIELDS = (
+    "context",
+    "question",
+    "prompt",
+    "instruction",
+    "turns",
+    "messages",
+    "sessions",
+    "haystack_sessions",
+)
 """Fields of an example that are text for the model, as opposed to gold answers and bookkeeping."""
 
 
@@ -64,4 +75,6 @@ def _texts(value: Any) -> list[str]:
         return [value]
     if isinstance(value, Mapping):
         return _texts(value.get("content", value.get("turns")))
-    return [text for item in value for text in _texts(item)] if isinstance(value, list | tuple) else []
+    return (
+        [text for item in value for text in _texts(item)] if isinstance(value, list | tuple) else []
+    )

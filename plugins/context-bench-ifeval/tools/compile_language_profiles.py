@@ -21,7 +21,9 @@ from typing import Any
 import langdetect
 from langdetect.utils.ngram import NGram
 
-TARGET = Path(__file__).parents[1] / "src" / "context_bench_ifeval" / "data" / "language_profiles.bin"
+TARGET = (
+    Path(__file__).parents[1] / "src" / "context_bench_ifeval" / "data" / "language_profiles.bin"
+)
 
 
 def knows_latin(profile: dict[str, Any]) -> bool:

@@ -11,7 +11,10 @@ from load import measure
 FOR_EVER = 1e9
 
 if __name__ == "__main__":
-    for name in ("context_bench.runner.loop", "context_bench.runner.work"):  # as it was called before, and is now
+    for name in (
+        "context_bench.runner.loop",
+        "context_bench.runner.work",
+    ):  # as it was called before, and is now
         with suppress(ImportError):
             vars(import_module(name)).update(_LONGEST_WAIT=FOR_EVER, CHEAP=FOR_EVER)
     measure(ours.run)

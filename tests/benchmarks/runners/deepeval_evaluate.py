@@ -51,7 +51,9 @@ def run(load: Load) -> int:
         cases,
         [Match(load.call)],
         async_config=AsyncConfig(max_concurrent=load.workers),
-        display_config=DisplayConfig(show_indicator=False, print_results=False, inspect_after_run=False),
+        display_config=DisplayConfig(
+            show_indicator=False, print_results=False, inspect_after_run=False
+        ),
         cache_config=CacheConfig(write_cache=False),
     )
     return sum(bool(result.success) for result in found.test_results)

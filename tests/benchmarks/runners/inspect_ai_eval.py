@@ -35,7 +35,11 @@ class Sleeping(ModelAPI):
 
 def run(load: Load) -> int:
     samples = [
-        Sample(id=example["id"], input=f"{example['context']}\n{example['question']}", target=example["answer"])
+        Sample(
+            id=example["id"],
+            input=f"{example['context']}\n{example['question']}",
+            target=example["answer"],
+        )
         for example in examples(load)
     ]
     task = Task(dataset=MemoryDataset(samples), solver=generate(), scorer=exact())
@@ -58,7 +62,9 @@ def run(load: Load) -> int:
 
 def model(load: Load) -> Model:
     if load.url:
-        return get_model("openai-api/local/m", base_url=f"{load.url}/v1", api_key="none", memoize=False)
+        return get_model(
+            "openai-api/local/m", base_url=f"{load.url}/v1", api_key="none", memoize=False
+        )
     return get_model("sleeping/m", call=load.call, memoize=False)
 
 

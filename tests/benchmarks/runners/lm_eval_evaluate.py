@@ -22,7 +22,9 @@ from load import ANSWER, Load, examples, measure
 class Sleeping(LocalChatCompletion):
     call = 0.0
 
-    async def amodel_call(self, session: Any, sem: asyncio.Semaphore, messages: Any, **options: Any) -> list[str]:
+    async def amodel_call(
+        self, session: Any, sem: asyncio.Semaphore, messages: Any, **options: Any
+    ) -> list[str]:
         async with sem:
             await asyncio.sleep(self.call)
             return [ANSWER]
@@ -70,9 +72,15 @@ def task_manager() -> TaskManager:
 def model(load: Load) -> LM:
     if not load.call and not load.url:
         return AtOnce()
-    options: dict[str, Any] = {"model": "m", "tokenizer_backend": None, "num_concurrent": load.workers}
+    options: dict[str, Any] = {
+        "model": "m",
+        "tokenizer_backend": None,
+        "num_concurrent": load.workers,
+    }
     if load.url:
-        return LocalChatCompletion(base_url=f"{load.url}/v1/chat/completions", max_retries=1000, **options)
+        return LocalChatCompletion(
+            base_url=f"{load.url}/v1/chat/completions", max_retries=1000, **options
+        )
     api = Sleeping(base_url="http://127.0.0.1:9", **options)
     api.call = load.call
     return api

@@ -99,5 +99,7 @@ def _status(field: str) -> float:
     for line in lines:
         if line.startswith(field + ":"):
             return float(line.split()[1])
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # no Linux: the peak since the start is what there is
+    peak = resource.getrusage(
+        resource.RUSAGE_SELF
+    ).ru_maxrss  # no Linux: the peak since the start is what there is
     return peak / 1024 if sys.platform == "darwin" else peak

@@ -30,10 +30,14 @@ def match(example: dict[str, Any], response: str) -> float:
 
 def ask(url: str, example: dict[str, Any]) -> str:
     """Ask a chat endpoint, and again after a refusal: doubling pauses with jitter, as the usual recipe has it."""
-    body = json.dumps({"model": "m", "messages": [{"role": "user", "content": example["question"]}]}).encode()
+    body = json.dumps(
+        {"model": "m", "messages": [{"role": "user", "content": example["question"]}]}
+    ).encode()
     attempt = 0
     while True:
-        request = urllib.request.Request(f"{url}/v1/chat/completions", body, {"Content-Type": "application/json"})
+        request = urllib.request.Request(
+            f"{url}/v1/chat/completions", body, {"Content-Type": "application/json"}
+        )
         try:
             with urllib.request.urlopen(request, timeout=60) as answer:
                 return str(json.load(answer)["choices"][0]["message"]["content"])

@@ -32,7 +32,9 @@ class Match(SingleTurnMetric):
 def run(load: Load) -> int:
     samples = [
         SingleTurnSample(
-            user_input=f"{example['context']}\n{example['question']}", response=ANSWER, reference=example["answer"]
+            user_input=f"{example['context']}\n{example['question']}",
+            response=ANSWER,
+            reference=example["answer"],
         )
         for example in examples(load)
     ]

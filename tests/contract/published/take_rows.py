@@ -35,7 +35,9 @@ def lines(path: Path) -> list[Row]:
 def chosen(rows: Iterable[tuple[bool, Row]]) -> list[Row]:
     """Return the shortest rows, half of them right."""
     by_verdict: dict[bool, list[Row]] = {True: [], False: []}
-    for verdict, row in sorted(rows, key=lambda pair: (len(json.dumps(pair[1])), json.dumps(pair[1]))):
+    for verdict, row in sorted(
+        rows, key=lambda pair: (len(json.dumps(pair[1])), json.dumps(pair[1]))
+    ):
         by_verdict[verdict].append(row)
     return by_verdict[True][: ROWS // 2] + by_verdict[False][: ROWS - ROWS // 2]
 
@@ -60,7 +62,14 @@ def gsm8k(outputs: Path) -> Iterator[tuple[bool, Row]]:
         for system in ("6b_finetuning", "175b_verification"):
             right, response = record[system]["is_correct"], record[system]["solution"]
             original = {"answer": record["ground_truth"].split("A: ")[-1]}
-            yield right, {"original": original, "response": response, "expected": {"math_equiv": float(right)}}
+            yield (
+                right,
+                {
+                    "original": original,
+                    "response": response,
+                    "expected": {"math_equiv": float(right)},
+                },
+            )
 
 
 def mmlu_pro(outputs: Path) -> Iterator[tuple[bool, Row]]:
@@ -70,26 +79,47 @@ def mmlu_pro(outputs: Path) -> Iterator[tuple[bool, Row]]:
             right = record["pred"] == record["answer"]
             original = {"choices": record["options"], "correct_letter": record["answer"]}
             expected = {"mc_accuracy": float(right)}
-            yield right, {"original": original, "response": response, "expected": expected, "letter": record["pred"]}
+            yield (
+                right,
+                {
+                    "original": original,
+                    "response": response,
+                    "expected": expected,
+                    "letter": record["pred"],
+                },
+            )
 
 
 def ifeval(outputs: Path) -> Iterator[tuple[bool, Row]]:
     asked = {row["prompt"]: row for row in lines(outputs.parent / "ifeval.raw.jsonl.gz")}
-    strict, loose = (lines(outputs / f"ifeval.gpt4-20231107.{name}.jsonl.gz") for name in ("strict", "loose"))
+    strict, loose = (
+        lines(outputs / f"ifeval.gpt4-20231107.{name}.jsonl.gz") for name in ("strict", "loose")
+    )
     for one, other in zip(strict, loose):
         ids = one["instruction_id_list"]
-        if not {"keywords:letter_frequency", "language:response_language"} & set(ids):  # left to chance there
+        if not {"keywords:letter_frequency", "language:response_language"} & set(
+            ids
+        ):  # left to chance there
             expected = {
                 "ifeval_strict": float(one["follow_all_instructions"]),
                 "ifeval_loose": float(other["follow_all_instructions"]),
             }
-            original = {name: asked[one["prompt"]][name] for name in ("key", "prompt", "instruction_id_list", "kwargs")}
+            original = {
+                name: asked[one["prompt"]][name]
+                for name in ("key", "prompt", "instruction_id_list", "kwargs")
+            }
             right = one["follow_all_instructions"]
             yield right, {"original": original, "response": one["response"], "expected": expected}
 
 
 def bbh(outputs: Path) -> Iterator[tuple[bool, Row]]:
-    for task in ("date_understanding", "object_counting", "web_of_lies", "temporal_sequences", "boolean_expressions"):
+    for task in (
+        "date_understanding",
+        "object_counting",
+        "web_of_lies",
+        "temporal_sequences",
+        "boolean_expressions",
+    ):
         path = outputs / "bbh-codex-cot" / f"{task}.json.gz"
         if path.exists():
             whole = json.loads(gzip.decompress(path.read_bytes()))
@@ -98,12 +128,19 @@ def bbh(outputs: Path) -> Iterator[tuple[bool, Row]]:
                 right = said == record["target"]
                 original = {"answer": record["target"], "canary": whole["canary"]}
                 expected = {"bbh_exact_match": float(right)}
-                yield right, {"original": original, "response": record["prediction"], "expected": expected}
+                yield (
+                    right,
+                    {"original": original, "response": record["prediction"], "expected": expected},
+                )
 
 
 def mt_bench(outputs: Path) -> Iterator[tuple[bool, Row]]:
     for record in lines(outputs / "mt-bench.claude-3.gpt-4-single-judgments.jsonl.gz"):
-        row = {"original": {}, "response": record["judgment"], "expected": {"rating": float(record["score"])}}
+        row = {
+            "original": {},
+            "response": record["judgment"],
+            "expected": {"rating": float(record["score"])},
+        }
         yield record["score"] == 10, row
 
 
@@ -111,7 +148,11 @@ def longbench(outputs: Path) -> Iterator[tuple[bool, Row]]:
     for task in ("qasper", "hotpotqa", "2wikimqa", "musique"):
         for record in lines(outputs / "longbench-llama2-7b-chat-4k" / f"{task}.jsonl.gz"):
             f1 = token_f1(record["pred"], record["answers"])
-            row = {"original": {"answers": record["answers"]}, "response": record["pred"], "expected": {"f1": f1}}
+            row = {
+                "original": {"answers": record["answers"]},
+                "response": record["pred"],
+                "expected": {"f1": f1},
+            }
             if f1 > 0 and len(record["pred"]) > 20:
                 yield f1 == 1, row
 
@@ -120,7 +161,10 @@ def infinitebench(outputs: Path) -> Iterator[tuple[bool, Row]]:
     for record in lines(outputs / "infinitebench-gpt4" / "longbook_qa_eng.jsonl.gz"):
         f1 = token_f1(record["prediction"], record["ground_truth"])
         original = {"answers": record["ground_truth"]}
-        yield f1 > 0.5, {"original": original, "response": record["prediction"], "expected": {"f1": f1}}
+        yield (
+            f1 > 0.5,
+            {"original": original, "response": record["prediction"], "expected": {"f1": f1}},
+        )
 
 
 def summeval(outputs: Path) -> Iterator[tuple[bool, Row]]:
@@ -131,14 +175,20 @@ def summeval(outputs: Path) -> Iterator[tuple[bool, Row]]:
         name = sorted(record["sys_summs"])[number % len(record["sys_summs"])]
         said, wanted = record["sys_summs"][name]["sys_summ"], record["ref_summs"][0]
         expected = {key: value.fmeasure for key, value in scorer.score(wanted, said).items()}
-        yield expected["rougeL"] > 0.3, {"original": {"answer": wanted}, "response": said, "expected": expected}
+        yield (
+            expected["rougeL"] > 0.3,
+            {"original": {"answer": wanted}, "response": said, "expected": expected},
+        )
 
 
 def humaneval(outputs: Path) -> Iterator[tuple[bool, Row]]:
     every = lines(outputs.parent / "humaneval.raw.jsonl.gz")
     named = Counter(row["entry_point"] for row in every)  # one name stands for two problems
     problems = {row["entry_point"]: row for row in every if named[row["entry_point"]] == 1}
-    short = sorted(lines(outputs / "humaneval.codegen16b-samples.jsonl.gz"), key=lambda record: len(record["prompt"]))
+    short = sorted(
+        lines(outputs / "humaneval.codegen16b-samples.jsonl.gz"),
+        key=lambda record: len(record["prompt"]),
+    )
     for record in short[:40]:
         name = re.findall(r"^def (\w+)", record["prompt"], re.MULTILINE)[-1]
         if name not in problems:
@@ -148,7 +198,10 @@ def humaneval(outputs: Path) -> Iterator[tuple[bool, Row]]:
         if is_tame(program) and len(problem["test"]) < 1500:
             right = runs(program)
             original = {key: problem[key] for key in ("task_id", "prompt", "test", "entry_point")}
-            yield right, {"original": original, "response": sample, "expected": {"pass_at_1": float(right)}}
+            yield (
+                right,
+                {"original": original, "response": sample, "expected": {"pass_at_1": float(right)}},
+            )
 
 
 def is_tame(program: str) -> bool:
@@ -161,8 +214,23 @@ def is_tame(program: str) -> bool:
     wanted |= {str(node.module) for node in nodes if isinstance(node, ast.ImportFrom)}
     named = {node.id for node in nodes if isinstance(node, ast.Name)}
     named |= {node.attr for node in nodes if isinstance(node, ast.Attribute)}
-    reaching = {"open", "exec", "eval", "compile", "input", "getattr", "setattr", "globals", "vars", "breakpoint"}
-    return wanted <= {"typing", "math"} and not named & reaching and not any(name.startswith("__") for name in named)
+    reaching = {
+        "open",
+        "exec",
+        "eval",
+        "compile",
+        "input",
+        "getattr",
+        "setattr",
+        "globals",
+        "vars",
+        "breakpoint",
+    }
+    return (
+        wanted <= {"typing", "math"}
+        and not named & reaching
+        and not any(name.startswith("__") for name in named)
+    )
 
 
 def runs(program: str) -> bool:
@@ -185,21 +253,31 @@ def runs(program: str) -> bool:
 
 def llmbar(outputs: Path) -> Iterator[tuple[bool, Row]]:
     for name in ("natural.gpt-4-cot", "gptinst.gpt-4-cot", "manual.gpt-4-cot"):
-        for record in json.loads(gzip.decompress((outputs / "llmbar" / f"{name}.result.json.gz").read_bytes())):
+        for record in json.loads(
+            gzip.decompress((outputs / "llmbar" / f"{name}.result.json.gz").read_bytes())
+        ):
             for swapped, key in enumerate(("swap = False", "swap = True")):
                 result = record["results"][0][key]
                 right = result["winner"] == str(record["label"])
-                better = "AB"[(record["label"] - 1) ^ swapped]  # the letter that the better output stood under
+                better = "AB"[
+                    (record["label"] - 1) ^ swapped
+                ]  # the letter that the better output stood under
                 response = result["completion"][0]
                 if len(response) > 30:  # reasons, and not the verdict alone
                     yield (
                         right,
-                        {"original": {"label": better}, "response": response, "expected": {"agrees": float(right)}},
+                        {
+                            "original": {"label": better},
+                            "response": response,
+                            "expected": {"agrees": float(right)},
+                        },
                     )
 
 
 def nli(outputs: Path) -> Iterator[tuple[bool, Row]]:
-    whole = json.loads(gzip.decompress((outputs / "bbh-codex-cot" / "formal_fallacies.json.gz").read_bytes()))
+    whole = json.loads(
+        gzip.decompress((outputs / "bbh-codex-cot" / "formal_fallacies.json.gz").read_bytes())
+    )
     seen: Counter[tuple[str, str]] = Counter()
     for record in sorted(whole["outputs"], key=lambda record: len(record["prediction"])):
         response = record["prediction"].partition("\n\nQ:")[0]
@@ -208,8 +286,19 @@ def nli(outputs: Path) -> Iterator[tuple[bool, Row]]:
         seen[said, record["target"]] += 1
         if seen[said, record["target"]] > 3:  # most say "valid"
             continue
-        original = {"labels": ["valid", "invalid"], "answer": record["target"], "canary": whole["canary"]}
-        yield right, {"original": original, "response": response, "expected": {"nli_accuracy": float(right)}}
+        original = {
+            "labels": ["valid", "invalid"],
+            "answer": record["target"],
+            "canary": whole["canary"],
+        }
+        yield (
+            right,
+            {
+                "original": original,
+                "response": response,
+                "expected": {"nli_accuracy": float(right)},
+            },
+        )
 
 
 TAKEN: dict[str, Callable[[Path], Iterator[tuple[bool, Row]]]] = {
@@ -229,7 +318,9 @@ TAKEN: dict[str, Callable[[Path], Iterator[tuple[bool, Row]]]] = {
 
 def main(folder: str) -> None:
     rows = [
-        {"benchmark": name, **row} for name, take in TAKEN.items() for row in chosen(take(Path(folder) / "outputs"))
+        {"benchmark": name, **row}
+        for name, take in TAKEN.items()
+        for row in chosen(take(Path(folder) / "outputs"))
     ]
     text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     Path(__file__).with_name("rows.jsonl").write_text(text, "utf-8")

@@ -38,7 +38,11 @@ def without(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     ],
 )
 def test_the_package_is_named(
-    command: tuple[str, ...], flag: str, package: str, context_bench: Any, without: Callable[[str], None]
+    command: tuple[str, ...],
+    flag: str,
+    package: str,
+    context_bench: Any,
+    without: Callable[[str], None],
 ) -> None:
     without(package)
     value = [] if flag.startswith("--allow") else ["x"]
@@ -48,9 +52,14 @@ def test_the_package_is_named(
     assert f"`{install_line(package)}`" in done.err
 
 
-def test_an_equals_sign_makes_no_difference(context_bench: Any, without: Callable[[str], None]) -> None:
+def test_an_equals_sign_makes_no_difference(
+    context_bench: Any, without: Callable[[str], None]
+) -> None:
     without("context-bench-judge")
-    assert "context-bench-judge" in context_bench("run", "--system", "identity", "--judge-url=http://x").err
+    assert (
+        "context-bench-judge"
+        in context_bench("run", "--system", "identity", "--judge-url=http://x").err
+    )
 
 
 def test_any_other_flag_is_unknown_as_before(context_bench: Any) -> None:
@@ -59,7 +68,9 @@ def test_any_other_flag_is_unknown_as_before(context_bench: Any) -> None:
     assert "No such option" in done.err
 
 
-def test_a_proxy_without_its_package_names_the_package(context_bench: Any, without: Callable[[str], None]) -> None:
+def test_a_proxy_without_its_package_names_the_package(
+    context_bench: Any, without: Callable[[str], None]
+) -> None:
     without("context-bench-openai")
     done = context_bench("preflight", "--proxy", "http://127.0.0.1:9")
     assert done.code == 2
@@ -70,7 +81,9 @@ def test_a_proxy_without_its_package_names_the_package(context_bench: Any, witho
 
 
 @pytest.mark.parametrize(
-    "asked", [("-o", "page.md"), ("-o", "rows.csv"), ("--format", "markdown")], ids=["markdown", "csv", "format"]
+    "asked",
+    [("-o", "page.md"), ("-o", "rows.csv"), ("--format", "markdown")],
+    ids=["markdown", "csv", "format"],
 )
 def test_a_report_whose_package_is_absent_names_it(
     asked: tuple[str, str], context_bench: Any, without: Callable[[str], None]
@@ -81,15 +94,27 @@ def test_a_report_whose_package_is_absent_names_it(
     assert install_line("context-bench-reports") in done.err
 
 
-@pytest.mark.parametrize("command", [("run", "--run-file", "r.sqlite"), ("run", "--dry-run"), ("lock",)], ids=" ".join)
+@pytest.mark.parametrize(
+    "command", [("run", "--run-file", "r.sqlite"), ("run", "--dry-run"), ("lock",)], ids=" ".join
+)
 def test_a_reference_whose_package_is_absent_names_it(
     command: tuple[str, ...], context_bench: Any, without: Callable[[str], None], jsonl: Any
 ) -> None:
     without("context-bench-agreement")
-    asked = ["--system", "identity", "--reference-from", "identity", "--dataset", jsonl([{"question": "q"}])]
+    asked = [
+        "--system",
+        "identity",
+        "--reference-from",
+        "identity",
+        "--dataset",
+        jsonl([{"question": "q"}]),
+    ]
     done = context_bench(*command, *asked)
     assert done.code == 2
-    assert f"'agreement' comes with context-bench-agreement: `{install_line('context-bench-agreement')}`" in done.err
+    assert (
+        f"'agreement' comes with context-bench-agreement: `{install_line('context-bench-agreement')}`"
+        in done.err
+    )
     assert not Path("r.sqlite").exists()
 
 
@@ -100,7 +125,9 @@ def test_a_run_with_a_reference_is_reported_without_the_package_as_it_was(
     pytest.importorskip("context_bench_answer_quality", reason="it scores these rows")
     asked = ["--system", "identity", "--system", "other=identity", "--reference-from", "identity"]
     rows = jsonl([{"question": "q", "context": "c", "response": "red"}])
-    before = context_bench(*asked, "--dataset", rows, "--evaluators", "answer-quality", "--run-file", "r.sqlite")
+    before = context_bench(
+        *asked, "--dataset", rows, "--evaluators", "answer-quality", "--run-file", "r.sqlite"
+    )
     assert before.code == 0, before.err
     without("context-bench-agreement")
     again = context_bench("report", "r.sqlite", "--format", "json")

@@ -16,10 +16,15 @@ from context_bench.runner.job_source import RandomSample
 
 pytest.importorskip("context_bench_replay", reason="these runs need the replay plugin")
 pytest.importorskip("context_bench_local", reason="these runs need the local plugin")
-pytest.importorskip("context_bench_answer_quality", reason="these runs need the answer-quality plugin")
+pytest.importorskip(
+    "context_bench_answer_quality", reason="these runs need the answer-quality plugin"
+)
 
 Run = Callable[..., Any]
-ROWS = [{"id": f"e{number}", "question": str(number), "answer": "x", "pred": "x"} for number in range(40)]
+ROWS = [
+    {"id": f"e{number}", "question": str(number), "answer": "x", "pred": "x"}
+    for number in range(40)
+]
 
 
 class One:
@@ -44,12 +49,16 @@ def test_a_sample_is_the_same_for_the_same_seed_and_keeps_places_and_order() -> 
 
 
 def test_a_seed_that_nothing_takes_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="--seed 3 is given, but nothing in this run takes it"):
+    with pytest.raises(
+        ConfigurationError, match="--seed 3 is given, but nothing in this run takes it"
+    ):
         taken(seed=3, max_examples=5)
 
 
 @pytest.mark.parametrize(
-    ("command", "code"), [(("run",), 2), (("lock",), 2), (("run", "--sample", "2"), 0)], ids=["run", "lock", "sample"]
+    ("command", "code"),
+    [(("run",), 2), (("lock",), 2), (("run", "--sample", "2"), 0)],
+    ids=["run", "lock", "sample"],
 )
 def test_a_seed_of_the_project_file_is_for_runs_with_a_sample(
     context_bench: Run, jsonl: Run, tmp_path: Path, command: tuple[str, ...], code: int
@@ -57,7 +66,9 @@ def test_a_seed_of_the_project_file_is_for_runs_with_a_sample(
     (tmp_path / "context-bench.toml").write_text("[run]\nseed = 3\n", encoding="utf-8")
     done = context_bench(*command, "-s", "replay:field=pred", "-d", jsonl(ROWS))
     assert done.code == code, done.err
-    assert ("--seed 3 is given, but nothing in this run takes it: it is for --sample." in done.err) is bool(code)
+    assert (
+        "--seed 3 is given, but nothing in this run takes it: it is for --sample." in done.err
+    ) is bool(code)
 
 
 def test_every_example_is_as_likely_as_any_other() -> None:
@@ -83,7 +94,10 @@ def test_ids_are_what_results_show() -> None:
     """Whatever the id is in the dataset: a text that begins with # has one more, and what is no text is written as JSON."""
     given = [{"question": "a"}, {"id": "#0"}, {"id": 7}, {"id": True}, {"id": [1, 2]}, {"id": "7a"}]
     examples = [{"question": "q", "answer": "x", **one} for one in given]
-    shown = [row.example_id for row in evaluate(lambda example: "x", examples, [One()], progress=False).rows]
+    shown = [
+        row.example_id
+        for row in evaluate(lambda example: "x", examples, [One()], progress=False).rows
+    ]
     assert shown == ["#0", "##0", "7", "true", "[1,2]", "7a"]
     for position, name in enumerate(shown):
         result = evaluate(lambda example: "x", examples, [One()], progress=False, ids=[name])
@@ -92,7 +106,11 @@ def test_ids_are_what_results_show() -> None:
 
 @pytest.mark.parametrize(
     "choice",
-    [{"max_examples": 3, "sample": 2}, {"sample": 2, "ids": ["e1"]}, {"max_examples": 3, "ids": ["e1"]}],
+    [
+        {"max_examples": 3, "sample": 2},
+        {"sample": 2, "ids": ["e1"]},
+        {"max_examples": 3, "ids": ["e1"]},
+    ],
     ids=str,
 )
 def test_ways_of_choosing_exclude_each_other(choice: dict[str, Any]) -> None:
@@ -122,9 +140,16 @@ def test_order(order: str, asked: list[str], tmp_path: Path) -> None:
     for expected in (asked, []):
         calls.clear()
         systems = [Noting("a"), Noting("b")]
-        result = evaluate(systems, iter(ROWS[:2]), [One()], progress=False, order=order, run_file=path)
+        result = evaluate(
+            systems, iter(ROWS[:2]), [One()], progress=False, order=order, run_file=path
+        )
         assert calls == expected
-    assert [(row.position, row.system) for row in result.rows] == [(0, "a"), (0, "b"), (1, "a"), (1, "b")]
+    assert [(row.position, row.system) for row in result.rows] == [
+        (0, "a"),
+        (0, "b"),
+        (1, "a"),
+        (1, "b"),
+    ]
 
 
 def test_an_unknown_order_is_refused() -> None:
@@ -156,7 +181,9 @@ def test_choices_of_the_command_line_are_kept_for_resume(context_bench: Run, jso
         "--rpm",
         "60000",
     ]
-    done = context_bench("run", "-s", "replay:field=pred", "-d", file, "-q", "--run-file", "r.sqlite", *flags)
+    done = context_bench(
+        "run", "-s", "replay:field=pred", "-d", file, "-q", "--run-file", "r.sqlite", *flags
+    )
     assert done.code == 0
     resumed = context_bench("resume", "r.sqlite", "-q", "--format", "json")
     assert resumed.code == 0
@@ -166,7 +193,9 @@ def test_choices_of_the_command_line_are_kept_for_resume(context_bench: Run, jso
     assert (request["sample"], request["seed"], request["order"]) == (5, 1, "system")
     assert (request["deadline"], request["requests_per_minute"]) == (30, 60000)
     assert request["max_failed"] == 0.01
-    done = context_bench("run", "-s", "replay:field=pred", "-d", file, "-q", "--ids", "e3,e1", "--format", "json")
+    done = context_bench(
+        "run", "-s", "replay:field=pred", "-d", file, "-q", "--ids", "e3,e1", "--format", "json"
+    )
     assert [row["example_id"] for row in json.loads(done.out)["rows"]] == ["e1", "e3"]
 
 
@@ -178,8 +207,14 @@ def test_choices_of_the_command_line_are_kept_for_resume(context_bench: Run, jso
             "--reader is given 2 times (needle-oracle, echo), but takes one",
         ),
         (["-n", "2", "--max-examples", "3"], "is given 2 times (2, 3), but takes one value."),
-        (["--baseline", "a", "--baseline", "a"], "--baseline is given 2 times (a, a), but takes one value."),
-        (["--deadline", "1", "--deadline", "2"], "--deadline is given 2 times (1, 2), but takes one value."),
+        (
+            ["--baseline", "a", "--baseline", "a"],
+            "--baseline is given 2 times (a, a), but takes one value.",
+        ),
+        (
+            ["--deadline", "1", "--deadline", "2"],
+            "--deadline is given 2 times (1, 2), but takes one value.",
+        ),
     ],
 )
 def test_a_flag_that_takes_one_value_refuses_a_second_one(

@@ -10,7 +10,9 @@ import pytest
 
 pytest.importorskip("context_bench_openai", reason="these runs ask endpoints")
 pytest.importorskip("context_bench_local", reason="these runs need the local plugin")
-pytest.importorskip("context_bench_answer_quality", reason="these runs need the answer-quality plugin")
+pytest.importorskip(
+    "context_bench_answer_quality", reason="these runs need the answer-quality plugin"
+)
 
 Run = Callable[..., Any]
 
@@ -20,14 +22,20 @@ def summary(done: Any) -> dict[str, Any]:
     return dict(json.loads(done.out)["summary"])
 
 
-def test_the_short_form_holds_proxies_against_a_baseline(context_bench: Run, proxies: list[str]) -> None:
+def test_the_short_form_holds_proxies_against_a_baseline(
+    context_bench: Run, proxies: list[str]
+) -> None:
     told = summary(context_bench(*proxies, "--baseline", "direct"))
     assert (told["direct"]["tokens_saved"], told["half"]["tokens_saved"]) == (0.0, 0.5)
     assert told["half"]["num_uncompared"] == 0
 
 
-def test_every_report_shows_what_was_saved(context_bench: Run, proxies: list[str], tmp_path: Path) -> None:
-    outputs = [argument for name in ("r.md", "r.csv", "r.json", "r.txt") for argument in ("-o", name)]
+def test_every_report_shows_what_was_saved(
+    context_bench: Run, proxies: list[str], tmp_path: Path
+) -> None:
+    outputs = [
+        argument for name in ("r.md", "r.csv", "r.json", "r.txt") for argument in ("-o", name)
+    ]
     done = context_bench(*proxies, "--baseline", "direct", "--run-file", "r.sqlite", *outputs)
     assert done.code == 0, done.err
     for name in ("r.md", "r.txt"):
@@ -37,7 +45,10 @@ def test_every_report_shows_what_was_saved(context_bench: Run, proxies: list[str
         assert "against direct." in text
     with (tmp_path / "r.csv").open() as file:
         lines = list(csv.DictReader(file))
-    told = {(line["system"], line["baseline_tokens"], line["prompt_tokens"], line["tokens_saved"]) for line in lines}
+    told = {
+        (line["system"], line["baseline_tokens"], line["prompt_tokens"], line["tokens_saved"])
+        for line in lines
+    }
     assert told == {("half", "8", "4", "0.5"), ("direct", "8", "8", "0.0")}
     again = summary(context_bench("report", "r.sqlite", "--format", "json"))
     assert again == json.loads((tmp_path / "r.json").read_text())["summary"]
@@ -60,14 +71,20 @@ def test_the_address_of_a_direct_endpoint_is_asked_as_the_proxies_are(
     assert {(call["model"], call["temperature"]) for call in model.asked} == {("big", 0.0)}
 
 
-def test_a_spec_adds_the_baseline_as_a_system(context_bench: Run, model: Any, proxies: list[str]) -> None:
-    told = summary(context_bench(*proxies, "--baseline", f"plain=openai:base_url={model},model=other"))
+def test_a_spec_adds_the_baseline_as_a_system(
+    context_bench: Run, model: Any, proxies: list[str]
+) -> None:
+    told = summary(
+        context_bench(*proxies, "--baseline", f"plain=openai:base_url={model},model=other")
+    )
     assert {system: values["tokens_saved"] for system, values in told.items()} == {
         "half": 0.5, "direct": 0.0, "plain": 0.0,
     }  # fmt: skip
 
 
-def test_the_project_file_names_a_baseline(context_bench: Run, proxies: list[str], tmp_path: Path) -> None:
+def test_the_project_file_names_a_baseline(
+    context_bench: Run, proxies: list[str], tmp_path: Path
+) -> None:
     (tmp_path / "context-bench.toml").write_text('baseline = "half"\n')
     assert summary(context_bench(*proxies))["direct"]["tokens_saved"] == -1.0
     assert summary(context_bench(*proxies, "--baseline", "direct"))["half"]["tokens_saved"] == 0.5
@@ -78,9 +95,15 @@ def test_the_project_file_names_a_baseline(context_bench: Run, proxies: list[str
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        ("drect", "No system of this run for the baseline is called 'drect'. Did you mean 'direct'?"),
+        (
+            "drect",
+            "No system of this run for the baseline is called 'drect'. Did you mean 'direct'?",
+        ),
         ("openai", "'openai' is the name of 2 systems. Take a label: half, direct."),
-        ("x=openai:base_url", "No system of this run for the baseline is called 'x=openai:base_url'"),
+        (
+            "x=openai:base_url",
+            "No system of this run for the baseline is called 'x=openai:base_url'",
+        ),
         ("half=http://127.0.0.1:9", "Two systems are called 'half'"),
     ],
 )
@@ -99,14 +122,35 @@ def unanswered(model: Any, jsonl: Run) -> list[str]:
     pytest.importorskip("context_bench_agreement", reason="it scores rows without a gold answer")
     shared = {"context": "one two three four five six seven", "question": "which?"}
     rows = [{"id": "a", **shared}, {"id": "b", **shared}, {"id": "c", **shared, "answer": "one"}]
-    asked = ["--proxy", f"{model}/half", "--name", "half", "--proxy", model, "--name", "direct", "--model", "m"]
+    asked = [
+        "--proxy",
+        f"{model}/half",
+        "--name",
+        "half",
+        "--proxy",
+        model,
+        "--name",
+        "direct",
+        "--model",
+        "m",
+    ]
     return [*asked, "--dataset", jsonl(rows), "--format", "json"]
 
 
 def test_rows_without_an_answer_are_held_against_another_systems_response(
     context_bench: Run, unanswered: list[str], tmp_path: Path, model: Any
 ) -> None:
-    asked = [*unanswered, "--reference-from", "direct", "--run-file", "r.sqlite", "-o", "r.md", "-o", "r.txt"]
+    asked = [
+        *unanswered,
+        "--reference-from",
+        "direct",
+        "--run-file",
+        "r.sqlite",
+        "-o",
+        "r.md",
+        "-o",
+        "r.txt",
+    ]
     done = context_bench(*asked)
     told = summary(done)
     assert "The reference direct is asked twice where there is no gold answer" in done.err
@@ -116,7 +160,10 @@ def test_rows_without_an_answer_are_held_against_another_systems_response(
     for name in ("r.md", "r.txt"):
         text = " ".join((tmp_path / name).read_text().split())
         assert "noise floor" in text
-        assert "agreement is f1 against the response of direct, on the rows without a gold answer" in text
+        assert (
+            "agreement is f1 against the response of direct, on the rows without a gold answer"
+            in text
+        )
     assert summary(context_bench("report", "r.sqlite", "--format", "json")) == told
     verified = context_bench("verify", "r.sqlite")
     assert verified.code == 0, verified.out
@@ -140,11 +187,16 @@ def test_new_evaluators_are_held_against_the_stored_reference(
     assert len(model.asked) == calls
 
 
-def test_the_project_file_names_the_reference(context_bench: Run, unanswered: list[str], tmp_path: Path) -> None:
+def test_the_project_file_names_the_reference(
+    context_bench: Run, unanswered: list[str], tmp_path: Path
+) -> None:
     (tmp_path / "context-bench.toml").write_text('reference-from = "direct"\n')
     assert summary(context_bench(*unanswered, "-q"))["half"]["agreement"] == 1.0
     done = context_bench(*unanswered, "-q", "--reference-from", "dirct")
-    assert (done.code, "No system of this run for the reference is called 'dirct'" in done.err) == (2, True)
+    assert (done.code, "No system of this run for the reference is called 'dirct'" in done.err) == (
+        2,
+        True,
+    )
     done = context_bench(*unanswered, "-q", "--no-store-examples")
     assert (done.code, "its examples must be kept" in done.err) == (2, True)
 
@@ -154,7 +206,10 @@ def test_isolated_prefixes_begin_each_systems_prompts_with_a_marker(
 ) -> None:
     pytest.importorskip("context_bench_preflight", reason="it brings the markers")
     told = summary(context_bench(*proxies, "--isolate-prefixes", "--baseline", "direct"))
-    begins = {call["path"].startswith("/half"): call["messages"][0]["content"].split("]")[0] for call in model.asked}
+    begins = {
+        call["path"].startswith("/half"): call["messages"][0]["content"].split("]")[0]
+        for call in model.asked
+    }
     assert len(model.asked) == 4
     assert len(set(begins.values())) == 2
     assert all(text.startswith("[") for text in begins.values())
@@ -162,14 +217,21 @@ def test_isolated_prefixes_begin_each_systems_prompts_with_a_marker(
     (tmp_path / "context-bench.toml").write_text("[run]\nisolate-prefixes = true\n")
     model.asked.clear()
     context_bench(*proxies)
-    assert {call["messages"][0]["content"].split("]")[0] for call in model.asked} == set(begins.values())
+    assert {call["messages"][0]["content"].split("]")[0] for call in model.asked} == set(
+        begins.values()
+    )
     (tmp_path / "context-bench.toml").write_text("[run]\nisolate-prefixes = 1\n")
     assert "isolate_prefixes is 1, but must be true or false" in context_bench(*proxies).err
 
 
-def test_a_report_can_be_held_against_another_baseline(context_bench: Run, proxies: list[str]) -> None:
+def test_a_report_can_be_held_against_another_baseline(
+    context_bench: Run, proxies: list[str]
+) -> None:
     context_bench(*proxies, "--run-file", "r.sqlite")
-    assert "tokens_saved" not in summary(context_bench("report", "r.sqlite", "--format", "json"))["half"]
+    assert (
+        "tokens_saved"
+        not in summary(context_bench("report", "r.sqlite", "--format", "json"))["half"]
+    )
     told = summary(context_bench("report", "r.sqlite", "--baseline", "half", "--format", "json"))
     assert (told["direct"]["tokens_saved"], told["half"]["tokens_saved"]) == (-1.0, 0.0)
     done = context_bench("report", "r.sqlite", "--baseline", "hafl")
@@ -206,7 +268,10 @@ def test_shared_options_reach_every_system_and_the_baseline_alike(
     )  # fmt: skip
     assert summary(done)["half"]["tokens_saved"] == 0.5
     assert asked_of(model, "/half") == asked_of(model, "/v1") == [(0, 9, 2)] * 2
-    assert "Not paired" not in context_bench("report", *map(str, (tmp_path / "runs").glob("*.sqlite"))).out
+    assert (
+        "Not paired"
+        not in context_bench("report", *map(str, (tmp_path / "runs").glob("*.sqlite"))).out
+    )
 
 
 PROJECT = """
@@ -230,9 +295,15 @@ def test_a_shared_option_yields_to_a_systems_own_and_the_table_says_who_is_asked
     arguments = ("--dataset", counted_rows, "--quiet", "--run-file", "r.sqlite")
     done = context_bench(*arguments)
     assert done.code == 0, done.err
-    assert (asked_of(model, "/half"), asked_of(model, "/v1")) == ([(1, None, 2)] * 2, [(0, None, 2)] * 2)
+    assert (asked_of(model, "/half"), asked_of(model, "/v1")) == (
+        [(1, None, 2)] * 2,
+        [(0, None, 2)] * 2,
+    )
     for told in (done.out, context_bench("report", "r.sqlite").out):
-        assert "Not paired: half is asked with temperature 1.0, direct with temperature 0.0." in " ".join(told.split())
+        assert (
+            "Not paired: half is asked with temperature 1.0, direct with temperature 0.0."
+            in " ".join(told.split())
+        )
     assert context_bench("resume", "r.sqlite", "-q").code == 0
 
 
@@ -243,7 +314,11 @@ def test_tables_of_systems_by_label_stand_beside_their_defaults(
         f'[systems]\nhalf = "openai:base_url={model}/half/v1"\n[systems.direct]\nname = "openai"\n'
         f'options = {{ base_url = "{model}/v1" }}\n[systems.defaults]\ntemperature = 0\nmodel = "m"\n'
     )
-    told = summary(context_bench("--dataset", counted_rows, "--quiet", "--format", "json", "--baseline", "direct"))
+    told = summary(
+        context_bench(
+            "--dataset", counted_rows, "--quiet", "--format", "json", "--baseline", "direct"
+        )
+    )
     assert told["half"]["tokens_saved"] == 0.5
     assert asked_of(model, "/half") == asked_of(model, "/v1") == [(0, None, 2)] * 2
 
@@ -252,7 +327,10 @@ def test_tables_of_systems_by_label_stand_beside_their_defaults(
     ("flags", "message"),
     [
         (["systems.defaults.temprature=0"], "Did you mean 'temperature'?"),
-        (["systems.defaults.temperature=warm"], "temperature is 'warm', but must be a finite number."),
+        (
+            ["systems.defaults.temperature=warm"],
+            "temperature is 'warm', but must be a finite number.",
+        ),
     ],
 )
 def test_a_shared_option_that_cannot_be_is_refused(
@@ -267,7 +345,9 @@ def test_a_shared_option_that_cannot_be_is_refused(
 def test_a_secret_among_the_shared_options_is_in_no_file(
     context_bench: Run, proxies: list[str], tmp_path: Path
 ) -> None:
-    done = context_bench(*proxies, "--run-file", "r.sqlite", "--set", "systems.defaults.api_key=sk-very-secret-1234")
+    done = context_bench(
+        *proxies, "--run-file", "r.sqlite", "--set", "systems.defaults.api_key=sk-very-secret-1234"
+    )
     assert done.code == 0, done.err
     assert b"sk-very-secret-1234" not in (tmp_path / "r.sqlite").read_bytes()
 
@@ -285,7 +365,10 @@ def test_the_address_of_a_baseline_adds_one_for_each_layout_and_sampling(
     told = summary(context_bench("report", "r.sqlite", "--format", "json"))
     assert list(told) == ["plain", "tool", "same", "direct", "direct:layout=tool"]
     config = json.loads(context_bench("report", "r.sqlite", "--format", "json").out)["config"]
-    assert config["baselines"] == {"tool": "direct:layout=tool", "direct:layout=tool": "direct:layout=tool"}
+    assert config["baselines"] == {
+        "tool": "direct:layout=tool",
+        "direct:layout=tool": "direct:layout=tool",
+    }
     assert "unpaired" not in config
     rows = json.loads(context_bench("report", "r.sqlite", "--format", "json").out)["rows"]
     direct = {row["system"]: row["reported_tokens"] for row in rows if row["example_id"] == "a"}
@@ -304,7 +387,10 @@ def test_verdicts_hold_each_system_against_the_baseline_with_its_own_layout(
     systems = [
         argument
         for layout in ("system", "tool")
-        for argument in ("--system", f"{layout}=openai:base_url={model}/half/v1,model=m,layout={layout}")
+        for argument in (
+            "--system",
+            f"{layout}=openai:base_url={model}/half/v1,model=m,layout={layout}",
+        )
     ]
     files = ("--dataset", counted_rows, "--quiet", "--run-file", "r.sqlite")
     assert context_bench(*systems, "--baseline", f"{model}/v1", *files).code == 0

@@ -31,7 +31,9 @@ ATTACKS = {
 
 
 @pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS.keys())
-def test_nothing_that_a_terminal_obeys_is_left(attack: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_nothing_that_a_terminal_obeys_is_left(
+    attack: str, capfd: pytest.CaptureFixture[str]
+) -> None:
     say(f"{attack} and {styled(attack, colour='red')}")
     tell(attack)
     warn(attack)
@@ -59,7 +61,9 @@ def test_a_style_of_ours_is_a_colour_in_a_terminal(monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS.keys())
 @pytest.mark.parametrize("indent", [0, 2, None])
-def test_json_reads_back_as_it_was(attack: str, indent: int | None, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_reads_back_as_it_was(
+    attack: str, indent: int | None, capsys: pytest.CaptureFixture[str]
+) -> None:
     write_json([attack, {"range": [0, float("inf")]}], indent=indent)
     assert json.loads(capsys.readouterr().out) == [attack, {"range": [0, None]}]
 
@@ -71,11 +75,19 @@ def _writes(module: Path) -> list[str]:
             continue
         called: Any = node.func
         name = called.id if isinstance(called, ast.Name) else getattr(called, "attr", "")
-        owner = called.value.id if isinstance(called, ast.Attribute) and isinstance(called.value, ast.Name) else ""
-        is_print = name == "print" and not owner and not any(word.arg == "file" for word in node.keywords)
+        owner = (
+            called.value.id
+            if isinstance(called, ast.Attribute) and isinstance(called.value, ast.Name)
+            else ""
+        )
+        is_print = (
+            name == "print" and not owner and not any(word.arg == "file" for word in node.keywords)
+        )
         if is_print or (owner == "click" and name in ("echo", "secho", "style")):
             found.append(f"{module.relative_to(SOURCES)}:{node.lineno}")
-        if name in ("write", "writelines") and ast.unparse(called).startswith(("sys.stdout.", "sys.stderr.")):
+        if name in ("write", "writelines") and ast.unparse(called).startswith(
+            ("sys.stdout.", "sys.stderr.")
+        ):
             found.append(f"{module.relative_to(SOURCES)}:{node.lineno}")
     return found
 
@@ -90,7 +102,9 @@ def test_core_writes_to_a_terminal_through_the_console_alone() -> None:
 def test_what_packages_report_is_printable_on_a_terminal_and_whole_in_a_file(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    text = "".join(attack for attack in ATTACKS.values() if attack != "\ud83d")  # half a character is none
+    text = "".join(
+        attack for attack in ATTACKS.values() if attack != "\ud83d"
+    )  # half a character is none
     Screen().write(text)
     assert capsys.readouterr().out == text
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
@@ -100,13 +114,26 @@ def test_what_packages_report_is_printable_on_a_terminal_and_whole_in_a_file(
 
 
 @pytest.mark.parametrize("form", ["json", "table", "none"])
-def test_no_run_brings_a_terminal_what_it_obeys(context_bench: Any, jsonl: Any, tmp_path: Path, form: str) -> None:
+def test_no_run_brings_a_terminal_what_it_obeys(
+    context_bench: Any, jsonl: Any, tmp_path: Path, form: str
+) -> None:
     pytest.importorskip("context_bench_replay", reason="the run replays answers")
     pytest.importorskip("context_bench_local", reason="the run reads a file")
     pytest.importorskip("context_bench_answer_quality", reason="the rows are scored")
     evil = "\x1b]0;pwned\x07\u202etxt\x9b31m"
-    rows = [{"id": evil, "answer": evil, "response": evil}, {"id": "b", "answer": evil, "response": None}]
-    asked = ["-s", "replay", "-d", f"{evil.replace(';', '')}={jsonl(rows)}", "--run-file", "r.sqlite", "-q"]
+    rows = [
+        {"id": evil, "answer": evil, "response": evil},
+        {"id": "b", "answer": evil, "response": None},
+    ]
+    asked = [
+        "-s",
+        "replay",
+        "-d",
+        f"{evil.replace(';', '')}={jsonl(rows)}",
+        "--run-file",
+        "r.sqlite",
+        "-q",
+    ]
     told = [context_bench("run", *asked, "--format", form), context_bench("export", "r.sqlite")]
     told.append(context_bench("report", "r.sqlite", "--format", form))
     for done in told:

@@ -11,7 +11,9 @@ from context_bench import evaluate
 
 pytest.importorskip("context_bench_replay", reason="these runs need the replay plugin")
 pytest.importorskip("context_bench_local", reason="these runs need the local plugin")
-pytest.importorskip("context_bench_answer_quality", reason="these runs need the answer-quality plugin")
+pytest.importorskip(
+    "context_bench_answer_quality", reason="these runs need the answer-quality plugin"
+)
 
 ROWS = [
     {"id": "a", "question": "q", "answer": "Paris", "pred": "Paris", "alt": "Lyon"},
@@ -22,7 +24,9 @@ Run = Callable[..., Any]
 
 @pytest.fixture(autouse=True)
 def run_file(context_bench: Run, jsonl: Run) -> None:
-    context_bench("run", "-s", "replay:field=pred", "-d", jsonl(ROWS), "-q", "--run-file", "r.sqlite")
+    context_bench(
+        "run", "-s", "replay:field=pred", "-d", jsonl(ROWS), "-q", "--run-file", "r.sqlite"
+    )
 
 
 def test_a_row_tells_its_wiring_and_scores(context_bench: Run) -> None:
@@ -53,7 +57,11 @@ def test_an_unknown_row_suggests_close_ones(context_bench: Run) -> None:
     [
         (ROWS, "replay:field=pred", "the same key"),
         (ROWS, "named=replay:field=pred", "the same key"),
-        (ROWS, "replay:field=alt", "the system differs in fingerprint.field ('alt' there, 'pred' here)"),
+        (
+            ROWS,
+            "replay:field=alt",
+            "the system differs in fingerprint.field ('alt' there, 'pred' here)",
+        ),
         ([{**ROWS[0], "pred": "Rome"}], "replay:field=pred", "the example has other content there"),
     ],
     ids=["equal", "another display name", "another option", "another example"],
@@ -61,8 +69,12 @@ def test_an_unknown_row_suggests_close_ones(context_bench: Run) -> None:
 def test_a_key_tells_why_another_run_has_or_has_not_the_same(
     context_bench: Run, jsonl: Run, rows: list[Any], system: str, verdict: str
 ) -> None:
-    context_bench("run", "-s", system, "-d", jsonl(rows, "other.jsonl"), "-q", "--run-file", "o.sqlite")
-    [story] = json.loads(context_bench("explain", "key", "r.sqlite", "a", "--reuse", "o.sqlite", "--json").out)
+    context_bench(
+        "run", "-s", system, "-d", jsonl(rows, "other.jsonl"), "-q", "--run-file", "o.sqlite"
+    )
+    [story] = json.loads(
+        context_bench("explain", "key", "r.sqlite", "a", "--reuse", "o.sqlite", "--json").out
+    )
     assert verdict in story["earlier_runs"][0]["verdict"]
     assert story["made_of"]["system"]["fingerprint"]["field"] == "pred"
 
@@ -70,7 +82,13 @@ def test_a_key_tells_why_another_run_has_or_has_not_the_same(
 def test_the_keys_of_a_system_without_a_fingerprint_are_said_to_hold_in_their_run_only(
     context_bench: Run, tmp_path: Path
 ) -> None:
-    evaluate(lambda example: "x", [ROWS[0]], ["answer-quality"], progress=False, run_file=tmp_path / "f.sqlite")
+    evaluate(
+        lambda example: "x",
+        [ROWS[0]],
+        ["answer-quality"],
+        progress=False,
+        run_file=tmp_path / "f.sqlite",
+    )
     done = context_bench("explain", "key", "f.sqlite", "a")
     assert "never reused in other runs" in done.out
 

@@ -47,7 +47,9 @@ def killed(tmp_path: Path) -> Path:
     return path
 
 
-def test_every_reporter_says_how_much_is_there(killed: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_reporter_says_how_much_is_there(
+    killed: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     said = "1 of 20 rows: killed; finish it with evaluate("
     for name in ("table", "markdown"):
         assert execute(["report", str(killed), "--format", name]) == 3
@@ -74,4 +76,7 @@ def test_the_command_that_finishes_a_run_of_the_command_line_is_named(tmp_path: 
     store.finish("interrupted", "now")
     store.close()
     with open_run(path) as run:
-        assert run.completeness.sentence == f"0 of 20 rows: interrupted; finish it with `context-bench resume {path}`."
+        assert (
+            run.completeness.sentence
+            == f"0 of 20 rows: interrupted; finish it with `context-bench resume {path}`."
+        )

@@ -20,7 +20,9 @@ from context_bench import __version__
 from context_bench.cli import kept
 from context_bench.plugins.ownership import COMMANDS
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="answers are kept where files have owners")
+pytestmark = pytest.mark.skipif(
+    os.name != "posix", reason="answers are kept where files have owners"
+)
 
 START = """
 import json, os, sys, site
@@ -68,15 +70,23 @@ class Place:
     def cache(self) -> Path:
         return self.folder / "cache" / "context-bench"
 
-    def install(self, name: str, version: str = "1.0", place: Path | None = None, summary: str = "Scores") -> Path:
+    def install(
+        self, name: str, version: str = "1.0", place: Path | None = None, summary: str = "Scores"
+    ) -> Path:
         package = (place or self.site) / name
         package.mkdir(parents=True)
         (package / "__init__.py").write_text("raise SystemExit('imported')\n")
-        (package / "context_bench_plugin.toml").write_text(MANIFEST.format(name=name, summary=summary))
+        (package / "context_bench_plugin.toml").write_text(
+            MANIFEST.format(name=name, summary=summary)
+        )
         info = self.site / f"{name}-{version}.dist-info"
         info.mkdir()
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n\n")
-        (info / "entry_points.txt").write_text(f"[context_bench.evaluators]\n{name} = {name}:Evaluator\n")
+        (info / "METADATA").write_text(
+            f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n\n"
+        )
+        (info / "entry_points.txt").write_text(
+            f"[context_bench.evaluators]\n{name} = {name}:Evaluator\n"
+        )
         (info / "RECORD").write_text("")
         return package
 
@@ -93,7 +103,11 @@ class Place:
             check=False,
             cwd=self.work,
             env={
-                **{name: value for name, value in os.environ.items() if not name.startswith("CONTEXT_BENCH")},
+                **{
+                    name: value
+                    for name, value in os.environ.items()
+                    if not name.startswith("CONTEXT_BENCH")
+                },
                 "XDG_CACHE_HOME": str(self.folder / "cache"),
                 "SITE": str(self.site),
                 "SEEN": str(self.folder / "seen.json"),
@@ -197,7 +211,9 @@ CHANGES: dict[str, Callable[[Place], object]] = {
     "another folder comes first in the path": lambda place: place.environ.update(
         PYTHONPATH=str(place.folder / "elsewhere")
     ),
-    "a plugin is switched off": lambda place: place.environ.update(CONTEXT_BENCH_DISABLE_PLUGINS="acme_first"),
+    "a plugin is switched off": lambda place: place.environ.update(
+        CONTEXT_BENCH_DISABLE_PLUGINS="acme_first"
+    ),
     "a project file is written": lambda place: (place.work / "context-bench.toml").write_text(
         '[plugins]\ndisable = ["acme_first"]\n'
     ),
@@ -223,7 +239,9 @@ def test_an_edit_of_an_editable_package_and_of_a_shadow_is_seen(place: Place) ->
     (place.folder / "first" / "acme_first").mkdir(parents=True)
     place.environ["PYTHONPATH"] = str(place.folder / "first")
     place.kept("plugins", "list")
-    rewrite(place.folder / "elsewhere" / "acme_editable" / "context_bench_plugin.toml", "Lies", "Sits")
+    rewrite(
+        place.folder / "elsewhere" / "acme_editable" / "context_bench_plugin.toml", "Lies", "Sits"
+    )
     said, is_kept, _ = place.call("plugins", "list")
     assert ("Sits elsewhere" in said, is_kept) == (True, False)
     place.kept("plugins", "list")
@@ -290,16 +308,22 @@ parent = "plugins"
     ("others", "is_quick"),
     [
         pytest.param(["Two  spaces", "trails ", "漢字 " * 20], True, id="any text"),
-        pytest.param([" leads", "w" * 70, "a\u200bb \u202e", "é" * 16], None, id="texts that may need click"),
+        pytest.param(
+            [" leads", "w" * 70, "a\u200bb \u202e", "é" * 16], None, id="texts that may need click"
+        ),
     ],
 )
 def test_a_help_without_click_is_what_click_writes(
     columns: str, others: list[str], is_quick: bool | None, place: Place
 ) -> None:
     info = place.info("acme_first")
-    written = "".join(f'[commands.acme-other-{number}]\nsummary = "{other}"\n' for number, other in enumerate(others))
+    written = "".join(
+        f'[commands.acme-other-{number}]\nsummary = "{other}"\n'
+        for number, other in enumerate(others)
+    )
     (place.site / "acme_first" / "context_bench_plugin.toml").write_text(
-        COMMANDS_OF_A_PACKAGE.format(long="Tells of context-bench-things, " * 5, others=written), encoding="utf-8"
+        COMMANDS_OF_A_PACKAGE.format(long="Tells of context-bench-things, " * 5, others=written),
+        encoding="utf-8",
     )
     names = (
         "",
@@ -309,8 +333,14 @@ def test_a_help_without_click_is_what_click_writes(
         *(f"-other-{number}" for number in range(len(others))),
         "-deep",
     )
-    points = "".join(f"acme{name} = acme_first:{name}\n" for name in names).replace(":-", ":").replace(":\n", ":one\n")
-    (info / "entry_points.txt").write_text("[context_bench.commands]\n" + points.replace("first:", "first:x"))
+    points = (
+        "".join(f"acme{name} = acme_first:{name}\n" for name in names)
+        .replace(":-", ":")
+        .replace(":\n", ":one\n")
+    )
+    (info / "entry_points.txt").write_text(
+        "[context_bench.commands]\n" + points.replace("first:", "first:x")
+    )
     said, _, seen = place.call("--help", "--no-cache", COLUMNS=columns)
     with_click, _, of_click = place.call("-h", "--help", COLUMNS=columns)
     assert "click" in of_click["modules"]
@@ -324,7 +354,10 @@ def test_a_help_without_click_is_what_click_writes(
 def test_a_list_without_click_obeys_the_project_file(place: Place) -> None:
     place.install("acme_one")
     (place.work / "context-bench.toml").write_text('[plugins]\ndisable = ["acme_one"]\n')
-    told = {entry["name"]: entry["state"] for entry in json.loads(place.call("plugins", "list", "--json")[0])}
+    told = {
+        entry["name"]: entry["state"]
+        for entry in json.loads(place.call("plugins", "list", "--json")[0])
+    }
     assert told["acme_one"] == "blocked"
 
 
@@ -348,7 +381,10 @@ def _modules_of_an_empty_start() -> list[str]:
 def test_only_its_owner_can_have_written_what_is_said_again(place: Place) -> None:
     place.kept("plugins", "list")
     [path] = place.cache.glob("*.kept")
-    assert [oct(place.cache.stat().st_mode & 0o777), oct(path.stat().st_mode & 0o777)] == ["0o700", "0o600"]
+    assert [oct(place.cache.stat().st_mode & 0o777), oct(path.stat().st_mode & 0o777)] == [
+        "0o700",
+        "0o600",
+    ]
     path.chmod(0o620)
     assert not place.call("plugins", "list")[1]
     place.kept("plugins", "list")
@@ -367,7 +403,10 @@ def test_a_torn_file_is_not_believed(place: Place) -> None:
     [path] = place.cache.glob("*.kept")
     whole = path.read_bytes()
     damages = [b"", b"\x00", b"(((((", whole[:-1], whole[1:], whole[:40] + b"(((((((" + whole[47:]]
-    damages += [kept._sum(other) + other for other in (b"", marshal.dumps((1, 2)), marshal.dumps(((), {}, "text")))]
+    damages += [
+        kept._sum(other) + other
+        for other in (b"", marshal.dumps((1, 2)), marshal.dumps(((), {}, "text")))
+    ]
     for damage in damages:
         path.write_bytes(damage)
         assert place.call("plugins", "list")[:2] == (said, False), damage
@@ -407,14 +446,27 @@ def test_the_datasets_are_listed_by_the_flag_of_the_predecessor(place: Place) ->
 def test_only_what_lists_is_kept() -> None:
     assert set(kept.COMMANDS) == set(COMMANDS[""])
     assert set(kept.LISTS) == {name for name, below in COMMANDS.items() if "list" in below}
-    listings = [["--help"], ["run", "--help"], ["plugins", "list"], ["datasets", "list", "-p", "no:x"]]
+    listings = [
+        ["--help"],
+        ["run", "--help"],
+        ["plugins", "list"],
+        ["datasets", "list", "-p", "no:x"],
+    ]
     listings += [["-h"], ["run", "-h"], ["plugins", "list", "--json"]]
     others = [[], ["run", "-d", "x"], ["plugins", "list", "--load"], ["plugins", "check", "--help"]]
-    others += [["preflight", "--help"], ["plugins", "list", "--project", "x.toml"], ["plugins", "show", "x"]]
-    assert list(map(kept.is_listing, listings + others)) == [True] * len(listings) + [False] * len(others)
+    others += [
+        ["preflight", "--help"],
+        ["plugins", "list", "--project", "x.toml"],
+        ["plugins", "show", "x"],
+    ]
+    assert list(map(kept.is_listing, listings + others)) == [True] * len(listings) + [False] * len(
+        others
+    )
 
 
 @pytest.mark.parametrize("place", ["a/b/c", "/a/b", ".", "/"])
-def test_nothing_is_kept_where_no_folder_can_be_looked_at(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_kept_where_no_folder_can_be_looked_at(
+    place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(kept, "_stamp", lambda place: None)
     assert max(kept._folder_of(place)[1:3]) > time_ns()

@@ -13,7 +13,9 @@ import pytest
 
 pytest.importorskip("context_bench_replay", reason="these runs need the replay plugin")
 pytest.importorskip("context_bench_local", reason="these runs need the local plugin")
-pytest.importorskip("context_bench_answer_quality", reason="these runs need the answer-quality plugin")
+pytest.importorskip(
+    "context_bench_answer_quality", reason="these runs need the answer-quality plugin"
+)
 
 ROWS = 10_000
 Run = Callable[..., Any]
@@ -22,13 +24,20 @@ Run = Callable[..., Any]
 def rows_with_poison(*poisoned: int) -> list[dict[str, Any]]:
     bad = set(poisoned)
     return [
-        {"id": f"e{n}", "question": "q", "answer": "Paris", "response": None if n in bad else "Paris"}
+        {
+            "id": f"e{n}",
+            "question": "q",
+            "answer": "Paris",
+            "response": None if n in bad else "Paris",
+        }
         for n in range(ROWS)
     ]
 
 
 @pytest.mark.one_python
-def test_one_poison_row_in_ten_thousand_fails_alone_and_its_cause_is_told(jsonl: Run, tmp_path: Path) -> None:
+def test_one_poison_row_in_ten_thousand_fails_alone_and_its_cause_is_told(
+    jsonl: Run, tmp_path: Path
+) -> None:
     file = jsonl(rows_with_poison(4321))
     command = [sys.executable, "-m", "context_bench", "run", "-s", "replay", "-d", file]
     command += ["--run-file", "r.sqlite", "-o", "out.json", "--format", "none", "-q"]
@@ -53,7 +62,9 @@ def test_more_failures_than_allowed_give_exit_code_12_when_nobody_knows_the_size
     context_bench: Run, jsonl: Run
 ) -> None:
     file = jsonl(rows_with_poison(*range(0, ROWS, 50)))
-    done = context_bench("run", "-s", "replay", "-d", file, "--run-file", "r.sqlite", "--format", "none", "-q")
+    done = context_bench(
+        "run", "-s", "replay", "-d", file, "--run-file", "r.sqlite", "--format", "none", "-q"
+    )
     assert done.code == 12
     assert "200 of 10000 rows failed (2.0 %) and count as wrong." in done.err
     assert "replay, 200 rows: " in done.err
@@ -67,15 +78,32 @@ def test_a_run_in_which_no_row_may_fail_ends_with_the_first_that_does_though_nob
     flags = ("--max-failed", "0", "--run-file", "r.sqlite", "--format", "none", "-q")
     done = context_bench("run", "-s", "replay", "-d", file, *flags)
     assert done.code == 12
-    assert "Error: 1 of an unknown number of rows have failed, more than the share of 0 that may" in done.err
+    assert (
+        "Error: 1 of an unknown number of rows have failed, more than the share of 0 that may"
+        in done.err
+    )
     assert "context-bench resume r.sqlite" in done.err
     assert len(context_bench("export", "r.sqlite").out.splitlines()) < 100
 
 
 @pytest.mark.one_python
-def test_a_run_that_cannot_meet_max_failed_any_more_stops_early(context_bench: Run, jsonl: Run) -> None:
+def test_a_run_that_cannot_meet_max_failed_any_more_stops_early(
+    context_bench: Run, jsonl: Run
+) -> None:
     file = jsonl(rows_with_poison(*range(0, ROWS, 5)))
-    flags = ["-d", file, "-n", str(ROWS), "--max-failed", "2", "--run-file", "r.sqlite", "--format", "none", "-q"]
+    flags = [
+        "-d",
+        file,
+        "-n",
+        str(ROWS),
+        "--max-failed",
+        "2",
+        "--run-file",
+        "r.sqlite",
+        "--format",
+        "none",
+        "-q",
+    ]
     done = context_bench("run", "-s", "replay", *flags)
     assert done.code == 12
     assert "201 of 10000 rows have failed" in done.err
@@ -88,7 +116,9 @@ def test_a_run_that_cannot_meet_max_failed_any_more_stops_early(context_bench: R
     assert "2000 of 10000 rows failed (20.0 %)" in resumed.err
 
 
-def test_every_kind_of_failure_is_named_once(context_bench: Run, jsonl: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_kind_of_failure_is_named_once(
+    context_bench: Run, jsonl: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from context_bench_replay import Replay
 
     process = Replay.process
@@ -102,9 +132,13 @@ def test_every_kind_of_failure_is_named_once(context_bench: Run, jsonl: Run, mon
 
     monkeypatch.setattr(Replay, "process", breaking)
     file = jsonl(rows_with_poison()[:13])
-    done = context_bench("run", "-s", "replay", "-d", file, "--run-file", "r.sqlite", "--format", "none", "-q")
+    done = context_bench(
+        "run", "-s", "replay", "-d", file, "--run-file", "r.sqlite", "--format", "none", "-q"
+    )
     assert done.code == 12
-    lines = [line.strip() for line in done.err.splitlines() if "row" in line and "failed" not in line]
+    lines = [
+        line.strip() for line in done.err.splitlines() if "row" in line and "failed" not in line
+    ]
     assert lines[:3] == [
         "replay, 3 rows: ValueError: two lines of 1 (explain row r.sqlite 'e1')",
         "replay, 3 rows: KeyError: 'two\\nlines of 2' (explain row r.sqlite 'e2')",

@@ -21,7 +21,9 @@ Run = Callable[..., Any]
 
 @pytest.fixture
 def run_file(context_bench: Run, jsonl: Run, tmp_path: Path) -> str:
-    done = context_bench("-s", "replay:field=pred", "-d", jsonl(ROWS), "--run-file", "r.sqlite", "-q")
+    done = context_bench(
+        "-s", "replay:field=pred", "-d", jsonl(ROWS), "--run-file", "r.sqlite", "-q"
+    )
     assert done.code == 0
     (tmp_path / "rows.jsonl").unlink()
     return "r.sqlite"
@@ -32,7 +34,9 @@ def rows(done: Any) -> list[dict[str, Any]]:
     return json.loads(done.out)["rows"]
 
 
-def test_a_new_evaluator_scores_what_is_stored_and_the_old_scores_stay(context_bench: Run, run_file: str) -> None:
+def test_a_new_evaluator_scores_what_is_stored_and_the_old_scores_stay(
+    context_bench: Run, run_file: str
+) -> None:
     before = rows(context_bench("report", run_file, "--format", "json"))
     after = rows(context_bench("rescore", run_file, "--also", "rouge", "--format", "json"))
     assert [row["scores"]["f1"] for row in after] == [row["scores"]["f1"] for row in before]
@@ -40,32 +44,56 @@ def test_a_new_evaluator_scores_what_is_stored_and_the_old_scores_stay(context_b
     assert [row["response"] for row in after] == [row["response"] for row in before]
 
 
-def test_a_changed_option_gives_new_scores_and_the_same_option_gives_none(context_bench: Run, run_file: str) -> None:
-    assert [row["scores"]["contains"] for row in rows(context_bench("report", run_file, "--format", "json"))] == [
+def test_a_changed_option_gives_new_scores_and_the_same_option_gives_none(
+    context_bench: Run, run_file: str
+) -> None:
+    assert [
+        row["scores"]["contains"]
+        for row in rows(context_bench("report", run_file, "--format", "json"))
+    ] == [
         1,
         0,
         0,
         1,
     ]
     changed = rows(
-        context_bench("rescore", run_file, "--set", "evaluators.answer-quality.contains=word", "--format", "json")
+        context_bench(
+            "rescore",
+            run_file,
+            "--set",
+            "evaluators.answer-quality.contains=word",
+            "--format",
+            "json",
+        )
     )
     assert [row["scores"]["contains"] for row in changed] == [1, 0, 0, 0]
     again = rows(context_bench("rescore", run_file, "--format", "json"))
     assert again == rows(context_bench("report", run_file, "--format", "json"))
 
 
-def test_rescoring_with_an_unknown_evaluator_changes_nothing(context_bench: Run, run_file: str) -> None:
+def test_rescoring_with_an_unknown_evaluator_changes_nothing(
+    context_bench: Run, run_file: str
+) -> None:
     done = context_bench("rescore", run_file, "--also", "rogue")
     assert done.code == 2
     assert "Did you mean 'rouge'" in done.err
-    assert all("rouge_l_f1" not in row["scores"] for row in rows(context_bench("report", run_file, "--format", "json")))
+    assert all(
+        "rouge_l_f1" not in row["scores"]
+        for row in rows(context_bench("report", run_file, "--format", "json"))
+    )
 
 
-def test_a_run_without_its_examples_is_named_and_nothing_is_left_beside_it(context_bench: Run, tmp_path: Path) -> None:
+def test_a_run_without_its_examples_is_named_and_nothing_is_left_beside_it(
+    context_bench: Run, tmp_path: Path
+) -> None:
     path = tmp_path / "r.sqlite"
     evaluate(
-        lambda example: example["pred"], ROWS, ["answer-quality"], progress=False, run_file=path, keep_examples=False
+        lambda example: example["pred"],
+        ROWS,
+        ["answer-quality"],
+        progress=False,
+        run_file=path,
+        keep_examples=False,
     )
     done = context_bench("rescore", str(path), "--also", "rouge")
     assert done.code != 0

@@ -12,7 +12,9 @@ from context_bench.store.runfile import RunFile
 
 pytest.importorskip("context_bench_replay", reason="these runs need the replay plugin")
 pytest.importorskip("context_bench_local", reason="these runs need the local plugin")
-pytest.importorskip("context_bench_answer_quality", reason="these runs need the answer-quality plugin")
+pytest.importorskip(
+    "context_bench_answer_quality", reason="these runs need the answer-quality plugin"
+)
 
 ROWS = [
     {"id": "a", "question": "q", "answer": "Paris", "pred": "Paris"},
@@ -22,7 +24,9 @@ ROWS = [
 Run = Callable[..., Any]
 
 
-def test_a_run_prints_a_table_and_keeps_a_run_file(context_bench: Run, jsonl: Run, tmp_path: Path) -> None:
+def test_a_run_prints_a_table_and_keeps_a_run_file(
+    context_bench: Run, jsonl: Run, tmp_path: Path
+) -> None:
     done = context_bench("run", "--system", "replay:field=pred", "--dataset", jsonl(ROWS))
     assert done.code == 0
     assert "replay" in done.out
@@ -33,15 +37,23 @@ def test_a_run_prints_a_table_and_keeps_a_run_file(context_bench: Run, jsonl: Ru
 
 
 def test_flags_without_a_command_mean_run(context_bench: Run, jsonl: Run) -> None:
-    named = context_bench("run", "--system", "replay:field=pred", "--dataset", jsonl(ROWS), "--format", "json")
-    short = context_bench("--system", "replay:field=pred", "--dataset", jsonl(ROWS), "--format", "json")
+    named = context_bench(
+        "run", "--system", "replay:field=pred", "--dataset", jsonl(ROWS), "--format", "json"
+    )
+    short = context_bench(
+        "--system", "replay:field=pred", "--dataset", jsonl(ROWS), "--format", "json"
+    )
     assert short.code == 0
     assert json.loads(short.out)["summary"].keys() == json.loads(named.out)["summary"].keys()
 
 
 @pytest.mark.parametrize("suffix", [".md", ".json", ".csv", ".txt"])
-def test_a_report_is_written_by_its_suffix(context_bench: Run, jsonl: Run, tmp_path: Path, suffix: str) -> None:
-    done = context_bench("-s", "replay:field=pred", "-d", jsonl(ROWS), "-o", f"out{suffix}", "--format", "none", "-q")
+def test_a_report_is_written_by_its_suffix(
+    context_bench: Run, jsonl: Run, tmp_path: Path, suffix: str
+) -> None:
+    done = context_bench(
+        "-s", "replay:field=pred", "-d", jsonl(ROWS), "-o", f"out{suffix}", "--format", "none", "-q"
+    )
     assert (done.code, done.out) == (0, "")
     text = (tmp_path / f"out{suffix}").read_text()
     assert "replay" in text
@@ -55,16 +67,32 @@ def test_columns_are_mapped_by_field(context_bench: Run, jsonl: Run) -> None:
     rows = [{"prediction": "x", "gold": {"answers": ["x", "y"]}}]
     file = jsonl(rows)
     done = context_bench(
-        "-s", "replay:field=prediction", "-d", file, "--field", "answers=gold.answers", "--format", "json"
+        "-s",
+        "replay:field=prediction",
+        "-d",
+        file,
+        "--field",
+        "answers=gold.answers",
+        "--format",
+        "json",
     )
     assert json.loads(done.out)["rows"][0]["scores"]["exact_match"] == 1.0
     done = context_bench(
-        "-s", "replay:field=prediction", "-d", file, "--field", "answer=gold.answers.1", "--format", "json"
+        "-s",
+        "replay:field=prediction",
+        "-d",
+        file,
+        "--field",
+        "answer=gold.answers.1",
+        "--format",
+        "json",
     )
     assert json.loads(done.out)["rows"][0]["scores"]["exact_match"] == 0.0
 
 
-def test_the_project_file_holds_the_same_things_as_the_flags(context_bench: Run, jsonl: Run, tmp_path: Path) -> None:
+def test_the_project_file_holds_the_same_things_as_the_flags(
+    context_bench: Run, jsonl: Run, tmp_path: Path
+) -> None:
     file = jsonl([{"prediction": "x", "gold": ["x"]}] * 2)
     (tmp_path / "context-bench.toml").write_text(f"""
         [run]
@@ -93,7 +121,10 @@ def test_the_project_file_holds_the_same_things_as_the_flags(context_bench: Run,
     [
         (["-s", "replay", "-d", "nope"], "No dataset is called 'nope'"),
         (["-s", "replay", "-d", "nedle"], "No dataset is called 'nedle'.*'needle'"),
-        (["-s", "replya", "-d", "rows.jsonl"], "No system is called 'replya'. Did you mean 'replay'"),
+        (
+            ["-s", "replya", "-d", "rows.jsonl"],
+            "No system is called 'replya'. Did you mean 'replay'",
+        ),
         (
             ["-s", "replay:feild=pred", "-d", "rows.jsonl"],
             "No option of system replay is called 'feild'. Did you mean 'field'",
@@ -102,12 +133,24 @@ def test_the_project_file_holds_the_same_things_as_the_flags(context_bench: Run,
         (["-s", "replay:", "-d", "rows.jsonl"], "ends with a colon"),
         (["-s", "=replay", "-d", "rows.jsonl"], "has no label before the equals sign"),
         (["-s", "", "-d", "rows.jsonl"], "The system '' names no system"),
-        (["-s", "replay", "-d", "hf:"], "The dataset 'hf:' ends with a colon, but has nothing behind it"),
+        (
+            ["-s", "replay", "-d", "hf:"],
+            "The dataset 'hf:' ends with a colon, but has nothing behind it",
+        ),
         (["-s", "replay", "-d", "missing.jsonl"], "missing.jsonl"),
-        (["-s", "replay", "-d", "rows.parquet"], "There is no file rows.parquet|No dataset is called 'rows.parquet'"),
-        (["-s", "replay", "-d", "rows.jsonl", "--evaluators", "rogue"], "No evaluator is called 'rogue'"),
+        (
+            ["-s", "replay", "-d", "rows.parquet"],
+            "There is no file rows.parquet|No dataset is called 'rows.parquet'",
+        ),
+        (
+            ["-s", "replay", "-d", "rows.jsonl", "--evaluators", "rogue"],
+            "No evaluator is called 'rogue'",
+        ),
         (["-s", "replay", "-d", "rows.jsonl", "--also", "rogue"], "No evaluator is called 'rogue'"),
-        (["-s", "replay", "-d", "rows.jsonl", "--without", "rogue"], "No evaluator is called 'rogue'"),
+        (
+            ["-s", "replay", "-d", "rows.jsonl", "--without", "rogue"],
+            "No evaluator is called 'rogue'",
+        ),
         (
             ["-s", "replay", "-d", "rows.jsonl", "--set", "evaluators.answer-quality.x=1"],
             "No option of evaluator answer-quality is called 'x'",
@@ -125,9 +168,18 @@ def test_the_project_file_holds_the_same_things_as_the_flags(context_bench: Run,
             ["-s", "replay", "-d", "rows.jsonl", "--set", "run.limit"],
             "--set 'run.limit' has the wrong form: write it as PATH=VALUE.",
         ),
-        (["-s", "replay", "-d", "rows.jsonl", "--seed", "3"], "--seed 3 is given, but nothing in this run takes it"),
-        (["-s", "replay", "-d", "rows.jsonl", "--seed", "3", "-n", "2"], "takes it: it is for --sample"),
-        (["-s", "replay", "-d", "rows.jsonl", "--set", "run.seed=3", "--dry-run"], "--seed 3 is given"),
+        (
+            ["-s", "replay", "-d", "rows.jsonl", "--seed", "3"],
+            "--seed 3 is given, but nothing in this run takes it",
+        ),
+        (
+            ["-s", "replay", "-d", "rows.jsonl", "--seed", "3", "-n", "2"],
+            "takes it: it is for --sample",
+        ),
+        (
+            ["-s", "replay", "-d", "rows.jsonl", "--set", "run.seed=3", "--dry-run"],
+            "--seed 3 is given",
+        ),
         (
             ["-s", "replay", "-d", "rows.jsonl", "--field", "answer=anwser"],
             "has no 'anwser'. Did you mean 'answer'.*Its columns are: id, question, answer, pred",
@@ -136,13 +188,22 @@ def test_the_project_file_holds_the_same_things_as_the_flags(context_bench: Run,
             ["-s", "replay:field=pred", "-d", "rows.jsonl", "--score-field", "exact_mach"],
             "'exact_mach', which no evaluator of this run gives. Did you mean 'exact_match'",
         ),
-        (["-s", "replay", "-d", "rows.jsonl", "-o", "out.docx"], "No report suffix is called '.docx'"),
-        (["-s", "replay", "-d", "rows.jsonl", "-o", "no/such/out.json"], "There is no folder no/such"),
+        (
+            ["-s", "replay", "-d", "rows.jsonl", "-o", "out.docx"],
+            "No report suffix is called '.docx'",
+        ),
+        (
+            ["-s", "replay", "-d", "rows.jsonl", "-o", "no/such/out.json"],
+            "There is no folder no/such",
+        ),
         (
             ["-s", "replay", "-d", "rows.jsonl", "--format", "tabel"],
             "No reporter is called 'tabel'. Did you mean 'table'",
         ),
-        (["-s", "replay", "-d", "table.csv", "-o", "table.csv"], "table.csv would replace what this command reads"),
+        (
+            ["-s", "replay", "-d", "table.csv", "-o", "table.csv"],
+            "table.csv would replace what this command reads",
+        ),
         (
             ["-s", "replay", "-d", "t=local:path=table.csv", "-o", "./table.csv"],
             "would replace what this command reads",
@@ -151,20 +212,39 @@ def test_the_project_file_holds_the_same_things_as_the_flags(context_bench: Run,
             ["-s", "replay", "-d", "rows.jsonl", "--run-file", "r.json", "-o", "r.json"],
             "r.json would replace what this command reads or writes itself",
         ),
-        (["-s", "replay", "-d", "rows.jsonl", "-o", "a.md", "-o", "a.md"], "a.md would replace what this command"),
+        (
+            ["-s", "replay", "-d", "rows.jsonl", "-o", "a.md", "-o", "a.md"],
+            "a.md would replace what this command",
+        ),
         (["-s", "replay"], "no dataset"),
         (["-s", "replay", "-d", "rows.jsonl", "--model", "m"], "--model is given, but no --proxy"),
-        (["-s", "replay", "-d", "rows.jsonl", "--lock-file", "x.lock"], "x.lock is given without --locked"),
+        (
+            ["-s", "replay", "-d", "rows.jsonl", "--lock-file", "x.lock"],
+            "x.lock is given without --locked",
+        ),
         (["-d", "rows.jsonl"], "no system to measure"),
         (["-s", "replay", "-d", "rows.jsonl", "--frobnicate"], "No such option"),
-        (["-s", "replay", "-d", "rows.jsonl", "-n", "0"], "-n is 0, but must be a whole number above zero"),
+        (
+            ["-s", "replay", "-d", "rows.jsonl", "-n", "0"],
+            "-n is 0, but must be a whole number above zero",
+        ),
         (["-s", "replay", "-d", "rows.jsonl", "--ids", ","], "--ids names nothing"),
         (["-s", "replay:field=a,field=b", "-d", "rows.jsonl"], "the option 'field' is given twice"),
         (["-s", "replay", "-d", "rows.jsonl,quote=a,quote=b"], "the option 'quote' is given twice"),
-        (["-s", "replay", "-d", "rows.jsonl,quote=a,rest"], "what stands behind 'quote' is no option: write key=value"),
+        (
+            ["-s", "replay", "-d", "rows.jsonl,quote=a,rest"],
+            "what stands behind 'quote' is no option: write key=value",
+        ),
         (["-s", "replay", "-d", "rows.jsonl", "--evaluators", ""], "--evaluators names nothing"),
         (
-            ["-s", "replay", "-d", "rows.jsonl", "--metrics", "pass-rate:threshold=0.5,threshold=0.9"],
+            [
+                "-s",
+                "replay",
+                "-d",
+                "rows.jsonl",
+                "--metrics",
+                "pass-rate:threshold=0.5,threshold=0.9",
+            ],
             "In the metric 'pass-rate', the option 'threshold' is given twice",
         ),
         (
@@ -176,7 +256,10 @@ def test_the_project_file_holds_the_same_things_as_the_flags(context_bench: Run,
             "threshold is 'nan', but must be",
         ),
         (["-s", "replay", "-s", "replay", "-d", "rows.jsonl"], "Two systems are called 'replay'"),
-        (["-s", "replay", "--reader", "replay", "-d", "rows.jsonl"], "no system that it could follow"),
+        (
+            ["-s", "replay", "--reader", "replay", "-d", "rows.jsonl"],
+            "no system that it could follow",
+        ),
         (["runn"], "No command is called 'runn'. Did you mean 'run'"),
         (["-s", "replay", "-d", "empty.jsonl"], "is empty"),
         (["-s", "replay:field=pred", "-d", "broken.jsonl"], "broken.jsonl.*line 2"),
@@ -200,7 +283,9 @@ def test_bad_input_says_what_is_wrong_and_exits_2(
     assert "Traceback" not in done.err
 
 
-@pytest.mark.parametrize(("place", "why"), [("folder", "is a directory"), ("run", "a run file lies there")])
+@pytest.mark.parametrize(
+    ("place", "why"), [("folder", "is a directory"), ("run", "a run file lies there")]
+)
 def test_a_place_that_can_hold_no_report_is_told_before_anything_is_asked(
     context_bench: Run, jsonl: Run, tmp_path: Path, place: str, why: str
 ) -> None:
@@ -219,7 +304,17 @@ def test_resume_from_another_folder_names_the_one_in_which_the_files_of_the_run_
 ) -> None:
     jsonl([*ROWS, {"id": "d", "question": "q", "answer": "x"}], "rows.jsonl")
     system = "replay:field=pred,path=./rows.jsonl" if recorded else "replay:field=pred"
-    asked = ("-s", system, "-d", "rows.jsonl", "--max-failed", "0", "-q", "--run-file", "runs/r.sqlite")
+    asked = (
+        "-s",
+        system,
+        "-d",
+        "rows.jsonl",
+        "--max-failed",
+        "0",
+        "-q",
+        "--run-file",
+        "runs/r.sqlite",
+    )
     (tmp_path / "runs").mkdir()
     assert context_bench(*asked).code == 12
     (tmp_path / "other").mkdir()
@@ -229,7 +324,9 @@ def test_resume_from_another_folder_names_the_one_in_which_the_files_of_the_run_
         (tmp_path / "other" / "rows.jsonl").rename(tmp_path / "other" / "copy.jsonl")
     done = context_bench("resume", "../runs/r.sqlite", "-q")
     assert done.code == 2
-    assert f"rows.jsonl lies in {tmp_path}: resume the run from there." in " ".join(done.err.split())
+    assert f"rows.jsonl lies in {tmp_path}: resume the run from there." in " ".join(
+        done.err.split()
+    )
     away = (tmp_path / "rows.jsonl").rename(tmp_path / "other" / "away.jsonl")
     flat = " ".join(context_bench("resume", "../runs/r.sqlite", "-q").err.split())
     named = "rows.jsonl is named as it is seen from the folder in which the run was begun: resume the run from there."
@@ -240,7 +337,9 @@ def test_resume_from_another_folder_names_the_one_in_which_the_files_of_the_run_
     assert ("lies in" in told, "is named as" in told) == (False, False)
 
 
-def test_rows_that_fail_count_as_wrong_and_too_many_give_exit_code_12(context_bench: Run, jsonl: Run) -> None:
+def test_rows_that_fail_count_as_wrong_and_too_many_give_exit_code_12(
+    context_bench: Run, jsonl: Run
+) -> None:
     file = jsonl([*ROWS, {"id": "d", "question": "q", "answer": "x"}])
     done = context_bench("-s", "replay:field=pred", "-d", file, "--format", "json")
     assert done.code == 12
@@ -249,8 +348,12 @@ def test_rows_that_fail_count_as_wrong_and_too_many_give_exit_code_12(context_be
     assert context_bench("-s", "replay:field=pred", "-d", file, "--max-failed", "30").code == 0
 
 
-def test_rows_without_what_an_evaluator_needs_are_unscored_and_counted(context_bench: Run, jsonl: Run) -> None:
-    done = context_bench("-s", "replay:field=pred", "-d", jsonl([*ROWS, {"pred": "x"}]), "--format", "json")
+def test_rows_without_what_an_evaluator_needs_are_unscored_and_counted(
+    context_bench: Run, jsonl: Run
+) -> None:
+    done = context_bench(
+        "-s", "replay:field=pred", "-d", jsonl([*ROWS, {"pred": "x"}]), "--format", "json"
+    )
     told = json.loads(done.out)
     assert told["summary"]["replay"]["num_unscored"] == 1
     assert told["rows"][3]["unscored"] == {
@@ -259,7 +362,9 @@ def test_rows_without_what_an_evaluator_needs_are_unscored_and_counted(context_b
     assert told["rows"][3]["example_id"] == "#3"
 
 
-def test_an_interrupted_run_can_be_resumed_from_its_file_alone(context_bench: Run, jsonl: Run, tmp_path: Path) -> None:
+def test_an_interrupted_run_can_be_resumed_from_its_file_alone(
+    context_bench: Run, jsonl: Run, tmp_path: Path
+) -> None:
     file = jsonl([ROWS[0], ROWS[1], "{broken"])
     stopped = context_bench("-s", "replay:field=pred", "-d", file, "--run-file", "r.sqlite")
     assert stopped.code == 2
@@ -273,29 +378,51 @@ def test_an_interrupted_run_can_be_resumed_from_its_file_alone(context_bench: Ru
     assert [row["score"] for row in json.loads(resumed.out)["rows"]] == [1.0, 0.5, 0.0]
 
 
-def test_a_report_of_a_run_file_equals_the_report_of_the_run(context_bench: Run, jsonl: Run) -> None:
+def test_a_report_of_a_run_file_equals_the_report_of_the_run(
+    context_bench: Run, jsonl: Run
+) -> None:
     first = context_bench(
-        "-s", "replay:field=pred", "-d", jsonl(ROWS), "--run-file", "r.sqlite", "--format", "markdown"
+        "-s",
+        "replay:field=pred",
+        "-d",
+        jsonl(ROWS),
+        "--run-file",
+        "r.sqlite",
+        "--format",
+        "markdown",
     )
     again = context_bench("report", "r.sqlite", "--format", "markdown")
     assert again.code == 0
-    assert again.out.splitlines()[:-1] == first.out.splitlines()[:-1], "but for the seconds of the run"
+    assert again.out.splitlines()[:-1] == first.out.splitlines()[:-1], (
+        "but for the seconds of the run"
+    )
     assert "0.3333" in context_bench("report", "r.sqlite", "--score-field", "exact_match").out
 
 
-def test_the_canonical_export_of_equal_runs_is_byte_identical(context_bench: Run, jsonl: Run) -> None:
+def test_the_canonical_export_of_equal_runs_is_byte_identical(
+    context_bench: Run, jsonl: Run
+) -> None:
     file = jsonl(ROWS)
     exports = []
     for workers in ("1", "8"):
         context_bench(
-            "-s", "replay:field=pred", "-d", file, "--run-file", f"{workers}.sqlite", "--max-workers", workers
+            "-s",
+            "replay:field=pred",
+            "-d",
+            file,
+            "--run-file",
+            f"{workers}.sqlite",
+            "--max-workers",
+            workers,
         )
         exports.append(context_bench("export", "--canonical", f"{workers}.sqlite").out)
     assert exports[0] == exports[1]
     assert len(exports[0].splitlines()) == 3
 
 
-def test_a_dry_run_shows_the_plan_and_runs_nothing(context_bench: Run, jsonl: Run, tmp_path: Path) -> None:
+def test_a_dry_run_shows_the_plan_and_runs_nothing(
+    context_bench: Run, jsonl: Run, tmp_path: Path
+) -> None:
     done = context_bench("-s", "replay:field=pred", "-d", jsonl(ROWS), "--dry-run")
     assert done.code == 0
     assert "+ context-bench-answer-quality/answer-quality" in done.out
@@ -313,15 +440,28 @@ def test_a_locked_run_goes_on_while_nothing_changed(context_bench: Run, jsonl: R
 
 
 @pytest.mark.parametrize("flag", ["--reuse", "--cache-dir"])
-def test_reused_responses_are_not_asked_for_again(context_bench: Run, jsonl: Run, flag: str) -> None:
+def test_reused_responses_are_not_asked_for_again(
+    context_bench: Run, jsonl: Run, flag: str
+) -> None:
     file = jsonl(ROWS)
     context_bench("-s", "replay:field=pred", "-d", file, "--run-file", "cache/r.sqlite")
     done = context_bench("-s", "replay:field=pred", "-d", file, flag, "cache", "--format", "json")
     assert [row["metadata"]["reused"] for row in json.loads(done.out)["rows"]] == [True] * 3
 
 
-def test_a_cache_may_be_new_and_each_run_is_added_to_it(context_bench: Run, jsonl: Run, tmp_path: Path) -> None:
-    asked = ("-s", "replay:field=pred", "-d", jsonl(ROWS), "--cache-dir", tmp_path / "a" / "cache", "--format", "json")
+def test_a_cache_may_be_new_and_each_run_is_added_to_it(
+    context_bench: Run, jsonl: Run, tmp_path: Path
+) -> None:
+    asked = (
+        "-s",
+        "replay:field=pred",
+        "-d",
+        jsonl(ROWS),
+        "--cache-dir",
+        tmp_path / "a" / "cache",
+        "--format",
+        "json",
+    )
     for times in range(3):
         done = context_bench(*asked)
         assert done.code == 0, done.err
@@ -332,7 +472,9 @@ def test_a_cache_may_be_new_and_each_run_is_added_to_it(context_bench: Run, json
 
 
 @pytest.mark.parametrize("flag", ["--reuse", "--cache-dir"])
-def test_what_is_no_folder_of_run_files_is_refused_before_a_call(context_bench: Run, jsonl: Run, flag: str) -> None:
+def test_what_is_no_folder_of_run_files_is_refused_before_a_call(
+    context_bench: Run, jsonl: Run, flag: str
+) -> None:
     file = jsonl(ROWS)
     done = context_bench("-s", "replay:field=pred", "-d", file, flag, file)
     assert (done.code, done.out) == (2, "")
@@ -346,16 +488,22 @@ def test_a_file_with_a_label_is_wired_by_it_and_rows_of_an_unnamed_file_by_their
     rows = [{**ROWS[0], "dataset": "dialogsum"}, {**ROWS[1], "dataset": "other"}]
     done = context_bench("-s", "replay:field=pred", "-d", jsonl(rows), "--format", "json")
     assert ["rouge_l_f1" in row["scores"] for row in json.loads(done.out)["rows"]] == [True, False]
-    done = context_bench("-s", "replay:field=pred", "-d", f"qmsum={jsonl(rows)}", "--format", "json")
+    done = context_bench(
+        "-s", "replay:field=pred", "-d", f"qmsum={jsonl(rows)}", "--format", "json"
+    )
     told = json.loads(done.out)["rows"]
     assert [(row["dataset"], row["headline"]) for row in told] == [("qmsum", "rouge_l_f1")] * 2
 
 
-def test_a_label_first_met_in_the_stream_is_held_against_the_lock_too(context_bench: Run, jsonl: Run) -> None:
+def test_a_label_first_met_in_the_stream_is_held_against_the_lock_too(
+    context_bench: Run, jsonl: Run
+) -> None:
     pytest.importorskip("context_bench_rouge", reason="the label is wired to rouge")
     file = jsonl([{**ROWS[0], "dataset": "plain"}, {**ROWS[1], "dataset": "dialogsum"}])
     assert context_bench("lock", "--label", "plain").code == 0
-    done = context_bench("-s", "replay:field=pred", "-d", file, "--locked", "--run-file", "r.sqlite")
+    done = context_bench(
+        "-s", "replay:field=pred", "-d", file, "--locked", "--run-file", "r.sqlite"
+    )
     assert done.code == 2
     assert "dialogsum: not in the lock file" in done.err
     resumed = context_bench("resume", "r.sqlite")
@@ -378,9 +526,21 @@ def test_every_score_tells_where_it_came_from(context_bench: Run, jsonl: Run) ->
 
 @pytest.mark.parametrize("number", [str(10**9), str(10**20)])
 @pytest.mark.parametrize("flag", ["-n", "--sample", "--max-workers"])
-def test_a_number_beyond_all_examples_means_all_of_them(flag: str, number: str, context_bench: Run, jsonl: Run) -> None:
+def test_a_number_beyond_all_examples_means_all_of_them(
+    flag: str, number: str, context_bench: Run, jsonl: Run
+) -> None:
     done = context_bench(
-        *("run", "--system", "replay:field=pred", "--dataset", jsonl(ROWS), "--format", "json", flag, number),
+        *(
+            "run",
+            "--system",
+            "replay:field=pred",
+            "--dataset",
+            jsonl(ROWS),
+            "--format",
+            "json",
+            flag,
+            number,
+        ),
         *([] if flag == "--max-workers" else ["--max-workers", "2"]),
     )
     assert done.code == 0, done.err
@@ -393,5 +553,8 @@ def test_more_samples_than_a_run_can_hold_are_refused_before_the_first(
     asked = ["run", "--system", "replay:field=pred", "--dataset", jsonl(ROWS), "--samples", "1025"]
     done = context_bench(*asked)
     assert done.code == 2
-    assert "at most 1,024 samples of each example, not 1,025. Split it into several runs." in " ".join(done.err.split())
+    assert (
+        "at most 1,024 samples of each example, not 1,025. Split it into several runs."
+        in " ".join(done.err.split())
+    )
     assert not (tmp_path / "runs").exists()

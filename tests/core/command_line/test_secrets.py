@@ -21,7 +21,9 @@ import pytest
 
 pytest.importorskip("context_bench_openai", reason="secrets are options of endpoints")
 pytest.importorskip("context_bench_local", reason="these runs need the local plugin")
-pytest.importorskip("context_bench_answer_quality", reason="these runs need the answer-quality plugin")
+pytest.importorskip(
+    "context_bench_answer_quality", reason="these runs need the answer-quality plugin"
+)
 
 CANARY = "canary-7f3a9c-secret"
 FORMS = [CANARY, b64encode(CANARY.encode()).decode(), b64encode(f"user:{CANARY}".encode()).decode()]
@@ -95,21 +97,30 @@ PROJECT_FILES = {
     """,
 }
 PLACES = {
-    "option": ["--system", "openai:base_url=http://127.0.0.1:{port},api_key={canary},max_retries=0"],
+    "option": [
+        "--system",
+        "openai:base_url=http://127.0.0.1:{port},api_key={canary},max_retries=0",
+    ],
     "two systems": [
         "--system",
         "openai:base_url=http://127.0.0.1:{port},api_key={canary},max_retries=0",
         "--system",
         "openai:base_url=http://127.0.0.1:{port},api_key={canary},max_retries=0,seed=1",
     ],
-    "header": ["--system", "openai:base_url=http://127.0.0.1:{port},extra_headers=X-Secret: {canary},max_retries=0"],
+    "header": [
+        "--system",
+        "openai:base_url=http://127.0.0.1:{port},extra_headers=X-Secret: {canary},max_retries=0",
+    ],
     "first header of two": [
         "--system",
         "openai:base_url=http://127.0.0.1:{port},extra_headers=X-Secret: {canary}/X-Team: research,max_retries=0",
     ],
     "password": ["--system", "openai:base_url=http://user:{canary}@127.0.0.1:{port},max_retries=0"],
     "proxy": ["--proxy", "http://user:{canary}@127.0.0.1:{port}"],
-    "query": ["--system", "openai:base_url=http://127.0.0.1:{port}/v1?api-key={canary},max_retries=0"],
+    "query": [
+        "--system",
+        "openai:base_url=http://127.0.0.1:{port}/v1?api-key={canary},max_retries=0",
+    ],
     "set": [
         "--system",
         "openai:base_url=http://127.0.0.1:{port},max_retries=0",
@@ -120,7 +131,12 @@ PLACES = {
     "project file": [],
     "project file with a password": [],
     "judge option": [*PLAIN, *JUDGE, "--set", "evaluators.judge.api_key={canary}"],
-    "judge header": [*PLAIN, *JUDGE, "--set", "evaluators.judge.extra_headers=Authorization: Bearer {canary}"],
+    "judge header": [
+        *PLAIN,
+        *JUDGE,
+        "--set",
+        "evaluators.judge.extra_headers=Authorization: Bearer {canary}",
+    ],
     "judge password": [*PLAIN, *JUDGE[:-1], "http://user:{canary}@127.0.0.1:{port}"],
     "judge query": [*PLAIN, *JUDGE[:-1], "http://127.0.0.1:{port}/v1?access_token={canary}"],
     "judge environment": [*PLAIN, *JUDGE],
@@ -132,7 +148,12 @@ PLACES = {
 
 @pytest.mark.parametrize("place", PLACES)
 def test_a_secret_reaches_nothing_that_is_kept_or_shown(
-    context_bench: Run, jsonl: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, port: int, place: str
+    context_bench: Run,
+    jsonl: Run,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    port: int,
+    place: str,
 ) -> None:
     if place.startswith("judge"):
         pytest.importorskip("context_bench_judge", reason="the judge has secrets of its own")
@@ -142,9 +163,13 @@ def test_a_secret_reaches_nothing_that_is_kept_or_shown(
         project = PROJECT_FILES[place].format(port=port, canary=CANARY)
         (tmp_path / "context-bench.toml").write_text(dedent(project), encoding="utf-8")
     questions = {"a": "q", "b": "fail", "c": "echo"}
-    file = jsonl([{"id": name, "question": text, "answer": "Paris"} for name, text in questions.items()])
+    file = jsonl(
+        [{"id": name, "question": text, "answer": "Paris"} for name, text in questions.items()]
+    )
     flags = [flag.format(port=port, canary=CANARY) for flag in PLACES[place]]
-    done = context_bench("run", *flags, "-d", file, "--run-file", "r.sqlite", "-o", "out.json", "-o", "out.md")
+    done = context_bench(
+        "run", *flags, "-d", file, "--run-file", "r.sqlite", "-o", "out.json", "-o", "out.md"
+    )
     told = [done.out, done.err]
     if (tmp_path / "r.sqlite").exists():
         assert done.code == 12
@@ -166,16 +191,36 @@ def test_a_secret_reaches_nothing_that_is_kept_or_shown(
         assert done.code == 2
     assert not [text for text in told for form in FORMS if form in text]
     files = [path for path in tmp_path.rglob("*") if path.is_file() and path.suffix != ".toml"]
-    assert not [path.name for path in files if any(form.encode() in path.read_bytes() for form in FORMS)]
+    assert not [
+        path.name for path in files if any(form.encode() in path.read_bytes() for form in FORMS)
+    ]
     if (tmp_path / "r.sqlite").exists():
-        rows = {row["example_id"]: row for row in json.loads((tmp_path / "out.json").read_text("utf-8"))["rows"]}
+        rows = {
+            row["example_id"]: row
+            for row in json.loads((tmp_path / "out.json").read_text("utf-8"))["rows"]
+        }
         assert "***" in rows["c"]["response"] or place.startswith("judge")
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL on this platform")
-def test_a_killed_run_leaves_no_secret_in_its_write_ahead_log(jsonl: Run, tmp_path: Path, port: int) -> None:
-    rows = [{"id": str(n), "question": ("fail", "echo", "q")[n % 3], "answer": "Paris"} for n in range(2000)]
-    command = [sys.executable, "-m", "context_bench", "run", "-d", jsonl(rows), "--run-file", "r.sqlite", "-q"]
+def test_a_killed_run_leaves_no_secret_in_its_write_ahead_log(
+    jsonl: Run, tmp_path: Path, port: int
+) -> None:
+    rows = [
+        {"id": str(n), "question": ("fail", "echo", "q")[n % 3], "answer": "Paris"}
+        for n in range(2000)
+    ]
+    command = [
+        sys.executable,
+        "-m",
+        "context_bench",
+        "run",
+        "-d",
+        jsonl(rows),
+        "--run-file",
+        "r.sqlite",
+        "-q",
+    ]
     command += [
         "--system",
         f"openai:base_url=http://user:{CANARY}@127.0.0.1:{port},max_retries=0",
@@ -191,9 +236,13 @@ def test_a_killed_run_leaves_no_secret_in_its_write_ahead_log(jsonl: Run, tmp_pa
     finally:
         process.kill()
         process.wait()
-    kept = {file.name: file.read_bytes() for file in tmp_path.iterdir() if file.name != "rows.jsonl"}
+    kept = {
+        file.name: file.read_bytes() for file in tmp_path.iterdir() if file.name != "rows.jsonl"
+    }
     assert kept["r.sqlite-wal"]
-    assert not [name for name, content in kept.items() if any(form.encode() in content for form in FORMS)]
+    assert not [
+        name for name, content in kept.items() if any(form.encode() in content for form in FORMS)
+    ]
     assert any(b"Paris" in content and b"***" in content for content in kept.values())
 
 

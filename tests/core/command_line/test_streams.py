@@ -15,7 +15,9 @@ import pytest
 from context_bench.console import say, tell
 from context_bench.runs import open_run
 
-pytestmark = pytest.mark.skipif(os.name == "nt", reason="closes the streams of a process as POSIX does")
+pytestmark = pytest.mark.skipif(
+    os.name == "nt", reason="closes the streams of a process as POSIX does"
+)
 
 IN_PYTHON = """
 from context_bench import evaluate
@@ -58,33 +60,75 @@ class TestStreams:
             assert run.completeness.is_complete
 
     def test_a_command_ends_well(
-        self, number: int, is_closed: bool, tmp_path: Path, jsonl: Any, monkeypatch: pytest.MonkeyPatch
+        self,
+        number: int,
+        is_closed: bool,
+        tmp_path: Path,
+        jsonl: Any,
+        monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         for name in ("answer_quality", "local", "replay"):
             pytest.importorskip(f"context_bench_{name}")
         monkeypatch.chdir(tmp_path)
-        asked = ["run", "--system", "replay", "--dataset", jsonl(ROWS), "--evaluators", "answer-quality"]
-        done = started("-m", "context_bench", *asked, "--run-file", "r.sqlite", number=number, is_closed=is_closed)
+        asked = [
+            "run",
+            "--system",
+            "replay",
+            "--dataset",
+            jsonl(ROWS),
+            "--evaluators",
+            "answer-quality",
+        ]
+        done = started(
+            "-m",
+            "context_bench",
+            *asked,
+            "--run-file",
+            "r.sqlite",
+            number=number,
+            is_closed=is_closed,
+        )
         assert done.returncode == 0, done.stderr
         assert "Error" not in (done.stderr or "")
         with open_run("r.sqlite") as run:
             assert run.completeness.is_complete
-        for command in (["report", "r.sqlite"], ["plugins", "list"], ["systems", "list"], ["run", "--help"]):
+        for command in (
+            ["report", "r.sqlite"],
+            ["plugins", "list"],
+            ["systems", "list"],
+            ["run", "--help"],
+        ):
             done = started("-m", "context_bench", *command, number=number, is_closed=is_closed)
             assert done.returncode == 0, (command, done.stderr)
             assert "Error" not in (done.stderr or "")
             assert number == 1 or done.stdout
-        assert started("-m", "context_bench", "systems", "lits", number=2, is_closed=is_closed).returncode == 2
+        assert (
+            started(
+                "-m", "context_bench", "systems", "lits", number=2, is_closed=is_closed
+            ).returncode
+            == 2
+        )
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a file that is always full")
+@pytest.mark.skipif(
+    not Path("/dev/full").exists(), reason="only Linux has a file that is always full"
+)
 def test_a_full_disk_behind_standard_output_is_told_in_one_line(
     tmp_path: Path, jsonl: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("answer_quality", "local", "replay"):
         pytest.importorskip(f"context_bench_{name}")
     monkeypatch.chdir(tmp_path)
-    asked = ["run", "--system", "replay", "--dataset", jsonl(ROWS), "--evaluators", "answer-quality", "-q"]
+    asked = [
+        "run",
+        "--system",
+        "replay",
+        "--dataset",
+        jsonl(ROWS),
+        "--evaluators",
+        "answer-quality",
+        "-q",
+    ]
     for command in (
         [*asked, "--run-file", "r.sqlite"],
         ["report", "r.sqlite", "--format", "json"],
@@ -92,16 +136,23 @@ def test_a_full_disk_behind_standard_output_is_told_in_one_line(
     ):
         with open("/dev/full", "w") as full:
             python = [sys.executable, "-m", "context_bench", *command]
-            done = subprocess.run(python, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+            done = subprocess.run(
+                python, stdout=full, stderr=subprocess.PIPE, text=True, check=False
+            )
         assert done.returncode == 2
-        assert done.stderr.splitlines()[-1] == "Error: The output cannot be written whole: No space left on device."
+        assert (
+            done.stderr.splitlines()[-1]
+            == "Error: The output cannot be written whole: No space left on device."
+        )
         assert "Traceback" not in done.stderr
         assert "Exception ignored" not in done.stderr
     with open_run("r.sqlite") as run:
         assert run.completeness.is_complete
 
 
-def test_what_is_told_besides_may_be_lost_and_a_result_may_not(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_told_besides_may_be_lost_and_a_result_may_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     class Gone(io.StringIO):
         def write(self, text: str) -> int:
             raise BrokenPipeError
@@ -121,12 +172,21 @@ def test_what_standard_output_cannot_encode_is_escaped_and_json_stays_json(
         pytest.importorskip(f"context_bench_{name}")
     monkeypatch.chdir(tmp_path)
     text = "\u00e4 \u65e5 \U0001f600"
-    asked = ["run", "--system", f"{text[:3]}=replay", "--dataset", jsonl([{"id": text, "response": text}])]
+    asked = [
+        "run",
+        "--system",
+        f"{text[:3]}=replay",
+        "--dataset",
+        jsonl([{"id": text, "response": text}]),
+    ]
     table = [*asked, "--evaluators", "answer-quality", "--run-file", "r.sqlite", "-q"]
     for command in (table, ["report", "r.sqlite", "--format", "json"], ["export", "r.sqlite"]):
         environment = {**os.environ, "PYTHONIOENCODING": encoding}
         done = subprocess.run(
-            [sys.executable, "-m", "context_bench", *command], capture_output=True, env=environment, check=False
+            [sys.executable, "-m", "context_bench", *command],
+            capture_output=True,
+            env=environment,
+            check=False,
         )
         assert done.returncode == 0, done.stderr
         out = done.stdout.decode(encoding)

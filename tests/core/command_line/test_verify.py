@@ -12,7 +12,9 @@ import pytest
 
 pytest.importorskip("context_bench_replay", reason="these runs need the replay plugin")
 pytest.importorskip("context_bench_local", reason="these runs need the local plugin")
-pytest.importorskip("context_bench_answer_quality", reason="these runs need the answer-quality plugin")
+pytest.importorskip(
+    "context_bench_answer_quality", reason="these runs need the answer-quality plugin"
+)
 
 ROWS = [
     {"id": "a", "question": "q", "answer": "Paris", "pred": "Paris"},
@@ -23,12 +25,16 @@ Run = Callable[..., Any]
 
 @pytest.fixture
 def run_file(context_bench: Run, jsonl: Run, tmp_path: Path) -> Path:
-    done = context_bench("run", "-s", "replay:field=pred", "-d", jsonl(ROWS), "-q", "--run-file", "r.sqlite")
+    done = context_bench(
+        "run", "-s", "replay:field=pred", "-d", jsonl(ROWS), "-q", "--run-file", "r.sqlite"
+    )
     assert done.code == 0
     return tmp_path / "r.sqlite"
 
 
-def test_a_run_is_verified_and_its_scores_are_computed_again(context_bench: Run, run_file: Path) -> None:
+def test_a_run_is_verified_and_its_scores_are_computed_again(
+    context_bench: Run, run_file: Path
+) -> None:
     before = run_file.read_bytes()
     done = context_bench("verify", "r.sqlite", "--json")
     assert done.code == 0
@@ -53,11 +59,19 @@ def test_a_score_that_does_not_come_out_again_is_told(context_bench: Run, run_fi
     from context_bench.store.runfile import RunFile
 
     with closing(sqlite3.connect(run_file)) as connection, connection:
-        [row] = connection.execute("SELECT * FROM evaluations ORDER BY response DESC LIMIT 1").fetchall()
-        connection.execute("UPDATE scores SET value = 1.0 WHERE response = ? AND name = 'f1'", (row[0],))
-        scores = connection.execute("SELECT * FROM scores WHERE response = ? ORDER BY name", (row[0],)).fetchall()
+        [row] = connection.execute(
+            "SELECT * FROM evaluations ORDER BY response DESC LIMIT 1"
+        ).fetchall()
+        connection.execute(
+            "UPDATE scores SET value = 1.0 WHERE response = ? AND name = 'f1'", (row[0],)
+        )
+        scores = connection.execute(
+            "SELECT * FROM scores WHERE response = ? ORDER BY name", (row[0],)
+        ).fetchall()
         forged = crc32(dumps((*row[:-1], *scores), 2))
-        connection.execute("UPDATE evaluations SET check_sum = ? WHERE response = ?", (forged, row[0]))
+        connection.execute(
+            "UPDATE evaluations SET check_sum = ? WHERE response = ?", (forged, row[0])
+        )
     store = RunFile.open(run_file)
     store.begin()
     store.seal()
@@ -69,17 +83,43 @@ def test_a_score_that_does_not_come_out_again_is_told(context_bench: Run, run_fi
 
 def test_what_cannot_be_computed_again_is_named(context_bench: Run, jsonl: Run) -> None:
     context_bench(
-        "run", "-s", "replay:field=pred", "-d", jsonl(ROWS), "-q", "--run-file", "n.sqlite", "--no-store-examples"
+        "run",
+        "-s",
+        "replay:field=pred",
+        "-d",
+        jsonl(ROWS),
+        "-q",
+        "--run-file",
+        "n.sqlite",
+        "--no-store-examples",
     )
     done = context_bench("verify", "n.sqlite")
     assert done.code == 0
     assert "without its examples" in done.err
 
 
-def test_no_store_examples_keeps_them_out_of_the_file(context_bench: Run, jsonl: Run, tmp_path: Path) -> None:
-    rows = [{"id": "a", "question": "q", "answer": "Paris", "pred": "Paris", "private": "the-private-text"}]
+def test_no_store_examples_keeps_them_out_of_the_file(
+    context_bench: Run, jsonl: Run, tmp_path: Path
+) -> None:
+    rows = [
+        {
+            "id": "a",
+            "question": "q",
+            "answer": "Paris",
+            "pred": "Paris",
+            "private": "the-private-text",
+        }
+    ]
     context_bench(
-        "run", "-s", "replay:field=pred", "-d", jsonl(rows), "-q", "--run-file", "n.sqlite", "--no-store-examples"
+        "run",
+        "-s",
+        "replay:field=pred",
+        "-d",
+        jsonl(rows),
+        "-q",
+        "--run-file",
+        "n.sqlite",
+        "--no-store-examples",
     )
     assert b"the-private-text" not in (tmp_path / "n.sqlite").read_bytes()
     assert context_bench("report", "n.sqlite").code == 0

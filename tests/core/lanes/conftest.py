@@ -25,7 +25,10 @@ def make_system() -> Callable[..., Any]:
     """Make a system of functions; with ``aprocess`` it runs on the event loop."""
 
     def make(function: Callable[[dict[str, Any]], Any] | None = None, **attributes: Any) -> Any:
-        methods = {name: staticmethod(value) if callable(value) else value for name, value in attributes.items()}
+        methods = {
+            name: staticmethod(value) if callable(value) else value
+            for name, value in attributes.items()
+        }
         methods["process"] = staticmethod(function or _never)
         return type("Made", (), {"name": "made", **methods})()
 
@@ -38,4 +41,6 @@ def _never(example: dict[str, Any]) -> Any:
 
 @pytest.fixture
 def make_examples() -> Callable[[int], list[dict[str, Any]]]:
-    return lambda count: [{"id": f"e{n}", "question": str(n), "answer": str(n % 7)} for n in range(count)]
+    return lambda count: [
+        {"id": f"e{n}", "question": str(n), "answer": str(n % 7)} for n in range(count)
+    ]

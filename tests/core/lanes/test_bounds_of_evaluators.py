@@ -78,7 +78,9 @@ def test_an_async_evaluator_is_asked_for_as_many_rows_as_it_says(
     most: int, make_examples: Callable[[int], Any]
 ) -> None:
     evaluator = Full(most)
-    found = evaluate(respond, make_examples(60), [evaluator], progress=False, max_workers=8, deadline=60)
+    found = evaluate(
+        respond, make_examples(60), [evaluator], progress=False, max_workers=8, deadline=60
+    )
     assert [row.scores for row in found.rows] == [{"narrow": 1.0}] * 60
     assert evaluator.seen == most
 
@@ -101,15 +103,26 @@ class Judge(Narrow):
             await super()._say(original)
 
 
-def test_waiting_for_a_place_is_no_part_of_the_deadline(make_examples: Callable[[int], Any]) -> None:
+def test_waiting_for_a_place_is_no_part_of_the_deadline(
+    make_examples: Callable[[int], Any],
+) -> None:
     evaluator = Judge()
-    found = evaluate(respond, make_examples(40), [evaluator], progress=False, max_workers=4, deadline=2.0)
+    found = evaluate(
+        respond, make_examples(40), [evaluator], progress=False, max_workers=4, deadline=2.0
+    )
     assert [row.errors for row in found.rows] == [()] * 40
 
 
-def test_rows_behind_those_that_raise_hang_or_block_the_loop_are_scored(make_examples: Callable[[int], Any]) -> None:
-    found = evaluate(respond, make_examples(18), [Failing(2)], progress=False, max_workers=4, deadline=0.5)
-    kinds = {int(row.example_id.lstrip("e")): row.errors[0].kind if row.errors else "" for row in found.rows}
+def test_rows_behind_those_that_raise_hang_or_block_the_loop_are_scored(
+    make_examples: Callable[[int], Any],
+) -> None:
+    found = evaluate(
+        respond, make_examples(18), [Failing(2)], progress=False, max_workers=4, deadline=0.5
+    )
+    kinds = {
+        int(row.example_id.lstrip("e")): row.errors[0].kind if row.errors else ""
+        for row in found.rows
+    }
     assert [kinds[number] for number in (0, 3, 9, 12)] == ["ValueError", "TimeoutError"] * 2
     assert {kinds[number] for number in (7, 8, 10, 11, 13, 14, 15, 16, 17)} == {""}
 

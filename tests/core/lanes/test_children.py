@@ -62,7 +62,9 @@ def test_a_hanging_and_a_dying_evaluation_fail_alone(children: Children) -> None
     assert time.monotonic() - started < 20
 
 
-def test_a_long_context_reaches_its_process_in_time_that_grows_with_it_and_no_faster(children: Children) -> None:
+def test_a_long_context_reaches_its_process_in_time_that_grows_with_it_and_no_faster(
+    children: Children,
+) -> None:
     found: SimpleQueue[Any] = SimpleQueue()
     children.put(Pending("good", found))  # the process has begun by then
     found.get(timeout=30)
@@ -101,16 +103,25 @@ class Costly:
 
 
 @pytest.mark.parametrize("workers", [1, 4])
-@pytest.mark.parametrize(("cost", "rows", "is_elsewhere"), [(0.05, 60, True), (0.0001, 60, False), (0.05, 5, False)])
+@pytest.mark.parametrize(
+    ("cost", "rows", "is_elsewhere"), [(0.05, 60, True), (0.0001, 60, False), (0.05, 5, False)]
+)
 def test_processes_score_what_has_cost_enough_and_only_that(
-    cost: float, rows: int, is_elsewhere: bool, workers: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cost: float,
+    rows: int,
+    is_elsewhere: bool,
+    workers: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     (tmp_path / "costly_evaluator.py").write_text(COSTLY)
     monkeypatch.syspath_prepend(tmp_path)
     from costly_evaluator import Costly  # type: ignore[import-not-found]
 
     examples = [{"id": str(n), "question": "why?", "cost": cost} for n in range(rows)]
-    result = evaluate(lambda example: "1", examples, [Costly()], progress=False, max_workers=workers)
+    result = evaluate(
+        lambda example: "1", examples, [Costly()], progress=False, max_workers=workers
+    )
     processes = {row.scores["process"] for row in result.rows}
     assert not any(row.errors for row in result.rows)
     assert len(result.rows) == rows
@@ -140,7 +151,9 @@ def test_an_error_that_cannot_be_sent_as_it_is_says_what_it_says(
     children.close()
 
 
-def test_what_is_under_way_when_the_processes_are_ended_is_left_for_the_next_session(children: Children) -> None:
+def test_what_is_under_way_when_the_processes_are_ended_is_left_for_the_next_session(
+    children: Children,
+) -> None:
     found: SimpleQueue[Any] = SimpleQueue()
     children.put(Pending("good", found))
     found.get(timeout=30)

@@ -50,7 +50,11 @@ class Dead:
         self.on_retry: Callable[[BaseException, float], float] | None = None
 
     def fingerprint(self) -> dict[str, str]:
-        return {"name": self.name} if self._endpoint is None else {"name": self.name, "endpoint": self._endpoint}
+        return (
+            {"name": self.name}
+            if self._endpoint is None
+            else {"name": self.name, "endpoint": self._endpoint}
+        )
 
     def process(self, example: dict[str, Any]) -> dict[str, Any]:
         for attempt in range(4):
@@ -86,7 +90,13 @@ def unknown_length(count: int, is_conversation: bool = False) -> Iterator[dict[s
 @pytest.mark.parametrize("kind", [Dead, AsyncDead, TalkingDead], ids=["blocking", "async", "turns"])
 @pytest.mark.parametrize(
     ("workers", "endpoint"),
-    [(1, "http://dead.test"), (8, "http://dead.test"), (64, "http://dead.test"), (None, None), (64, None)],
+    [
+        (1, "http://dead.test"),
+        (8, "http://dead.test"),
+        (64, "http://dead.test"),
+        (None, None),
+        (64, None),
+    ],
 )
 @pytest.mark.parametrize("way", WAYS)
 def test_at_most_thirty_requests_are_sent(
@@ -99,7 +109,13 @@ def test_at_most_thirty_requests_are_sent(
     asked: list[str] = []
     examples = unknown_length(500, kind is TalkingDead)
     with pytest.raises(RunStoppedError) as stopped:
-        evaluate(kind("dead", way, endpoint, asked), examples, [same], progress=False, max_workers=workers)
+        evaluate(
+            kind("dead", way, endpoint, asked),
+            examples,
+            [same],
+            progress=False,
+            max_workers=workers,
+        )
     assert stopped.value.exit_code == 12
     assert str(WAYS[way]()).partition(":")[0] in str(stopped.value)
     assert 10 <= len(asked) <= MOST
@@ -109,30 +125,43 @@ def test_at_most_thirty_requests_are_sent(
 @pytest.mark.parametrize("order", ["interleaved", "system"])
 @pytest.mark.parametrize("workers", [1, 64])
 @pytest.mark.parametrize("way", ["500", "401"])
-def test_systems_of_one_endpoint_count_together(way: str, workers: int, order: str, count: int, same: Any) -> None:
+def test_systems_of_one_endpoint_count_together(
+    way: str, workers: int, order: str, count: int, same: Any
+) -> None:
     asked: list[str] = []
     systems = [Dead(f"s{number}", way, "http://dead.test", asked) for number in range(count)]
     with pytest.raises(RunStoppedError, match=f"the {count} systems that ask http:") as stopped:
-        evaluate(systems, unknown_length(500), [same], progress=False, max_workers=workers, order=order)
+        evaluate(
+            systems, unknown_length(500), [same], progress=False, max_workers=workers, order=order
+        )
     assert stopped.value.exit_code == 12
     assert len(asked) <= MOST
 
 
-def test_a_dead_endpoint_beside_one_that_answers_is_known_as_soon(make_system: Callable[..., Any], same: Any) -> None:
+def test_a_dead_endpoint_beside_one_that_answers_is_known_as_soon(
+    make_system: Callable[..., Any], same: Any
+) -> None:
     asked: list[str] = []
-    systems = [make_system(lambda example: {"response": "1"}), Dead("dead", "500", "http://dead.test", asked)]
+    systems = [
+        make_system(lambda example: {"response": "1"}),
+        Dead("dead", "500", "http://dead.test", asked),
+    ]
     with pytest.raises(RunStoppedError, match="of one system"):
         evaluate(systems, unknown_length(500), [same], progress=False, max_workers=64)
     assert len(asked) <= MOST
 
 
-def test_a_run_that_was_never_answered_stops_as_soon_when_it_is_resumed(tmp_path: Any, same: Any) -> None:
+def test_a_run_that_was_never_answered_stops_as_soon_when_it_is_resumed(
+    tmp_path: Any, same: Any
+) -> None:
     path = tmp_path / "run.sqlite"
     for _ in range(4):
         asked: list[str] = []
         system = Dead("dead", "500", "http://dead.test", asked)
         with pytest.raises(RunStoppedError):
-            evaluate(system, unknown_length(500), [same], progress=False, max_workers=8, run_file=path)
+            evaluate(
+                system, unknown_length(500), [same], progress=False, max_workers=8, run_file=path
+            )
         assert len(asked) <= MOST
 
 
@@ -141,7 +170,9 @@ class Late(AsyncDead):
 
     def process(self, example: dict[str, Any]) -> dict[str, Any]:
         answer = {"response": "1", "usage": {"input_tokens": 1}}
-        return answer if len(self._counter) > len(set(self._counter)) + 1 else super().process(example)
+        return (
+            answer if len(self._counter) > len(set(self._counter)) + 1 else super().process(example)
+        )
 
 
 class BlockingLate(Late):
@@ -150,7 +181,9 @@ class BlockingLate(Late):
 
 @pytest.mark.parametrize("kind", [BlockingLate, Late], ids=["blocking", "async"])
 @pytest.mark.parametrize("workers", [1, 8, 64])
-def test_a_server_that_starts_late_loses_no_row(kind: type[Dead], workers: int, same: Any, tmp_path: Any) -> None:
+def test_a_server_that_starts_late_loses_no_row(
+    kind: type[Dead], workers: int, same: Any, tmp_path: Any
+) -> None:
     asked: list[str] = []
     system = kind("late", "503", "http://late.test", asked)
     result = evaluate(system, unknown_length(100), [same], progress=False, max_workers=workers)
@@ -161,7 +194,9 @@ def test_a_server_that_starts_late_loses_no_row(kind: type[Dead], workers: int, 
 def test_keep_going_repeats_every_call(same: Any) -> None:
     asked: list[str] = []
     system = Dead("dead", "500", "http://dead.test", asked)
-    rows = evaluate(system, unknown_length(12), [same], progress=False, max_workers=4, keep_going=True).rows
+    rows = evaluate(
+        system, unknown_length(12), [same], progress=False, max_workers=4, keep_going=True
+    ).rows
     assert len(rows) == 12
     assert len(asked) == 48
 
@@ -206,7 +241,10 @@ def test_identifiers_of_requests_make_no_other_cause() -> None:
     from context_bench.runner.stopping import DeadSystemError
 
     breaker = Breaker(None)
-    rows = [failing(0, place, f"500: no (request req_{place}AbCdEf, 8f{place}a-bc12-de)") for place in range(10)]
+    rows = [
+        failing(0, place, f"500: no (request req_{place}AbCdEf, 8f{place}a-bc12-de)")
+        for place in range(10)
+    ]
     for row in rows[:9]:
         breaker.row(row)
     with pytest.raises(DeadSystemError, match="10 rows"):

@@ -73,7 +73,9 @@ def test_the_process_ends_after_the_last_row_though_a_call_hangs(tmp_path: Path)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals differ there")
-@pytest.mark.parametrize(("signals", "seconds", "kept"), [(1, 2, 4), (2, 600, 0)], ids=["once drains", "twice stops"])
+@pytest.mark.parametrize(
+    ("signals", "seconds", "kept"), [(1, 2, 4), (2, 600, 0)], ids=["once drains", "twice stops"]
+)
 def test_ctrl_c(signals: int, seconds: int, kept: int, tmp_path: Path) -> None:
     path = tmp_path / "run.sqlite"
     process = start(path, str(seconds), "None", "100")
@@ -89,7 +91,9 @@ def test_ctrl_c(signals: int, seconds: int, kept: int, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("seconds", "is_tidy"), [(0.05, True), (60.0, False)])
-def test_a_call_on_the_loop_may_tidy_up_in_the_end_but_not_for_long(seconds: float, is_tidy: bool) -> None:
+def test_a_call_on_the_loop_may_tidy_up_in_the_end_but_not_for_long(
+    seconds: float, is_tidy: bool
+) -> None:
     began, tidied, ended = Event(), Event(), Event()
 
     async def call() -> bool:
@@ -176,13 +180,20 @@ def test_progress_without_a_terminal_is_lines(log_format: str) -> None:
     slot = Slot(0, "gpt", None, b"", True)  # type: ignore[arg-type]
     progress = Progress([slot], 4, stream, log_format)
     for sample, output in enumerate(["{}", "{}", None]):
-        progress.row(StoredRow(RowId(0, sample), b"", output, input_tokens=10, response_tokens=5, latency=0.2))
+        progress.row(
+            StoredRow(
+                RowId(0, sample), b"", output, input_tokens=10, response_tokens=5, latency=0.2
+            )
+        )
     progress.row(StoredRow(RowId(0, 3), b"", "{}", reused=True))
     progress.close()
     [line] = stream.getvalue().splitlines()
     if log_format == "json":
         state = json.loads(line)
-        assert {name: state[name] for name in ("system", "done", "total", "failed", "reused", "tokens", "p95")} == {
+        assert {
+            name: state[name]
+            for name in ("system", "done", "total", "failed", "reused", "tokens", "p95")
+        } == {
             "system": "gpt",
             "done": 4,
             "total": 4,

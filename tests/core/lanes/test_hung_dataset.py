@@ -12,7 +12,12 @@ from typing import Any
 import pytest
 
 from context_bench import evaluate
-from context_bench.errors import ConfigurationError, ContextBenchError, DatasetError, RunStoppedError
+from context_bench.errors import (
+    ConfigurationError,
+    ContextBenchError,
+    DatasetError,
+    RunStoppedError,
+)
 from context_bench.runner import job_source
 from context_bench.runs import open_run
 
@@ -77,7 +82,9 @@ def test_a_run_stops_with_what_it_has_and_goes_on(
     assert stopped.value.path == str(path)
     with open_run(path) as run:
         assert len(list(run.rows())) == 4
-    result = evaluate(system, None, [same], datasets={"slow": iter(make_examples(6))}, dataset_timeout=60, **told)
+    result = evaluate(
+        system, None, [same], datasets={"slow": iter(make_examples(6))}, dataset_timeout=60, **told
+    )
     assert len(result.rows) == 6
     assert sorted(asked) == [f"e{number}" for number in range(6)]
 
@@ -89,9 +96,14 @@ def test_the_thread_that_hangs_keeps_no_process_alive(tmp_path: Path) -> None:
         "def hang():\n    yield {'question': '1'}\n    time.sleep(600)\n"
         "evaluate(lambda example: '1', hang(), [One()], progress=False, dataset_timeout=3, run_file='r.sqlite')\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=120
+    )
     assert done.returncode == 1
-    assert "RunStoppedError: The dataset hangs after row 0: it gave no example within 3 seconds" in done.stderr
+    assert (
+        "RunStoppedError: The dataset hangs after row 0: it gave no example within 3 seconds"
+        in done.stderr
+    )
 
 
 def test_an_iterable_whose_beginning_hangs_is_bounded_too(
@@ -103,7 +115,9 @@ def test_an_iterable_whose_beginning_hangs_is_bounded_too(
             return iter(())
 
     with pytest.raises(RunStoppedError, match="hangs at its beginning"):
-        evaluate(make_system(lambda example: "1"), Hangs(), [same], progress=False, dataset_timeout=0.5)
+        evaluate(
+            make_system(lambda example: "1"), Hangs(), [same], progress=False, dataset_timeout=0.5
+        )
 
 
 @pytest.mark.parametrize("where", ["revision", "__len__"])
@@ -112,14 +126,20 @@ def test_whatever_else_is_asked_of_a_dataset_is_bounded_too(
 ) -> None:
     hangs = type("Hangs", (list,), {where: lambda self: hang() or 0})([{"id": "1", "answer": "1"}])
     with pytest.raises(DatasetError, match=r"hangs before its first row: .*\(--dataset-timeout\)"):
-        evaluate(make_system(lambda example: "1"), hangs, [same], progress=False, dataset_timeout=0.5)
+        evaluate(
+            make_system(lambda example: "1"), hangs, [same], progress=False, dataset_timeout=0.5
+        )
 
 
-def test_what_is_raised_before_the_first_row_is_told_as_without_a_timeout(make_system: Callable[..., Any]) -> None:
+def test_what_is_raised_before_the_first_row_is_told_as_without_a_timeout(
+    make_system: Callable[..., Any],
+) -> None:
     told = set()
     for timeout in (None, 60):
         with pytest.raises(ContextBenchError) as raised:
-            evaluate(make_system(lambda example: "1"), "nowhere", progress=False, dataset_timeout=timeout)
+            evaluate(
+                make_system(lambda example: "1"), "nowhere", progress=False, dataset_timeout=timeout
+            )
         told.add((type(raised.value), str(raised.value)))
     assert len(told) == 1
 
@@ -148,17 +168,29 @@ def test_a_dataset_in_time_is_read_one_by_one_on_one_thread(
     assert max(ahead) == 0
 
 
-def test_what_a_dataset_raises_is_told_as_without_a_timeout(make_system: Callable[..., Any], same: Any) -> None:
+def test_what_a_dataset_raises_is_told_as_without_a_timeout(
+    make_system: Callable[..., Any], same: Any
+) -> None:
     def examples() -> Iterator[dict[str, Any]]:
         yield {"question": "1", "answer": "1"}
         raise OSError("the line is dead")
 
     for timeout in (None, 60):
         with pytest.raises(RunStoppedError, match="cannot be read after row 0: the line is dead"):
-            evaluate(make_system(lambda example: "1"), examples(), [same], progress=False, dataset_timeout=timeout)
+            evaluate(
+                make_system(lambda example: "1"),
+                examples(),
+                [same],
+                progress=False,
+                dataset_timeout=timeout,
+            )
 
 
 @pytest.mark.parametrize("seconds", [0, -1, float("nan"), "5"])
-def test_seconds_that_make_no_sense_are_refused(seconds: Any, make_system: Callable[..., Any], same: Any) -> None:
+def test_seconds_that_make_no_sense_are_refused(
+    seconds: Any, make_system: Callable[..., Any], same: Any
+) -> None:
     with pytest.raises(ConfigurationError, match="dataset_timeout is"):
-        evaluate(make_system(lambda example: "1"), [], [same], progress=False, dataset_timeout=seconds)
+        evaluate(
+            make_system(lambda example: "1"), [], [same], progress=False, dataset_timeout=seconds
+        )

@@ -71,8 +71,16 @@ def test_rows_and_metrics_are_the_same_at_1_8_and_64_workers(
     system = make_system(answer) if lane == "blocking" else make_system(aprocess=answer_async)
     found = []
     for workers in (1, 8, 64):
-        result = evaluate(system, make_examples(200), [same, Batches(), Awaited()], progress=False, max_workers=workers)
-        values = {name: value for name, value in result.summary["made"].items() if "latency" not in name}
+        result = evaluate(
+            system,
+            make_examples(200),
+            [same, Batches(), Awaited()],
+            progress=False,
+            max_workers=workers,
+        )
+        values = {
+            name: value for name, value in result.summary["made"].items() if "latency" not in name
+        }
         found.append((canonical(result), values))
     assert found[0] == found[1] == found[2]
     assert len(found[0][0]) == 200
@@ -82,7 +90,9 @@ def test_batches_hold_many_rows_and_a_broken_one_fails_alone(
     make_system: Callable[..., Any], make_examples: Callable[[int], Any]
 ) -> None:
     batches = Batches()
-    result = evaluate(make_system(answer), make_examples(100), [batches], progress=False, max_workers=16)
+    result = evaluate(
+        make_system(answer), make_examples(100), [batches], progress=False, max_workers=16
+    )
     rows = {row.example_id: row for row in result.rows}
     assert [row.example_id for row in result.rows if row.errors] == ["e13", "e20"]
     assert "indigestible" in rows["e20"].errors[0].message
@@ -93,7 +103,13 @@ def test_batches_hold_many_rows_and_a_broken_one_fails_alone(
 def test_a_poison_row_among_ten_thousand_fails_alone(
     make_system: Callable[..., Any], make_examples: Callable[[int], Any], same: Any
 ) -> None:
-    result = evaluate(make_system(aprocess=poisoned), make_examples(10_000), [same], progress=False, max_workers=64)
+    result = evaluate(
+        make_system(aprocess=poisoned),
+        make_examples(10_000),
+        [same],
+        progress=False,
+        max_workers=64,
+    )
     failed = [row for row in result.rows if row.errors]
     assert len(result.rows) == 10_000
     assert [(row.example_id, row.errors[0].kind, row.errors[0].message) for row in failed] == [
@@ -152,7 +168,9 @@ def test_a_hung_call_is_bounded_by_the_deadline_and_stalls_nobody(
     system = make_system(hang) if lane == "blocking" else None
     system = system or make_system(aprocess=hang_async if lane == "async" else block)
     started = time.monotonic()
-    result = evaluate(system, make_examples(50), [same], progress=False, max_workers=2, deadline=2.0)
+    result = evaluate(
+        system, make_examples(50), [same], progress=False, max_workers=2, deadline=2.0
+    )
     seconds = time.monotonic() - started
     release.set()
     failed = {row.example_id: row.errors[0] for row in result.rows if row.errors}
@@ -165,13 +183,17 @@ def test_a_hung_call_is_bounded_by_the_deadline_and_stalls_nobody(
     assert seconds < 250, "the run waited for a call that hangs for 300 s"
 
 
-def test_a_late_answer_is_noted_and_not_counted(make_system: Callable[..., Any], same: Any, tmp_path: Path) -> None:
+def test_a_late_answer_is_noted_and_not_counted(
+    make_system: Callable[..., Any], same: Any, tmp_path: Path
+) -> None:
     def late(example: dict[str, Any]) -> dict[str, Any]:
         time.sleep(2.4 if example["question"] == "0" else 0.1)
         return {"response": "1"}
 
     examples = [{"id": f"e{n}", "question": str(n), "answer": "1"} for n in range(12)]
-    result = evaluate(make_system(late), examples, [same], progress=False, max_workers=1, deadline=2.0)
+    result = evaluate(
+        make_system(late), examples, [same], progress=False, max_workers=1, deadline=2.0
+    )
     first = result.rows[0]
     assert first.errors[0].kind == "TimeoutError"
     assert "An answer came " in first.errors[0].traceback
@@ -193,7 +215,12 @@ def test_a_hung_evaluator_costs_its_score_and_not_the_response(
             return {"good": 1.0}
 
     result = evaluate(
-        make_system(aprocess=answer_async), make_examples(10), [Hanging()], progress=False, max_workers=2, deadline=2.0
+        make_system(aprocess=answer_async),
+        make_examples(10),
+        [Hanging()],
+        progress=False,
+        max_workers=2,
+        deadline=2.0,
     )
     release.set()
     row = result.rows[2]
@@ -202,7 +229,9 @@ def test_a_hung_evaluator_costs_its_score_and_not_the_response(
     assert [row.scores for row in result.rows if row.example_id != "e2"] == [{"good": 1.0}] * 9
 
 
-def test_an_async_function_is_a_system_and_is_awaited(same: Any, make_examples: Callable[[int], Any]) -> None:
+def test_an_async_function_is_a_system_and_is_awaited(
+    same: Any, make_examples: Callable[[int], Any]
+) -> None:
     running = most = 0
 
     async def answer(example: dict[str, Any]) -> str:
@@ -216,7 +245,9 @@ def test_an_async_function_is_a_system_and_is_awaited(same: Any, make_examples: 
     result = evaluate(answer, make_examples(20), [same], progress=False)
     assert [row.response for row in result.rows] == ["1"] * 20
     assert most > 1
-    assert evaluate(partial(answer), make_examples(2), [same], progress=False).rows[0].response == "1"
+    assert (
+        evaluate(partial(answer), make_examples(2), [same], progress=False).rows[0].response == "1"
+    )
 
 
 def test_an_async_system_is_awaited_behind_rows_that_were_kept(tmp_path: Path) -> None:
@@ -236,7 +267,14 @@ def test_an_async_system_is_awaited_behind_rows_that_were_kept(tmp_path: Path) -
             return {"one": 1.0}
 
     examples = [{"id": str(number), "question": "why?"} for number in range(400)]
-    evaluate(Kept(), examples[:250], [One()], progress=False, max_workers=1, run_file=tmp_path / "first.sqlite")
+    evaluate(
+        Kept(),
+        examples[:250],
+        [One()],
+        progress=False,
+        max_workers=1,
+        run_file=tmp_path / "first.sqlite",
+    )
     result = evaluate(Kept(), examples, [One()], progress=False, max_workers=1, cache_dir=tmp_path)
     assert [str(error) for row in result.rows for error in row.errors] == []
     assert sum(bool(row.metadata.get("reused")) for row in result.rows) == 250

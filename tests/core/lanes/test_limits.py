@@ -34,7 +34,12 @@ class Response:
     ("error", "refusal", "seconds"),
     [
         pytest.param(RefusedError(status=429, retry_after=7.0), True, 7.0, id="attributes"),
-        pytest.param(RefusedError(response=Response(429, **{"Retry-After": "3"})), True, 3.0, id="response, seconds"),
+        pytest.param(
+            RefusedError(response=Response(429, **{"Retry-After": "3"})),
+            True,
+            3.0,
+            id="response, seconds",
+        ),
         pytest.param(
             RefusedError(code=429, headers={"Retry-After": "Thu, 01 Jan 2026 00:00:09 GMT"}),
             True,
@@ -44,12 +49,23 @@ class Response:
         pytest.param(RefusedError(status_code=529), True, None, id="overloaded, no word"),
         pytest.param(RefusedError(status=500), False, None, id="server error"),
         pytest.param(RefusedError(status=503), False, None, id="unavailable"),
-        pytest.param(RefusedError(status=503, retry_after=2.0), True, 2.0, id="unavailable, come again"),
-        pytest.param(RefusedError(status=500, retry_after=2.0), False, 2.0, id="server error, come again"),
-        pytest.param(RefusedError(response=Response(429, **{"Retry-After": "soon"})), True, None, id="unreadable"),
+        pytest.param(
+            RefusedError(status=503, retry_after=2.0), True, 2.0, id="unavailable, come again"
+        ),
+        pytest.param(
+            RefusedError(status=500, retry_after=2.0), False, 2.0, id="server error, come again"
+        ),
+        pytest.param(
+            RefusedError(response=Response(429, **{"Retry-After": "soon"})),
+            True,
+            None,
+            id="unreadable",
+        ),
     ],
 )
-def test_a_refusal_and_its_wait_are_read_from_any_library(error: Any, refusal: bool, seconds: float | None) -> None:
+def test_a_refusal_and_its_wait_are_read_from_any_library(
+    error: Any, refusal: bool, seconds: float | None
+) -> None:
     assert is_refusal(error) is refusal
     assert wait_asked_for(error, datetime(2026, 1, 1, tzinfo=timezone.utc)) == seconds
 
@@ -110,7 +126,12 @@ def depths(seconds: float, parallel: int, answers: int) -> list[int]:
 
 @pytest.mark.parametrize(
     ("seconds", "parallel", "usual", "most"),
-    [(0.05, 64, (60, 64), 64), (2.0, 64, (60, 64), 64), (1.0, 1, (6, 12), 40), (0.5, 16, (14, 40), 64)],
+    [
+        (0.05, 64, (60, 64), 64),
+        (2.0, 64, (60, 64), 64),
+        (1.0, 1, (6, 12), 40),
+        (0.5, 16, (14, 40), 64),
+    ],
     ids=["fast and wide", "slow and wide", "one at a time", "sixteen at a time"],
 )
 def test_more_is_asked_at_once_only_while_more_is_answered(
@@ -148,7 +169,9 @@ class Limited:
         return {"response": "1", "usage": {"input_tokens": 1}}
 
 
-def test_a_hidden_limit_is_found_without_losing_a_row(same: Any, make_examples: Callable[[int], Any]) -> None:
+def test_a_hidden_limit_is_found_without_losing_a_row(
+    same: Any, make_examples: Callable[[int], Any]
+) -> None:
     system = Limited(50)
     result = evaluate(system, make_examples(250), [same], progress=False, max_workers=32)
     assert not any(row.errors for row in result.rows)

@@ -19,7 +19,9 @@ from context_bench.runner.limits import Limiter
 from context_bench.store.rows import StoredRow
 from context_bench.store.runfile import RunFile
 
-LATE = datetime(2019, 4, 1, 12, 0, 0, tzinfo=timezone.utc)  # what a server with a wrong clock takes for now
+LATE = datetime(
+    2019, 4, 1, 12, 0, 0, tzinfo=timezone.utc
+)  # what a server with a wrong clock takes for now
 IN_40_SECONDS = {"Date": format_datetime(LATE, usegmt=True)}
 IN_40_SECONDS["Retry-After"] = format_datetime(LATE + timedelta(seconds=40), usegmt=True)
 
@@ -85,7 +87,11 @@ class Refusing:
 )
 @pytest.mark.parametrize("refusals", [1, 2, 3])
 def test_a_call_is_never_asked_again_before_its_retry_after_is_over(
-    refusals: int, error: dict[str, Any], clock: Clock, make_examples: Callable[[int], Any], same: Any
+    refusals: int,
+    error: dict[str, Any],
+    clock: Clock,
+    make_examples: Callable[[int], Any],
+    same: Any,
 ) -> None:
     system = Refusing(clock, refusals, **error)
     [row] = evaluate(system, make_examples(1), [same], progress=False, max_workers=1).rows
@@ -114,8 +120,12 @@ def test_a_call_that_is_always_refused_is_given_up(
     clock: Clock, make_examples: Callable[[int], Any], same: Any
 ) -> None:
     system = Refusing(clock, 60)
-    rows = evaluate(system, make_examples(2), [same], progress=False, max_workers=1, keep_going=True).rows
-    assert [(row.errors[0].kind, row.errors[0].attempts) for row in rows] == [("RefusedError", 10)] * 2
+    rows = evaluate(
+        system, make_examples(2), [same], progress=False, max_workers=1, keep_going=True
+    ).rows
+    assert [(row.errors[0].kind, row.errors[0].attempts) for row in rows] == [
+        ("RefusedError", 10)
+    ] * 2
     assert len(system.asked) == 20
 
 
@@ -123,7 +133,9 @@ def test_an_error_that_is_not_to_be_repeated_is_not(
     clock: Clock, make_examples: Callable[[int], Any], same: Any
 ) -> None:
     system = Refusing(clock, 60, retryable=False, retry_after=1.0)
-    rows = evaluate(system, make_examples(4), [same], progress=False, max_workers=1, keep_going=True).rows
+    rows = evaluate(
+        system, make_examples(4), [same], progress=False, max_workers=1, keep_going=True
+    ).rows
     assert [row.errors[0].attempts for row in rows] == [1] * 4
     assert len(system.asked) == 4
 
@@ -132,7 +144,9 @@ def test_a_call_that_is_told_to_wait_for_long_is_left_for_later(
     clock: Clock, make_examples: Callable[[int], Any], same: Any
 ) -> None:
     system = Refusing(clock, 60, retry_after=86_400.0)
-    [row] = evaluate(system, make_examples(1), [same], progress=False, max_workers=1, keep_going=True).rows
+    [row] = evaluate(
+        system, make_examples(1), [same], progress=False, max_workers=1, keep_going=True
+    ).rows
     assert row.errors[0].attempts == len(system.asked) == 1
 
 
@@ -140,7 +154,9 @@ def test_an_endpoint_that_refuses_everything_for_two_minutes_stops_the_run(
     clock: Clock, make_examples: Callable[[int], Any], same: Any
 ) -> None:
     system = Refusing(clock, 600, retry_after=35.0)
-    with pytest.raises(RunStoppedError, match=r"refused every request for .* too many requests") as stopped:
+    with pytest.raises(
+        RunStoppedError, match=r"refused every request for .* too many requests"
+    ) as stopped:
         evaluate(system, make_examples(50), [same], progress=False, max_workers=1)
     assert stopped.value.exit_code == 12
     assert len(system.asked) <= 5

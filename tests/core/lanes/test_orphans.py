@@ -66,14 +66,21 @@ def is_alive(process: int) -> bool:
         return False
 
 
-@pytest.mark.skipif(not Path("/proc/self/stat").is_file(), reason="processes are looked up in /proc, as Linux has it")
+@pytest.mark.skipif(
+    not Path("/proc/self/stat").is_file(),
+    reason="processes are looked up in /proc, as Linux has it",
+)
 def test_no_child_outlives_a_parent_that_is_killed(tmp_path: Path) -> None:
     (tmp_path / "heavy_and_slow.py").write_text(EVALUATOR)
-    parent = subprocess.Popen([sys.executable, "-c", SCRIPT, str(tmp_path)], stderr=subprocess.PIPE, text=True)
+    parent = subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, str(tmp_path)], stderr=subprocess.PIPE, text=True
+    )
     children: list[int] = []
     try:
         assert parent.stderr is not None
-        children = [int(parent.stderr.readline()) for _ in range(2)]  # both are in the middle of a score
+        children = [
+            int(parent.stderr.readline()) for _ in range(2)
+        ]  # both are in the middle of a score
         assert len(set(children)) == 2
         assert all(map(is_alive, children))
         parent.send_signal(signal.SIGKILL)
@@ -91,10 +98,15 @@ def test_no_child_outlives_a_parent_that_is_killed(tmp_path: Path) -> None:
             os.kill(child, signal.SIGKILL)
 
 
-@pytest.mark.skipif(not Path("/proc/self/stat").is_file(), reason="processes are looked up in /proc, as Linux has it")
+@pytest.mark.skipif(
+    not Path("/proc/self/stat").is_file(),
+    reason="processes are looked up in /proc, as Linux has it",
+)
 def test_no_import_apart_outlives_the_command_that_asked_for_it(tmp_path: Path) -> None:
     (tmp_path / "slow_to_import.py").write_text(SLOW)
-    done = subprocess.run([sys.executable, "-c", IMPORTS, str(tmp_path)], capture_output=True, timeout=60, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", IMPORTS, str(tmp_path)], capture_output=True, timeout=60, check=False
+    )
     assert done.returncode == -signal.SIGKILL, done.stderr
     child, until = int((tmp_path / "child").read_text()), time.monotonic() + 60
     while is_alive(child) and time.monotonic() < until:

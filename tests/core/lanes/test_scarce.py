@@ -68,7 +68,11 @@ PLAIN = "run(lambda example: '1', Plain(), max_workers=8, deadline=60)"
 CASES = {
     "no thread for a call": ("worker", "1-999", PLAIN, NONE),
     "one thread for eight calls": (
-        *("worker", "2-3", "run(answer_when_a_second_thread_was_asked_for, Plain(), max_workers=8)"),
+        *(
+            "worker",
+            "2-3",
+            "run(answer_when_a_second_thread_was_asked_for, Plain(), max_workers=8)",
+        ),
         "40 rows 40 scored",
     ),
     "no thread that keeps time": ("clock", "1-999", PLAIN, NONE),
@@ -101,7 +105,9 @@ def test_a_run_that_gets_no_thread_ends(refused: str, lacking: str, call: str, t
     assert told_by(f"{PRELUDE}\n{call}", refused, lacking) == told
 
 
-@pytest.mark.parametrize(("at_least", "elsewhere"), [(0, 0), (1, 1)], ids=["no process", "one process"])
+@pytest.mark.parametrize(
+    ("at_least", "elsewhere"), [(0, 0), (1, 1)], ids=["no process", "one process"]
+)
 @pytest.mark.parametrize("evaluator", ["Heavy", "Slow"])
 def test_rows_are_scored_though_no_more_processes_can_be_begun(
     evaluator: str, at_least: int, elsewhere: int, tmp_path: Path
@@ -148,7 +154,10 @@ class Hanging(Heavy):
 
 run(lambda example: "1", Hanging(), deadline=1)
 """
-    assert told_by(script, "nothing", "0-0") == "40 rows 39 scored it took longer than the deadline of 1 s."
+    assert (
+        told_by(script, "nothing", "0-0")
+        == "40 rows 39 scored it took longer than the deadline of 1 s."
+    )
 
 
 def test_an_evaluator_that_blocks_the_event_loop_is_bounded_by_the_deadline() -> None:
@@ -176,10 +185,15 @@ class Cancelling(Async):
 
 run(lambda example: "1", Cancelling())
 """
-    assert told_by(script, "nothing", "0-0") == "40 rows 39 scored the call was cancelled by the evaluator itself."
+    assert (
+        told_by(script, "nothing", "0-0")
+        == "40 rows 39 scored the call was cancelled by the evaluator itself."
+    )
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="only POSIX numbers what is open, and bounds it")
+@pytest.mark.skipif(
+    sys.platform == "win32", reason="only POSIX numbers what is open, and bounds it"
+)
 def test_a_process_is_heard_though_more_than_a_thousand_files_are_open(tmp_path: Path) -> None:
     (tmp_path / "heavy.py").write_text(
         "class Heavy:\n"
@@ -218,7 +232,10 @@ async def cancelling(example):
 
 run(*(cancelling, Plain()) if {part == "system"} else (lambda example: "1", Cancelling()), keep_going=True)
 """
-    assert told_by(script, "nothing", "0-0") == f"40 rows 0 scored the call was cancelled by the {part} itself."
+    assert (
+        told_by(script, "nothing", "0-0")
+        == f"40 rows 0 scored the call was cancelled by the {part} itself."
+    )
 
 
 def test_a_signal_ends_a_run_at_once_where_no_thread_can_keep_its_time() -> None:

@@ -112,18 +112,31 @@ for number_of_moment, moment in enumerate({list(MOMENTS.values())!r}):
     done = run(script, tmp_path, name)
     told = done.stdout.splitlines()
     for number, moment in enumerate(MOMENTS):
-        assert told[2 * number : 2 * number + 2] == [f"stopped {CODES[name]}", "0"], (moment, done.stdout, done.stderr)
+        assert told[2 * number : 2 * number + 2] == [f"stopped {CODES[name]}", "0"], (
+            moment,
+            done.stdout,
+            done.stderr,
+        )
         path = tmp_path / f"{number}.sqlite"
         store = RunFile.open(path)
         assert store.run()["status"] == "interrupted", moment
         store.close()
-        evaluate(Plain(), [{"id": str(n)} for n in range(9)], [One()], progress=False, max_workers=1, run_file=path)
+        evaluate(
+            Plain(),
+            [{"id": str(n)} for n in range(9)],
+            [One()],
+            progress=False,
+            max_workers=1,
+            run_file=path,
+        )
         store = RunFile.open(path)
         assert store.run()["status"] == "finished", moment
         store.close()
 
 
-def test_a_run_that_cannot_begin_is_recorded_as_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_cannot_begin_is_recorded_as_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from context_bench.bench.runs import Run
 
     path = tmp_path / "run.sqlite"
@@ -135,14 +148,18 @@ def test_a_run_that_cannot_begin_is_recorded_as_stopped(tmp_path: Path, monkeypa
         raise ConfigurationError("no price is known")
 
     monkeypatch.setattr(Run, "_admission", fail)
-    monkeypatch.setattr("context_bench.bench.runs.close_systems", lambda slots: closed.append(1) or [])
+    monkeypatch.setattr(
+        "context_bench.bench.runs.close_systems", lambda slots: closed.append(1) or []
+    )
     with pytest.raises(RunStoppedError, match="no price"):
         evaluate(Plain(), [{"id": "1"}], [One()], progress=False, run_file=str(path))
     assert closed
     assert not path.exists()
 
 
-@pytest.mark.parametrize("moment", ["before(Rescoring, 'publish', 2)", "before(stored_jobs.Again, 'jobs')"])
+@pytest.mark.parametrize(
+    "moment", ["before(Rescoring, 'publish', 2)", "before(stored_jobs.Again, 'jobs')"]
+)
 @pytest.mark.parametrize("name", CODES)
 def test_a_signal_in_a_rescore_leaves_a_whole_file(moment: str, name: str, tmp_path: Path) -> None:
     path = tmp_path / "run.sqlite"

@@ -27,7 +27,11 @@ class Fails:
     name = "fails"
 
     def process(self, example: dict[str, Any]) -> dict[str, Any]:
-        return {"response": subprocess.run([sys.executable, "-c", "raise SystemExit(3)"], check=False).returncode}
+        return {
+            "response": subprocess.run(
+                [sys.executable, "-c", "raise SystemExit(3)"], check=False
+            ).returncode
+        }
 
 
 def test_the_status_of_a_program_that_fails_is_not_lost(handler: Any) -> None:

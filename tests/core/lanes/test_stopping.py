@@ -61,7 +61,9 @@ def test_a_signal_ends_a_run_in_which_every_row_waits_for_retry_after(
     name: str, code: int, way: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "run.sqlite"
-    process = subprocess.Popen([sys.executable, "-c", SCRIPT, str(path), way], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, str(path), way], stdout=subprocess.PIPE, text=True
+    )
     assert process.stdout is not None
     assert process.stdout.readline() == "asked\n"
     time.sleep(0.5)  # those that were in flight with it have been refused, too
@@ -102,7 +104,13 @@ def test_a_dead_system_stops_the_run_with_its_cause(
         raise ConnectionRefusedError(f"[Errno 111] Connection refused: request {len(calls)}")
 
     with pytest.raises(RunStoppedError, match="Connection refused") as stopped:
-        evaluate(make_system(refuse), unknown_length(make_examples(500)), [same], progress=False, max_workers=workers)
+        evaluate(
+            make_system(refuse),
+            unknown_length(make_examples(500)),
+            [same],
+            progress=False,
+            max_workers=workers,
+        )
     assert stopped.value.exit_code == 12
     assert len(calls) <= 30
 
@@ -144,11 +152,15 @@ def test_rows_that_fail_with_many_causes_stop_nothing(
     assert len(evaluate(make_system(vary), make_examples(60), [same], progress=False).rows) == 60
 
 
-def test_keep_going_goes_on(make_system: Callable[..., Any], make_examples: Callable[[int], Any], same: Any) -> None:
+def test_keep_going_goes_on(
+    make_system: Callable[..., Any], make_examples: Callable[[int], Any], same: Any
+) -> None:
     def refuse(example: dict[str, Any]) -> Any:
         raise ConnectionRefusedError("refused")
 
-    result = evaluate(make_system(refuse), make_examples(60), [same], progress=False, keep_going=True)
+    result = evaluate(
+        make_system(refuse), make_examples(60), [same], progress=False, keep_going=True
+    )
     assert len(result.rows) == 60
 
 
@@ -158,12 +170,19 @@ class BrokenTextError(Exception):
 
 
 @pytest.mark.parametrize(
-    "error", [SystemExit(0), GeneratorExit(), KeyboardInterrupt(), BrokenTextError(), StopIteration()]
+    "error",
+    [SystemExit(0), GeneratorExit(), KeyboardInterrupt(), BrokenTextError(), StopIteration()],
 )
-@pytest.mark.parametrize("place", ["system", "evaluator", "async system", "async evaluator", "batch"])
+@pytest.mark.parametrize(
+    "place", ["system", "evaluator", "async system", "async evaluator", "batch"]
+)
 @pytest.mark.parametrize("workers", [1, 4])
 def test_whatever_a_plugin_raises_is_a_failure_of_its_row(
-    error: BaseException, place: str, workers: int, make_system: Callable[..., Any], make_examples: Callable[[int], Any]
+    error: BaseException,
+    place: str,
+    workers: int,
+    make_system: Callable[..., Any],
+    make_examples: Callable[[int], Any],
 ) -> None:
     def broken(example: dict[str, Any]) -> None:
         if example["id"] == "e3":

@@ -94,7 +94,9 @@ HANGING = {
 @pytest.mark.skipif(os.name == "nt", reason="signals differ there")
 @pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
 @pytest.mark.parametrize("hanging", HANGING.values(), ids=HANGING.keys())
-def test_what_hangs_keeps_no_run_from_ending(hanging: tuple[str, ...], name: str, code: int, tmp_path: Path) -> None:
+def test_what_hangs_keeps_no_run_from_ending(
+    hanging: tuple[str, ...], name: str, code: int, tmp_path: Path
+) -> None:
     path = tmp_path / "run.sqlite"
     command = [sys.executable, "-c", SCRIPT, str(path), *hanging]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
@@ -112,8 +114,19 @@ def test_what_hangs_keeps_no_run_from_ending(hanging: tuple[str, ...], name: str
 
 @pytest.mark.skipif(os.name == "nt", reason="signals differ there")
 @pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
-def test_a_signal_while_an_example_is_pulled_leaves_what_hangs(name: str, code: int, tmp_path: Path) -> None:
-    command = [sys.executable, "-c", SCRIPT, str(tmp_path / "run.sqlite"), "Hangs", "One", "4", name]
+def test_a_signal_while_an_example_is_pulled_leaves_what_hangs(
+    name: str, code: int, tmp_path: Path
+) -> None:
+    command = [
+        sys.executable,
+        "-c",
+        SCRIPT,
+        str(tmp_path / "run.sqlite"),
+        "Hangs",
+        "One",
+        "4",
+        name,
+    ]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=120)
     assert f"stopped {code}" in done.stdout.splitlines()
 
@@ -141,7 +154,9 @@ def test_a_signal_takes_no_lock_that_the_main_thread_may_hold() -> None:
     assert said == ["Finishing 2 calls in flight, for 10 s at most; again to stop now."]
 
 
-def test_a_run_that_ends_in_time_hears_nothing_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_ends_in_time_hears_nothing_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from context_bench.errors import RunStoppedError
     from context_bench.runner import stopping
 
@@ -164,7 +179,12 @@ def test_a_run_that_ends_in_time_hears_nothing_more(tmp_path: Path, monkeypatch:
     before = signal.getsignal(signal.SIGTERM)
     with pytest.raises(RunStoppedError):
         evaluate(
-            Stops(), [{"id": str(n)} for n in range(9)], [One()], progress=False, max_workers=1, run_file=str(path)
+            Stops(),
+            [{"id": str(n)} for n in range(9)],
+            [One()],
+            progress=False,
+            max_workers=1,
+            run_file=str(path),
         )
     assert signal.getsignal(signal.SIGTERM) is before
     with open_run(path) as run:

@@ -20,7 +20,9 @@ from context_bench.runner.rates import ToldRates
 
 
 def load() -> Any:
-    spec = spec_from_file_location("limit_simulation", Path(__file__).parents[2] / "benchmarks" / "limit_simulation.py")
+    spec = spec_from_file_location(
+        "limit_simulation", Path(__file__).parents[2] / "benchmarks" / "limit_simulation.py"
+    )
     assert spec is not None
     assert spec.loader is not None
     module = module_from_spec(spec)
@@ -36,7 +38,9 @@ def told(clock: Callable[[], float], most: int = 64) -> Limiter:
     return Limiter(most, ToldRates(None, None), clock=clock)
 
 
-def refusals_of(server: Any, seconds: float, rows: int, says: bool, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def refusals_of(
+    server: Any, seconds: float, rows: int, says: bool, monkeypatch: pytest.MonkeyPatch
+) -> list[int]:
     """Return how often each row was refused until all were answered, in simulated time.
 
     Args:
@@ -93,9 +97,16 @@ def refusals_of(server: Any, seconds: float, rows: int, says: bool, monkeypatch:
     ],
 )
 def test_no_row_is_refused_so_often_that_it_is_given_up(
-    limit: int, window: float, seconds: float, kind: str, says: bool, monkeypatch: pytest.MonkeyPatch
+    limit: int,
+    window: float,
+    seconds: float,
+    kind: str,
+    says: bool,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    refused = refusals_of(Server(limit, window, kind), seconds, min(400, 12 * limit), says, monkeypatch)
+    refused = refusals_of(
+        Server(limit, window, kind), seconds, min(400, 12 * limit), says, monkeypatch
+    )
     assert sum(refused) > 0
     assert max(refused) < _MOST_REFUSALS
 

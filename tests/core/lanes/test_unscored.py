@@ -106,7 +106,9 @@ def test_responses_without_their_slow_scores_are_scored_on_resume(
     assert count(path, slow) <= 1
     resumed = start(path, kind, keep, labels, "resumed")
     assert resumed.wait() == 0, path.with_suffix(".err").read_text()
-    assert count(path, slow) == count(path, "SELECT count(*) FROM scores WHERE name = 'quick'") == ROWS
+    assert (
+        count(path, slow) == count(path, "SELECT count(*) FROM scores WHERE name = 'quick'") == ROWS
+    )
     exported = [
         [json.dumps(canonical_row(row), sort_keys=True) for row in RunReader(file).rows()]
         for file in (path, tmp_path / "whole.sqlite")

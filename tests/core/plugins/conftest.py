@@ -175,14 +175,21 @@ class Site:
         info = folder / f"{stem}-{version}.dist-info"
         info.mkdir()
         requirements = "".join(f"Requires-Dist: {requirement}\n" for requirement in requires)
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{requirements}\n")
+        (info / "METADATA").write_text(
+            f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{requirements}\n"
+        )
         groups = [
-            f"[context_bench.{group}]\n" + "".join(f"{short} = {value}\n" for short, value in points.items())
+            f"[context_bench.{group}]\n"
+            + "".join(f"{short} = {value}\n" for short, value in points.items())
             for group, points in (entry_points or {}).items()
         ]
         (info / "entry_points.txt").write_text("\n".join(groups))
-        shipped = [] if editable else [f"{package}/{file.name},,\n" for file in sorted(body.iterdir())]
-        (info / "RECORD").write_text("".join([f"{info.name}/METADATA,,\n{info.name}/RECORD,,\n", *shipped]))
+        shipped = (
+            [] if editable else [f"{package}/{file.name},,\n" for file in sorted(body.iterdir())]
+        )
+        (info / "RECORD").write_text(
+            "".join([f"{info.name}/METADATA,,\n{info.name}/RECORD,,\n", *shipped])
+        )
         if editable:
             url = {"url": place.as_uri(), "dir_info": {"editable": True}}
             (info / "direct_url.json").write_text(json.dumps(url))
@@ -212,7 +219,12 @@ class Site:
 
     def basics(self) -> None:
         """Install a system, two datasets and an evaluator that is wired to everything, all in good order."""
-        self.add("bench-basics", code=BASICS_CODE, manifest=BASICS_MANIFEST, entry_points=BASICS_ENTRY_POINTS)
+        self.add(
+            "bench-basics",
+            code=BASICS_CODE,
+            manifest=BASICS_MANIFEST,
+            entry_points=BASICS_ENTRY_POINTS,
+        )
 
 
 @pytest.fixture
@@ -220,7 +232,11 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     folder = tmp_path / "site"
     folder.mkdir()
     monkeypatch.syspath_prepend(str(folder))
-    for variable in ("CONTEXT_BENCH_PLUGINS", "CONTEXT_BENCH_DISABLE_PLUGINS", "CONTEXT_BENCH_ALLOW_CURRENT_DIRECTORY"):
+    for variable in (
+        "CONTEXT_BENCH_PLUGINS",
+        "CONTEXT_BENCH_DISABLE_PLUGINS",
+        "CONTEXT_BENCH_ALLOW_CURRENT_DIRECTORY",
+    ):
         monkeypatch.delenv(variable, raising=False)
     before = set(sys.modules)
     yield Site(folder)
@@ -295,4 +311,8 @@ def context_bench(
 
 def _allowed(site: Site, arguments: tuple[str, ...]) -> list[str]:
     """Return what may be used: what a test installed, the package of the command that it calls, and what no user names."""
-    return [*site.names, *(TOOLS[str(word)] for word in arguments[:2] if str(word) in TOOLS), *UNNAMED]
+    return [
+        *site.names,
+        *(TOOLS[str(word)] for word in arguments[:2] if str(word) in TOOLS),
+        *UNNAMED,
+    ]

@@ -36,14 +36,24 @@ LAYERS: dict[str, tuple[str, dict[str, str], tuple[str, ...], str]] = {
     "environment allows another": ("", {ALLOW: "two"}, (), NOT_IN_ENVIRONMENT),
     "environment allows it": ("", {ALLOW: "two,acme-one/one"}, (), ""),
     "environment allows what the project disables": ('disable = ["one"]', {ALLOW: "one"}, (), ""),
-    "environment allows another than the project": ('allow = ["one"]', {ALLOW: "two"}, (), NOT_IN_ENVIRONMENT),
+    "environment allows another than the project": (
+        'allow = ["one"]',
+        {ALLOW: "two"},
+        (),
+        NOT_IN_ENVIRONMENT,
+    ),
     "environment allows and disables it": ("", {ALLOW: "one", DISABLE: "one"}, (), BY_ENVIRONMENT),
     "command line": ("", {}, ("-p", "no:one"), BY_COMMAND),
     "command line, by distribution": ("", {}, ("-p", "no:acme-one"), BY_COMMAND),
     "command line on against the project": ('disable = ["one"]', {}, ("-p", "one"), ""),
     "command line on against the environment": ("", {DISABLE: "one"}, ("-p", "one"), ""),
     "command line on against both": ("allow = []", {ALLOW: "two"}, ("-p", "acme-one"), ""),
-    "command line off against both": ('allow = ["one"]', {ALLOW: "one"}, ("-p", "no:one"), BY_COMMAND),
+    "command line off against both": (
+        'allow = ["one"]',
+        {ALLOW: "one"},
+        ("-p", "no:one"),
+        BY_COMMAND,
+    ),
     "command line, another": ('disable = ["one"]', {}, ("-p", "two"), BY_PROJECT),
     "command line, the last counts": ("", {}, ("-p", "no:acme-one", "-p", "one"), ""),
     "command line, the last counts, off": ("", {}, ("-p", "one", "-p", "no:acme-one"), BY_COMMAND),
@@ -57,7 +67,9 @@ def two(site: Any) -> Any:
     return site
 
 
-@pytest.mark.parametrize(("project", "environ", "arguments", "reason"), LAYERS.values(), ids=LAYERS.keys())
+@pytest.mark.parametrize(
+    ("project", "environ", "arguments", "reason"), LAYERS.values(), ids=LAYERS.keys()
+)
 def test_the_stronger_layer_decides_the_names_that_it_mentions(
     two: Any,
     context_bench: Run,
@@ -71,22 +83,46 @@ def test_the_stronger_layer_decides_the_names_that_it_mentions(
     (workplace / "context-bench.toml").write_text(f"[plugins]\n{project}\n")
     for name, value in environ.items():
         monkeypatch.setenv(name, value)
-    [told] = json.loads(context_bench("plugins", "show", "one", "--json", *arguments, alone=False).out)
+    [told] = json.loads(
+        context_bench("plugins", "show", "one", "--json", *arguments, alone=False).out
+    )
     assert (told["state"], told["reason"]) == (("blocked", reason) if reason else ("ok", ""))
     assert bool(told["remedy"]) == bool(reason)
 
 
 # how `one` was blocked, and what its remedy says
 REMEDIES: dict[str, tuple[str, dict[str, str], tuple[str, ...], str]] = {
-    "project": ('disable = ["acme-one"]', {}, (), "`context-bench plugins enable acme-one` takes it out there"),
-    "project's list": ('allow = ["two"]', {}, (), "add one there, or give -p one to use it this once"),
-    "environment": ("", {DISABLE: "acme-one/one"}, (), "take acme-one/one out there, or give -p acme-one/one"),
+    "project": (
+        'disable = ["acme-one"]',
+        {},
+        (),
+        "`context-bench plugins enable acme-one` takes it out there",
+    ),
+    "project's list": (
+        'allow = ["two"]',
+        {},
+        (),
+        "add one there, or give -p one to use it this once",
+    ),
+    "environment": (
+        "",
+        {DISABLE: "acme-one/one"},
+        (),
+        "take acme-one/one out there, or give -p acme-one/one",
+    ),
     "environment's list": ("", {ALLOW: "two"}, (), "add one there, or give -p one"),
-    "command line": ("", {}, ("-p", "no:acme-one"), "leave out -p no:acme-one and --without acme-one"),
+    "command line": (
+        "",
+        {},
+        ("-p", "no:acme-one"),
+        "leave out -p no:acme-one and --without acme-one",
+    ),
 }
 
 
-@pytest.mark.parametrize(("project", "environ", "arguments", "remedy"), REMEDIES.values(), ids=REMEDIES.keys())
+@pytest.mark.parametrize(
+    ("project", "environ", "arguments", "remedy"), REMEDIES.values(), ids=REMEDIES.keys()
+)
 def test_the_remedy_names_what_blocks(
     two: Any,
     context_bench: Run,
@@ -112,7 +148,10 @@ def test_an_allow_list_is_about_plugins_and_not_about_core(
     assert done.code == 0, done.err
     monkeypatch.setenv(DISABLE, "json")
     done = context_bench("run", "-s", "echo", "-d", "toy", "-q", "--format", "json", alone=False)
-    assert (done.code, "json is blocked: switched off by the environment" in done.words) == (2, True)
+    assert (done.code, "json is blocked: switched off by the environment" in done.words) == (
+        2,
+        True,
+    )
 
 
 def test_a_blocked_plugin_is_not_imported_and_not_warned_of(site: Any, context_bench: Run) -> None:
@@ -125,16 +164,23 @@ def test_a_blocked_plugin_is_not_imported_and_not_warned_of(site: Any, context_b
     assert context_bench("plugins", "check", "-p", "no:bad").code == 0
 
 
-def test_what_is_blocked_and_asked_for_is_an_error(site: Any, context_bench: Run, asked: Callable[[], int]) -> None:
+def test_what_is_blocked_and_asked_for_is_an_error(
+    site: Any, context_bench: Run, asked: Callable[[], int]
+) -> None:
     site.basics()
     for arguments, name in (
-        (("-s", "echo", "-d", "toy", "--also", "exact", "-p", "no:exact"), "Evaluator bench-basics/exact"),
+        (
+            ("-s", "echo", "-d", "toy", "--also", "exact", "-p", "no:exact"),
+            "Evaluator bench-basics/exact",
+        ),
         (("-s", "echo", "-d", "toy", "-p", "no:echo"), "System bench-basics/echo"),
         (("-s", "echo", "-d", "toy", "-p", "no:toy"), "Dataset bench-basics/toy"),
     ):
         done = context_bench("run", "-q", *arguments)
         assert (done.code, asked()) == (2, 0)
-        assert f"{name} is blocked: switched off by the command line. Leave out -p no:" in done.words
+        assert (
+            f"{name} is blocked: switched off by the command line. Leave out -p no:" in done.words
+        )
 
 
 WRONG_PROJECT = {
@@ -142,9 +188,15 @@ WRONG_PROJECT = {
         'disabled = ["one"]',
         "No key of [plugins] in context-bench.toml is called 'disabled'. Did you mean 'disable'?",
     ),
-    "a text for a list": ('disable = "one"', "plugins.disable is 'one', but must be a list of names"),
+    "a text for a list": (
+        'disable = "one"',
+        "plugins.disable is 'one', but must be a list of names",
+    ),
     "a number in a list": ("allow = [1]", "plugins.allow is [1], but must be a list of names"),
-    "a list for a table": ('prefer = ["one"]', "plugins.prefer is ['one'], but must be a table of distributions"),
+    "a list for a table": (
+        'prefer = ["one"]',
+        "plugins.prefer is ['one'], but must be a table of distributions",
+    ),
     "a number in a table": (
         "prefer = { one = 1 }",
         "plugins.prefer is {'one': 1}, but must be a table of distributions",
@@ -165,7 +217,9 @@ def test_a_project_file_that_says_it_wrongly_is_an_error_and_not_ignored(
     assert (done.code, said in done.words) == (2, True), done.words
 
 
-def test_disable_and_enable_go_to_the_project_file_and_back(two: Any, context_bench: Run, workplace: Path) -> None:
+def test_disable_and_enable_go_to_the_project_file_and_back(
+    two: Any, context_bench: Run, workplace: Path
+) -> None:
     file = workplace / "context-bench.toml"
     done = context_bench("plugins", "disable", "one", alone=False)
     assert (done.code, done.out) == (0, "one is disabled in the project file.\n")
@@ -173,7 +227,10 @@ def test_disable_and_enable_go_to_the_project_file_and_back(two: Any, context_be
     assert "already disabled" in context_bench("plugins", "disable", "one", alone=False).out
     [told] = json.loads(context_bench("plugins", "show", "one", "--json", alone=False).out)
     assert told["state"] == "blocked"
-    assert context_bench("plugins", "enable", "one", alone=False).out == "one is enabled in the project file.\n"
+    assert (
+        context_bench("plugins", "enable", "one", alone=False).out
+        == "one is enabled in the project file.\n"
+    )
     assert "already enabled" in context_bench("plugins", "enable", "one", alone=False).out
     [told] = json.loads(context_bench("plugins", "show", "one", "--json", alone=False).out)
     assert told["state"] == "ok"

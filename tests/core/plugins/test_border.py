@@ -61,24 +61,36 @@ def _with(text: str | bytes) -> Callable[[Path], None]:
 
 
 def _requiring(requirement: str) -> Callable[[Path], None]:
-    return lambda path: path.write_text(f"Metadata-Version: 2.1\nName: acme-odd\nRequires-Dist: {requirement}\n")
+    return lambda path: path.write_text(
+        f"Metadata-Version: 2.1\nName: acme-odd\nRequires-Dist: {requirement}\n"
+    )
 
 
 MANIFEST, POINTS = "acme_odd/context_bench_plugin.toml", f"{INFO}/entry_points.txt"
 WHOLE = "acme-odd/acme-odd"
 ODD = {
     "an integer of 5,000 digits": Odd(MANIFEST, _with(f"x = {'9' * 5000}\n"), "no valid TOML"),
-    "an integer of 5,000 hexadecimal digits": Odd(MANIFEST, _with(f"x = 0x{'f' * 5000}\n"), "at most 64 bits"),
+    "an integer of 5,000 hexadecimal digits": Odd(
+        MANIFEST, _with(f"x = 0x{'f' * 5000}\n"), "at most 64 bits"
+    ),
     "tables in tables": Odd(MANIFEST, _with(f"x = {'[' * 5000}\n"), "no valid TOML"),
-    "tables in 100 tables": Odd(MANIFEST, _with(f"x = {'{a = ' * 100}1{'}' * 100}\n"), "nested more than 32 times"),
+    "tables in 100 tables": Odd(
+        MANIFEST, _with(f"x = {'{a = ' * 100}1{'}' * 100}\n"), "nested more than 32 times"
+    ),
     "a key of 400,000 parts": Odd(MANIFEST, _with("a." * 400_000 + "a = 1\n"), "nested too deeply"),
     "many keys below a long one": Odd(
-        MANIFEST, _with("[" + "a." * 2000 + "a]\n" + "".join(f"k{n}=1\n" for n in range(90_000))), "nested too deeply"
+        MANIFEST,
+        _with("[" + "a." * 2000 + "a]\n" + "".join(f"k{n}=1\n" for n in range(90_000))),
+        "nested too deeply",
     ),
     "a manifest that is a FIFO": Odd(MANIFEST, _as_fifo, "unreadable: it is no regular file"),
-    "a manifest that is /dev/zero": Odd(MANIFEST, _as_link("/dev/zero"), "unreadable: it is no regular file"),
+    "a manifest that is /dev/zero": Odd(
+        MANIFEST, _as_link("/dev/zero"), "unreadable: it is no regular file"
+    ),
     "a manifest that is a folder": Odd(MANIFEST, _as_folder, "unreadable: it is no regular file"),
-    "a manifest of 10 MB": Odd(MANIFEST, _with(b"#" * 10_000_000), "unreadable: it is larger than 1 MiB"),
+    "a manifest of 10 MB": Odd(
+        MANIFEST, _with(b"#" * 10_000_000), "unreadable: it is larger than 1 MiB"
+    ),
     "a manifest that is no text": Odd(MANIFEST, _with(b"\xff"), "no valid TOML"),
     "entry points that are no text": Odd(
         POINTS, _with(b"\xff"), "its entry_points.txt is not read: it is no text in UTF-8", WHOLE
@@ -93,12 +105,20 @@ ODD = {
         POINTS, _as_fifo, "its entry_points.txt is not read: it is no regular file", WHOLE
     ),
     "entry points that are /dev/zero": Odd(
-        POINTS, _as_link("/dev/zero"), "its entry_points.txt is not read: it is no regular file", WHOLE
+        POINTS,
+        _as_link("/dev/zero"),
+        "its entry_points.txt is not read: it is no regular file",
+        WHOLE,
     ),
     "entry points of 10 MB": Odd(
-        POINTS, _with(b"\n" * 10_000_000), "its entry_points.txt is not read: it is larger than 1 MiB", WHOLE
+        POINTS,
+        _with(b"\n" * 10_000_000),
+        "its entry_points.txt is not read: it is larger than 1 MiB",
+        WHOLE,
     ),
-    "an entry point without a value": Odd(POINTS, _with("\nodd\n"), "its entry_points.txt is damaged: 'odd'", WHOLE),
+    "an entry point without a value": Odd(
+        POINTS, _with("\nodd\n"), "its entry_points.txt is damaged: 'odd'", WHOLE
+    ),
     "an entry point that is no name": Odd(
         POINTS,
         lambda path: path.write_text("[context_bench.evaluators]\nodd = acme_odd:$(touch x)\n"),
@@ -107,24 +127,36 @@ ODD = {
     "two thousand entry points": Odd(
         POINTS,
         lambda path: path.write_text(
-            "[context_bench.evaluators]\n" + "".join(f"a{number} = b{number}:C\n" for number in range(2000))
+            "[context_bench.evaluators]\n"
+            + "".join(f"a{number} = b{number}:C\n" for number in range(2000))
         ),
         "it has more than 1000 entry points",
         WHOLE,
     ),
     "a requirement that is a command": Odd(
-        f"{INFO}/METADATA", _requiring("$(x)"), "its METADATA requires '$(x)', which is no name of a package"
+        f"{INFO}/METADATA",
+        _requiring("$(x)"),
+        "its METADATA requires '$(x)', which is no name of a package",
     ),
     "a requirement that ends in a command": Odd(
         f"{INFO}/METADATA", _requiring("six;`x`"), "it requires six", state="ok"
     ),
     "a requirement with a pipe": Odd(
-        f"{INFO}/METADATA", _requiring("six|sh"), "its METADATA requires 'six|sh', which is no name of a package"
+        f"{INFO}/METADATA",
+        _requiring("six|sh"),
+        "its METADATA requires 'six|sh', which is no name of a package",
     ),
-    "metadata that is a FIFO": Odd(f"{INFO}/METADATA", _as_fifo, "its METADATA is not read: it is no regular file"),
-    "a record that is a FIFO": Odd(f"{INFO}/RECORD", _as_fifo, "its RECORD is not read: it is no regular file", WHOLE),
+    "metadata that is a FIFO": Odd(
+        f"{INFO}/METADATA", _as_fifo, "its METADATA is not read: it is no regular file"
+    ),
+    "a record that is a FIFO": Odd(
+        f"{INFO}/RECORD", _as_fifo, "its RECORD is not read: it is no regular file", WHOLE
+    ),
     "an origin that is no JSON": Odd(
-        f"{INFO}/direct_url.json", lambda path: path.write_text('{"editable"' + "[" * 90_000), "", state="ok"
+        f"{INFO}/direct_url.json",
+        lambda path: path.write_text('{"editable"' + "[" * 90_000),
+        "",
+        state="ok",
     ),
 }
 CASES = pytest.mark.parametrize("odd", ODD.values(), ids=ODD.keys())
@@ -138,7 +170,9 @@ def crowd(site: Any) -> Any:
 
 
 @CASES
-def test_it_is_the_state_of_that_distribution_and_of_no_other(odd: Odd, crowd: Any, context_bench: Run) -> None:
+def test_it_is_the_state_of_that_distribution_and_of_no_other(
+    odd: Odd, crowd: Any, context_bench: Run
+) -> None:
     odd.change(crowd.folder / odd.path)
     done = context_bench("plugins", "list", "--json")
     assert done.code == 0, done.err
@@ -187,8 +221,13 @@ def test_a_run_that_asks_for_it_says_what_is_wrong(
     [error] = [line for line in done.err.splitlines() if line.startswith("Error")]
     if odd.id == WHOLE:  # the readable part of its files says that it is here
         assert error.startswith("Error: No evaluator is called 'odd'. ")
-        assert f" acme-odd brings an evaluator of this name, but is {odd.state}: {odd.reason}" in error
-        assert " Install it again (`pip install --force-reinstall acme-odd`), or uninstall it: `pip " in error
+        assert (
+            f" acme-odd brings an evaluator of this name, but is {odd.state}: {odd.reason}" in error
+        )
+        assert (
+            " Install it again (`pip install --force-reinstall acme-odd`), or uninstall it: `pip "
+            in error
+        )
         assert error.endswith(" `context-bench plugins list` shows what is installed.")
     elif odd.state == "ok":
         assert error.startswith(
@@ -197,7 +236,9 @@ def test_a_run_that_asks_for_it_says_what_is_wrong(
     else:
         assert error.startswith(f"Error: Evaluator acme-odd/odd is {odd.state}: ")
         assert odd.reason in error
-        assert re.search(r"(, or uninstall it\.|, or uninstall it: `pip uninstall acme-odd`\.)$", error)
+        assert re.search(
+            r"(, or uninstall it\.|, or uninstall it: `pip uninstall acme-odd`\.)$", error
+        )
         assert "it was imported" not in done.err
 
 
@@ -213,24 +254,35 @@ def test_whatever_else_goes_wrong_there_is_told_too(
 
     look_at = discovery._look_at
     monkeypatch.setattr(discovery, "_look_at", torn)
-    told = {entry["id"]: entry for entry in json.loads(context_bench("plugins", "list", "--json").out)}
+    told = {
+        entry["id"]: entry for entry in json.loads(context_bench("plugins", "list", "--json").out)
+    }
     assert told[WHOLE]["reason"] == "looking at it raised ZeroDivisionError: nobody thought of this"
     assert told["bench-basics/exact"]["state"] == "ok"
 
 
 def test_nobody_claims_the_package_of_another(crowd: Any, context_bench: Run) -> None:
     crowd.evaluator("acme-real", "real", wire="[{ always = true }]")
-    crowd.add("acme-thief", entry_points={"evaluators": {"real": "acme_real:Evaluator", "mine": "acme_real:Evaluator"}})
-    told = {entry["id"]: entry for entry in json.loads(context_bench("plugins", "list", "--json").out)}
+    crowd.add(
+        "acme-thief",
+        entry_points={"evaluators": {"real": "acme_real:Evaluator", "mine": "acme_real:Evaluator"}},
+    )
+    told = {
+        entry["id"]: entry for entry in json.loads(context_bench("plugins", "list", "--json").out)
+    }
     assert told["acme-real/real"]["state"] == "ok"
     for name in ("real", "mine"):
         assert told[f"acme-thief/{name}"]["state"] == "conflict"
         assert "is none of its files" in told[f"acme-thief/{name}"]["reason"]
-    done = context_bench("run", "-s", "echo", "-d", "toy", "-q", "--format", "json", "-p", "no:acme-odd")
+    done = context_bench(
+        "run", "-s", "echo", "-d", "toy", "-q", "--format", "json", "-p", "no:acme-odd"
+    )
     assert json.loads(done.out)["rows"][0]["scores"] == {"exact": 1.0, "real": 1.0}
 
 
-def test_a_manifest_that_somebody_else_left_in_a_package_is_not_read(crowd: Any, context_bench: Run) -> None:
+def test_a_manifest_that_somebody_else_left_in_a_package_is_not_read(
+    crowd: Any, context_bench: Run
+) -> None:
     package = crowd.evaluator("acme-bare", "bare", manifest=None)
     (package / "context_bench_plugin.toml").write_text(
         'schema = 1\napi = "1.0"\n[evaluators.bare]\nsummary = "x"\nclass = "Evaluator"\nprimary = "bare"\n'
@@ -239,11 +291,15 @@ def test_a_manifest_that_somebody_else_left_in_a_package_is_not_read(crowd: Any,
     [told] = json.loads(context_bench("plugins", "show", "acme-bare", "--json").out)
     assert (told["state"], told["manifest"]) == ("ok", None)
     assert "is none of the files that it was installed with, and is not read" in told["warnings"][0]
-    done = context_bench("run", "-s", "echo", "-d", "toy", "-q", "--format", "json", "-p", "no:acme-odd")
+    done = context_bench(
+        "run", "-s", "echo", "-d", "toy", "-q", "--format", "json", "-p", "no:acme-odd"
+    )
     assert json.loads(done.out)["rows"][0]["scores"] == {"exact": 1.0}
 
 
-def test_a_package_that_another_folder_hides_is_a_conflict(crowd: Any, process: Run, tmp_path: Path) -> None:
+def test_a_package_that_another_folder_hides_is_a_conflict(
+    crowd: Any, process: Run, tmp_path: Path
+) -> None:
     hiding = tmp_path / "hiding" / "acme_odd"
     hiding.mkdir(parents=True)
     (hiding / "__init__.py").write_text("raise BaseException('the wrong one was imported')")
@@ -258,7 +314,11 @@ MISSPELT = {
     "the environment": ("CONTEXT_BENCH_DISABLE_PLUGINS", "exat", "the environment variable"),
     "the project file": (None, 'disable = ["exat"]', "plugins.disable in context-bench.toml"),
     "its allow-list": (None, 'allow = ["exat"]', "plugins.allow in context-bench.toml"),
-    "a preference": (None, 'prefer = { same = "bench-basic" }', "plugins.prefer in context-bench.toml"),
+    "a preference": (
+        None,
+        'prefer = { same = "bench-basic" }',
+        "plugins.prefer in context-bench.toml",
+    ),
 }
 
 
@@ -276,7 +336,11 @@ def test_a_misspelt_name_is_an_error_with_a_suggestion(
         (workplace / "context-bench.toml").write_text(f"[plugins]\n{value}\n")
     else:
         monkeypatch.setenv(variable, value)
-    for command in (("plugins", "list"), ("run", "-s", "echo", "-d", "toy"), ("explain", "wiring", "-d", "toy")):
+    for command in (
+        ("plugins", "list"),
+        ("run", "-s", "echo", "-d", "toy"),
+        ("explain", "wiring", "-d", "toy"),
+    ):
         done = context_bench(*command)
         assert done.code == 2
         assert "Did you mean " in done.words
@@ -293,7 +357,9 @@ def test_a_plugin_of_ours_that_is_not_installed_here_may_be_switched_off(
     monkeypatch.setattr(
         discovery,
         "installed_distributions",
-        lambda: {name: found for name, found in installed().items() if name != "context-bench-rouge"},
+        lambda: {
+            name: found for name, found in installed().items() if name != "context-bench-rouge"
+        },
     )
     monkeypatch.setenv("CONTEXT_BENCH_DISABLE_PLUGINS", "context-bench-rouge,rouge")
     assert context_bench("plugins", "list").code == 0

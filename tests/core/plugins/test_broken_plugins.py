@@ -67,7 +67,9 @@ def _without_its_package(site: Any) -> None:
 
 def _twice_with_different_versions(site: Any) -> None:
     site.evaluator("acme-broken", "broken", wire=SPECIAL, version="2.0")
-    site.evaluator("acme-broken", "broken", wire=SPECIAL, version="1.0", folder=site.folder.parent / "other")
+    site.evaluator(
+        "acme-broken", "broken", wire=SPECIAL, version="1.0", folder=site.folder.parent / "other"
+    )
 
 
 BROKEN = {
@@ -110,7 +112,10 @@ BROKEN = {
     ),
     "a missing dependency that it declares": Broken(
         lambda site: site.evaluator(
-            "acme-broken", "broken", wire=SPECIAL, requires=("nowhere-to-be-found[all]>=2", 'not-here ; extra == "x"')
+            "acme-broken",
+            "broken",
+            wire=SPECIAL,
+            requires=("nowhere-to-be-found[all]>=2", 'not-here ; extra == "x"'),
         ),
         "missing-dependency",
         "it requires nowhere-to-be-found, which is not installed",
@@ -125,7 +130,10 @@ BROKEN = {
     ),
     "no entry point for what its manifest describes": Broken(
         lambda site: site.evaluator(
-            "acme-broken", "broken", wire=SPECIAL, entry_points={"evaluators": {"other": "acme_broken:Evaluator"}}
+            "acme-broken",
+            "broken",
+            wire=SPECIAL,
+            entry_points={"evaluators": {"other": "acme_broken:Evaluator"}},
         ),
         "invalid",
         "its manifest describes it, but no entry point in context_bench.evaluators names it",
@@ -144,18 +152,24 @@ CASES = pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN.keys())
 @pytest.fixture
 def call(site: Any, process: Run) -> Run:
     other = site.folder.parent / "other"
-    return lambda *arguments, **more: process(*arguments, path=os.pathsep.join(map(str, [site.folder, other])), **more)
+    return lambda *arguments, **more: process(
+        *arguments, path=os.pathsep.join(map(str, [site.folder, other])), **more
+    )
 
 
 @pytest.fixture
 def here(site: Any, context_bench: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
     """As ``call``, in this process."""
-    monkeypatch.setattr(sys, "path", [str(site.folder), str(site.folder.parent / "other"), *sys.path])
+    monkeypatch.setattr(
+        sys, "path", [str(site.folder), str(site.folder.parent / "other"), *sys.path]
+    )
     return context_bench
 
 
 @CASES
-def test_the_commands_that_look_work_and_name_state_and_remedy(broken: Broken, site: Any, here: Run) -> None:
+def test_the_commands_that_look_work_and_name_state_and_remedy(
+    broken: Broken, site: Any, here: Run
+) -> None:
     site.basics()
     broken.install(site)
     listed = here("plugins", "list")
@@ -264,7 +278,11 @@ def test_one_that_raises_at_import_is_found_when_it_is_loaded(
 @pytest.mark.parametrize(
     ("code", "state", "said"),
     [
-        ("import nowhere_to_be_found", "missing-dependency", "it needs the module 'nowhere_to_be_found'"),
+        (
+            "import nowhere_to_be_found",
+            "missing-dependency",
+            "it needs the module 'nowhere_to_be_found'",
+        ),
         ("from acme_broken import absent", "failed", "ImportError"),
         ("import acme_broken.absent", "failed", "No module named 'acme_broken.absent'"),
         ("raise SystemExit(3)", "failed", "SystemExit: 3"),
@@ -314,7 +332,10 @@ def test_what_a_plugin_makes_that_is_none_of_its_kind_is_told_before_the_first_e
 ) -> None:
     site.basics()
     site.add(
-        "acme-odd", code="class Nothing: ...", manifest=None, entry_points={f"{kind}s": {"nothing": "acme_odd:Nothing"}}
+        "acme-odd",
+        code="class Nothing: ...",
+        manifest=None,
+        entry_points={f"{kind}s": {"nothing": "acme_odd:Nothing"}},
     )
     done = call("run", *asked, "--dataset", "toy")
     assert done.code == 2
@@ -324,9 +345,14 @@ def test_what_a_plugin_makes_that_is_none_of_its_kind_is_told_before_the_first_e
 
 
 def test_what_a_plugin_prints_at_import_stays_out_of_the_results(site: Any, process: Run) -> None:
-    site.evaluator("acme-loud", "loud", code="print('hello from acme')\nclass Evaluator: name = 'loud'")
+    site.evaluator(
+        "acme-loud", "loud", code="print('hello from acme')\nclass Evaluator: name = 'loud'"
+    )
     done = process("plugins", "list", "--load", "--json")
-    assert {entry["state"] for entry in json.loads(done.out) if not entry["optional"]} <= {"ok", "blocked"}
+    assert {entry["state"] for entry in json.loads(done.out) if not entry["optional"]} <= {
+        "ok",
+        "blocked",
+    }
     assert "hello from acme" not in done.out
 
 
@@ -335,19 +361,26 @@ def test_one_without_a_manifest_works_by_name_and_is_never_wired(
 ) -> None:
     site.basics()
     site.evaluator("acme-plain", "plain", manifest=None)
-    assert "it has no manifest, so it works only when asked for by name" in context_bench("plugins", "list").words
+    assert (
+        "it has no manifest, so it works only when asked for by name"
+        in context_bench("plugins", "list").words
+    )
     explained = context_bench("explain", "wiring", "-d", "toy")
     assert "it has no manifest, so it is used only when asked for by name" in explained.words
     silent = context_bench("run", "-s", "echo", "-d", "toy", "--format", "json", "-q")
     assert json.loads(silent.out)["rows"][0]["scores"] == {"exact": 1.0}
     assert "Warning" not in silent.err
-    done = context_bench("run", "-s", "echo", "-d", "toy", "--also", "plain", "--format", "json", "-q")
+    done = context_bench(
+        "run", "-s", "echo", "-d", "toy", "--also", "plain", "--format", "json", "-q"
+    )
     assert json.loads(done.out)["rows"][0]["scores"] == {"exact": 1.0, "plain": 1.0}
     checked = context_bench("plugins", "check", "acme-plain")
     assert (checked.code, "it has no context_bench_plugin.toml" in checked.words) == (2, True)
 
 
-def test_an_entry_point_that_the_manifest_does_not_describe_works_by_name(site: Any, context_bench: Run) -> None:
+def test_an_entry_point_that_the_manifest_does_not_describe_works_by_name(
+    site: Any, context_bench: Run
+) -> None:
     site.basics()
     points = {"evaluators": {"told": "acme_two:Evaluator", "untold": "acme_two:Evaluator"}}
     site.evaluator("acme-two", "told", key="two", entry_points=points)
@@ -355,10 +388,15 @@ def test_an_entry_point_that_the_manifest_does_not_describe_works_by_name(site: 
         "its manifest does not describe it, so it works only when asked for by name"
         in context_bench("plugins", "list").words
     )
-    done = context_bench("run", "-s", "echo", "-d", "toy", "--also", "untold", "--format", "json", "-q")
+    done = context_bench(
+        "run", "-s", "echo", "-d", "toy", "--also", "untold", "--format", "json", "-q"
+    )
     assert json.loads(done.out)["rows"][0]["scores"] == {"exact": 1.0, "two": 1.0}
     checked = context_bench("plugins", "check", "untold")
-    assert (checked.code, "its manifest has no table [evaluators.untold]" in checked.words) == (2, True)
+    assert (checked.code, "its manifest has no table [evaluators.untold]" in checked.words) == (
+        2,
+        True,
+    )
 
 
 def test_a_key_of_another_is_found_when_the_run_is_planned(
@@ -372,7 +410,9 @@ def test_a_key_of_another_is_found_when_the_run_is_planned(
     assert "--without bench-basics/exact" in done.err
     assert context_bench("explain", "wiring", "-d", "toy").code == 2
     assert context_bench("run", "-s", "echo", "-d", "toy", "-q", "--without", "rival").code == 0
-    done = context_bench("run", "-s", "echo", "-d", "toy", "-q", "--prefix", "rival=r_", "--format", "json")
+    done = context_bench(
+        "run", "-s", "echo", "-d", "toy", "-q", "--prefix", "rival=r_", "--format", "json"
+    )
     assert json.loads(done.out)["rows"][0]["scores"] == {"exact": 1.0, "r_exact": 1.0}
 
 
@@ -388,7 +428,9 @@ def test_a_key_of_another_that_no_manifest_tells_is_found_at_the_first_row(
     assert "acme-rival/rival" in done.err
 
 
-def test_python_m_does_not_look_into_the_current_directory(site: Any, process: Run, workplace: Path) -> None:
+def test_python_m_does_not_look_into_the_current_directory(
+    site: Any, process: Run, workplace: Path
+) -> None:
     site.basics()
     site.evaluator("acme-here", "here", wire="[{ always = true }]", folder=workplace)
     (workplace / "click.py").write_text("raise SystemExit('the wrong click')")
@@ -400,7 +442,9 @@ def test_python_m_does_not_look_into_the_current_directory(site: Any, process: R
     assert " here ok acme-here" in process("plugins", "list", **allowed).words
 
 
-def test_one_in_the_current_directory_is_ignored_unless_it_is_allowed(site: Any, process: Run, workplace: Path) -> None:
+def test_one_in_the_current_directory_is_ignored_unless_it_is_allowed(
+    site: Any, process: Run, workplace: Path
+) -> None:
     site.basics()
     site.evaluator("acme-here", "here", wire="[{ always = true }]", folder=workplace)
     both = os.pathsep.join([".", str(site.folder)])
@@ -409,12 +453,16 @@ def test_one_in_the_current_directory_is_ignored_unless_it_is_allowed(site: Any,
     assert "it was found in the current directory, not among the installed packages" in listed.words
     assert "trust this directory with CONTEXT_BENCH_ALLOW_CURRENT_DIRECTORY=1" in listed.words
     assert (
-        "blocked: it was found in the current directory" in process("explain", "wiring", "-d", "toy", path=both).words
+        "blocked: it was found in the current directory"
+        in process("explain", "wiring", "-d", "toy", path=both).words
     )
     done = process("run", "-s", "echo", "-d", "toy", "--format", "json", "-q", path=both)
     assert json.loads(done.out)["rows"][0]["scores"] == {"exact": 1.0}
     asked_for = process("run", "-s", "echo", "-d", "toy", "--also", "here", "-q", path=both)
-    assert (asked_for.code, "is blocked: it was found in the current directory" in asked_for.err) == (2, True)
+    assert (
+        asked_for.code,
+        "is blocked: it was found in the current directory" in asked_for.err,
+    ) == (2, True)
     allowed = {"CONTEXT_BENCH_ALLOW_CURRENT_DIRECTORY": "1"}
     done = process("run", "-s", "echo", "-d", "toy", "--format", "json", "-q", path=both, **allowed)
     assert json.loads(done.out)["rows"][0]["scores"] == {"exact": 1.0, "here": 1.0}
@@ -456,7 +504,9 @@ def test_one_installed_twice_with_one_version_works_and_is_noted(site: Any, proc
     assert json.loads(done.out)["rows"][0]["scores"] == {"exact": 1.0, "twice": 1.0}
 
 
-def test_the_metadata_in_the_sources_of_an_editable_install_is_no_second_copy(site: Any, process: Run) -> None:
+def test_the_metadata_in_the_sources_of_an_editable_install_is_no_second_copy(
+    site: Any, process: Run
+) -> None:
     source = site.folder.parent / "acme_dev_source"
     site.evaluator("acme-dev", "dev", editable=True)
     (site.folder / "acme_dev-1.0.dist-info" / "direct_url.json").write_text(
@@ -484,10 +534,16 @@ def test_what_a_failed_uninstall_left_behind_does_not_come_first(site: Any, proc
 
 @pytest.mark.parametrize(
     "content",
-    [b"\xff\xfe[context_bench.evaluators]", b"[context_bench.evaluators]\nno equals sign\n", b"context_bench.x = y\n"],
+    [
+        b"\xff\xfe[context_bench.evaluators]",
+        b"[context_bench.evaluators]\nno equals sign\n",
+        b"context_bench.x = y\n",
+    ],
     ids=["no text", "no value", "no section"],
 )
-def test_a_damaged_file_of_another_distribution_hides_nobody(site: Any, process: Run, content: bytes) -> None:
+def test_a_damaged_file_of_another_distribution_hides_nobody(
+    site: Any, process: Run, content: bytes
+) -> None:
     site.evaluator("acme-good", "good")
     site.add("damaged")
     (site.folder / "damaged-1.0.dist-info" / "entry_points.txt").write_bytes(content)
@@ -510,7 +566,10 @@ def test_a_broken_dataset_or_system_stops_the_run_that_names_it(
         summary = "x"
         class = "System"
     """
-    points = {"datasets": {"old-data": "acme_old:data"}, "systems": {"old-system": "acme_old:System"}}
+    points = {
+        "datasets": {"old-data": "acme_old:data"},
+        "systems": {"old-system": "acme_old:System"},
+    }
     site.add("acme-old", code="raise RuntimeError", manifest=manifest, entry_points=points)
     for arguments, name in (
         (("echo", "old-data"), "Dataset acme-old/old-data"),
@@ -533,14 +592,26 @@ def test_what_is_missing_of_ours_is_installed_from_a_checkout(
     site: Any, context_bench: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ours = "context-bench-http", "context-bench-limits"
-    site.evaluator("acme-stands", "stands", requires=("nowhere-to-be-found", "context-bench-http>=1", ours[1]))
+    site.evaluator(
+        "acme-stands", "stands", requires=("nowhere-to-be-found", "context-bench-http>=1", ours[1])
+    )
     installed = discovery.installed_distributions
     monkeypatch.setattr(
         discovery,
         "installed_distributions",
         lambda: {name: found for name, found in installed().items() if name not in ours},
     )
-    [told] = [one for one in json.loads(context_bench("plugins", "list", "--json").out) if one["name"] == "stands"]
-    assert told["reason"] == f"it requires nowhere-to-be-found, {', '.join(ours)}, which are not installed"
+    [told] = [
+        one
+        for one in json.loads(context_bench("plugins", "list", "--json").out)
+        if one["name"] == "stands"
+    ]
+    assert (
+        told["reason"]
+        == f"it requires nowhere-to-be-found, {', '.join(ours)}, which are not installed"
+    )
     assert told["remedy"] == f"`{install_line(*ours)} nowhere-to-be-found`"
-    assert install_line(*ours) == "pip install ./core ./plugins/context-bench-limits ./plugins/context-bench-http"
+    assert (
+        install_line(*ours)
+        == "pip install ./core ./plugins/context-bench-limits ./plugins/context-bench-http"
+    )

@@ -77,8 +77,16 @@ def test_a_package_of_a_manifest_alone_brings_a_dataset(card, context_bench):
     card()
     found = told(context_bench)
     assert (found["state"], found["entry_point"]) == ("ok", "bench_shelf:shelf")
-    assert (found["citation"], found["language"], found["sizes"]) == ("Nobody 2026", ["en"], {"test": 2})
-    assert (found["inputs"], found["gold"], found["card"]["source"]) == (["question"], ["answer"], "a/b")
+    assert (found["citation"], found["language"], found["sizes"]) == (
+        "Nobody 2026",
+        ["en"],
+        {"test": 2},
+    )
+    assert (found["inputs"], found["gold"], found["card"]["source"]) == (
+        ["question"],
+        ["answer"],
+        "a/b",
+    )
     assert list(found["options"]) == ["mirror"]
     assert found["options"]["mirror"]["flag"] is None
     done = context_bench("run", "--system", "echo", "--dataset", "capitals", "--format", "json")
@@ -97,7 +105,9 @@ def test_an_option_of_the_loader_is_one_of_the_card(card, context_bench):
 
 def test_a_configuration_has_a_headline_and_tags_of_its_own(card, context_bench):
     card()
-    done = context_bench("run", "--system", "echo", "--dataset", "capitals:asia", "--dry-run", "--format", "json")
+    done = context_bench(
+        "run", "--system", "echo", "--dataset", "capitals:asia", "--dry-run", "--format", "json"
+    )
     assert done.code == 0, done.err
     assert "The headline score of capitals:asia is 'other'" in done.words
 
@@ -123,15 +133,29 @@ def test_a_loader_that_reads_no_cards_is_a_failure_with_its_reason(card, context
         ("card = {}", "datasets.capitals.card.loader: missing"),
         ("card = 3", "datasets.capitals.card: expected a table, got a whole number"),
         ("card = { loader = 'shelf', files = 3 }", "datasets.capitals.card.files: expected a text"),
-        ("card = { loader = 'shelf', fields = { a = 1 } }", "datasets.capitals.card.fields.a: expected a text"),
-        ("card = { loader = 'shelf', example = 'x' }", "datasets.capitals.card.example: expected 'module:function'"),
+        (
+            "card = { loader = 'shelf', fields = { a = 1 } }",
+            "datasets.capitals.card.fields.a: expected a text",
+        ),
+        (
+            "card = { loader = 'shelf', example = 'x' }",
+            "datasets.capitals.card.example: expected 'module:function'",
+        ),
         ("card = { loader = 'shelf', sorce = 'x' }", "datasets.capitals.card.sorce: unknown key"),
-        ("card = { loader = 'shelf', by_config.x.split = 1 }", "datasets.capitals.card.by_config.x.split: expected"),
-        ("card = { loader = 'shelf' }\n    sizes = { test = -1 }", "datasets.capitals.sizes.test: must be 0 or more"),
+        (
+            "card = { loader = 'shelf', by_config.x.split = 1 }",
+            "datasets.capitals.card.by_config.x.split: expected",
+        ),
+        (
+            "card = { loader = 'shelf' }\n    sizes = { test = -1 }",
+            "datasets.capitals.sizes.test: must be 0 or more",
+        ),
     ],
 )
 def test_a_fault_in_a_card_is_told_with_its_path(card, context_bench, broken, fault):
-    card(manifest=f'schema = 1\napi = "1.0"\n[datasets.capitals]\nsummary = "Capitals"\n    {broken}\n')
+    card(
+        manifest=f'schema = 1\napi = "1.0"\n[datasets.capitals]\nsummary = "Capitals"\n    {broken}\n'
+    )
     found = told(context_bench)
     assert found["state"] == "invalid"
     assert fault in found["reason"]

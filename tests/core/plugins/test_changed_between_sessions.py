@@ -111,12 +111,16 @@ def test_what_is_gone_is_told(site: Any, process: Callable[..., Any]) -> None:
     site.basics()
     _install(site)
     _only_one_row_is_left(process)
-    done = process("resume", "r.sqlite", "--format", "none", "-q", CONTEXT_BENCH_DISABLE_PLUGINS="quick")
+    done = process(
+        "resume", "r.sqlite", "--format", "none", "-q", CONTEXT_BENCH_DISABLE_PLUGINS="quick"
+    )
     assert "acme-scores/quick is gone" in done.words
     assert "acme-scores/grouped" not in done.words
 
 
-def test_a_run_that_goes_on_as_it_began_tells_nothing(site: Any, process: Callable[..., Any]) -> None:
+def test_a_run_that_goes_on_as_it_began_tells_nothing(
+    site: Any, process: Callable[..., Any]
+) -> None:
     site.basics()
     _install(site)
     _only_one_row_is_left(process)
@@ -139,7 +143,9 @@ class Further(Given):
 
 
 @pytest.mark.parametrize("workers", [1, 2], ids=["on the caller's thread", "on threads"])
-def test_an_evaluator_that_is_added_to_a_kept_run_scores_every_row(workers: int, tmp_path: Path) -> None:
+def test_an_evaluator_that_is_added_to_a_kept_run_scores_every_row(
+    workers: int, tmp_path: Path
+) -> None:
     rows = [{"id": str(number), "question": "q", "answer": "a"} for number in range(3)]
     asked = []
 
@@ -147,7 +153,11 @@ def test_an_evaluator_that_is_added_to_a_kept_run_scores_every_row(workers: int,
         asked.append(example["id"])
         return "a"
 
-    kept: dict[str, Any] = {"run_file": tmp_path / "r.sqlite", "progress": False, "max_workers": workers}
+    kept: dict[str, Any] = {
+        "run_file": tmp_path / "r.sqlite",
+        "progress": False,
+        "max_workers": workers,
+    }
     evaluate(system, rows, [Given("first")], **kept)
     result = evaluate(system, rows, [Given("first"), Further("second")], **kept)
     assert [row.scores for row in result.rows] == [{"first": 1.0, "second": 1.0}] * 3

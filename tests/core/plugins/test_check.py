@@ -57,7 +57,9 @@ POINTS = {
 }
 
 
-def faults(site: Any, context_bench: Run, code: str = CODE, manifest: str = MANIFEST, **more: Any) -> list[str]:
+def faults(
+    site: Any, context_bench: Run, code: str = CODE, manifest: str = MANIFEST, **more: Any
+) -> list[str]:
     site.add("acme-one", code=dedent(code), manifest=manifest, entry_points=POINTS, **more)
     done = context_bench("plugins", "check", "acme-one", "--json")
     found = [fault for lines in json.loads(done.out).values() for fault in lines]
@@ -91,7 +93,11 @@ CODE_FAULTS = {
         "depth=3, *, key",
         "it needs the argument key, which the manifest does not declare as an option",
     ),
-    "another default": ("depth=3", "depth=4", "option depth: its default is 3 in the manifest and 4 in the code"),
+    "another default": (
+        "depth=3",
+        "depth=4",
+        "option depth: its default is 3 in the manifest and 4 in the code",
+    ),
     "a default for what is required": (
         "def rows(path,",
         "def rows(path='x',",
@@ -140,12 +146,20 @@ MANIFEST_FAULTS = {
         "[hooks.watch]\n    sumary = 's'",
         "manifest: hooks.watch.sumary: unknown key.",
     ),
-    "a wrong value": ('version = "1"', "version = 1", "evaluators.one.version: expected a text, got a whole number"),
+    "a wrong value": (
+        'version = "1"',
+        "version = 1",
+        "evaluators.one.version: expected a text, got a whole number",
+    ),
 }
 
 
-@pytest.mark.parametrize(("old", "new", "fault"), MANIFEST_FAULTS.values(), ids=MANIFEST_FAULTS.keys())
-def test_a_manifest_that_is_wrong_is_a_fault(site: Any, context_bench: Run, old: str, new: str, fault: str) -> None:
+@pytest.mark.parametrize(
+    ("old", "new", "fault"), MANIFEST_FAULTS.values(), ids=MANIFEST_FAULTS.keys()
+)
+def test_a_manifest_that_is_wrong_is_a_fault(
+    site: Any, context_bench: Run, old: str, new: str, fault: str
+) -> None:
     assert old in MANIFEST
     assert fault in faults(site, context_bench, manifest=MANIFEST.replace(old, new))
 
@@ -156,9 +170,14 @@ def test_each_fault_of_a_manifest_is_told_once(site: Any, context_bench: Run) ->
 
 
 def test_all_faults_of_a_manifest_are_told(site: Any, context_bench: Run) -> None:
-    manifest = MANIFEST.replace('version = "1"', "version = 1").replace('summary = "s"', "summary = 2")
+    manifest = MANIFEST.replace('version = "1"', "version = 1").replace(
+        'summary = "s"', "summary = 2"
+    )
     assert (
-        sum("expected a text, got a whole number" in fault for fault in faults(site, context_bench, manifest=manifest))
+        sum(
+            "expected a text, got a whole number" in fault
+            for fault in faults(site, context_bench, manifest=manifest)
+        )
         >= 4
     )
 

@@ -98,15 +98,21 @@ def test_it_is_closed_once_however_the_run_ends(
 ) -> None:
     done = context_bench("run", "--system", spec, "--dataset", "toy", "--max-workers", workers)
     assert (done.code, closed()) == (code, ["serving"]), done.words
-    assert ("System serving could not be closed: OSError: it hangs" in done.words) is ("badly" in spec)
+    assert ("System serving could not be closed: OSError: it hangs" in done.words) is (
+        "badly" in spec
+    )
 
 
-def test_every_step_of_a_chain_is_closed(closed: Callable[[], list[str]], context_bench: Run) -> None:
+def test_every_step_of_a_chain_is_closed(
+    closed: Callable[[], list[str]], context_bench: Run
+) -> None:
     done = context_bench("run", "--system", "shortening", "--reader", "serving", "--dataset", "toy")
     assert (done.code, closed()) == (0, ["shortening", "serving"]), done.words
 
 
-def test_a_dry_run_closes_nothing_that_it_did_not_build(closed: Callable[[], list[str]], context_bench: Run) -> None:
+def test_a_dry_run_closes_nothing_that_it_did_not_build(
+    closed: Callable[[], list[str]], context_bench: Run
+) -> None:
     assert context_bench("run", "--system", "serving", "--dataset", "toy", "--dry-run").code == 0
     assert closed() == []
 
@@ -116,7 +122,9 @@ def test_an_object_is_its_owners_to_close(closed: Callable[[], list[str]]) -> No
 
     from context_bench import evaluate
 
-    evaluate(acme_serving.Serving(), [{"question": "one", "answer": "one"}], ["exact"], progress=False)
+    evaluate(
+        acme_serving.Serving(), [{"question": "one", "answer": "one"}], ["exact"], progress=False
+    )
     assert closed() == []
     evaluate("serving", [{"question": "one", "answer": "one"}], ["exact"], progress=False)
     assert closed() == ["serving"]

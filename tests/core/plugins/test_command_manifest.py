@@ -15,7 +15,10 @@ ROOT = Path(__file__).parents[3]
 
 def faults_of(body: str) -> list[str]:
     manifest = parse_manifest((HEAD + body).encode())
-    return [*manifest.faults, *(fault for faults in manifest.component_faults.values() for fault in faults)]
+    return [
+        *manifest.faults,
+        *(fault for faults in manifest.component_faults.values() for fault in faults),
+    ]
 
 
 def test_a_command_says_where_it_belongs_and_a_run_part_what_it_is() -> None:
@@ -34,12 +37,21 @@ def test_a_command_says_where_it_belongs_and_a_run_part_what_it_is() -> None:
 @pytest.mark.parametrize(
     ("body", "fault"),
     [
-        ('[commands.a]\nsummary = "s"\nextends = "history"', "commands.a.extends: expected one of run, table"),
-        ('[commands.a]\nsummary = "s"\nextends = "run"\nparent = "plugins"', "what extends run is no command"),
+        (
+            '[commands.a]\nsummary = "s"\nextends = "history"',
+            "commands.a.extends: expected one of run, table",
+        ),
+        (
+            '[commands.a]\nsummary = "s"\nextends = "run"\nparent = "plugins"',
+            "what extends run is no command",
+        ),
         ('[commands.a]\nsummary = "s"\ngroup = "yes"', "commands.a.group: expected true or false"),
         ('[run_parts.a]\nsummary = "s"\nclass = "A"', "run_parts.a.kind: missing"),
         ('[run_parts.a]\nsummary = "s"\nkind = "governor"', "run_parts.a.class: missing"),
-        ('[run_parts.a]\nsummary = "s"\nclass = "A"\nkind = "judge"', "expected one of preparer, governor"),
+        (
+            '[run_parts.a]\nsummary = "s"\nclass = "A"\nkind = "judge"',
+            "expected one of preparer, governor",
+        ),
     ],
 )
 def test_a_fault_is_told_with_its_path(body: str, fault: str) -> None:

@@ -110,7 +110,10 @@ def test_a_group_of_a_package_lists_what_others_add(context_bench: Any) -> None:
 def test_what_is_no_command_is_told_with_its_package(context_bench: Any) -> None:
     done = context_bench("nothing")
     assert done.code == 2
-    assert "acme-zoo/nothing cannot be used: its entry point acme_zoo:no_command names int" in done.words
+    assert (
+        "acme-zoo/nothing cannot be used: its entry point acme_zoo:no_command names int"
+        in done.words
+    )
 
 
 @pytest.mark.usefixtures("zoo")
@@ -131,14 +134,20 @@ def test_a_misspelt_command_is_told_with_a_close_one(context_bench: Any) -> None
 def test_an_absent_command_of_ours_is_told_with_its_package(
     context_bench: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = {"plugins paint": ("Paint it.", "context-bench-paint"), "paint": ("Paint.", "context-bench-paint")}
+    told = {
+        "plugins paint": ("Paint it.", "context-bench-paint"),
+        "paint": ("Paint.", "context-bench-paint"),
+    }
     monkeypatch.setattr(first_party, "COMMANDS", told)
     for words in (("paint", "--red"), ("plugins", "paint")):
         done = context_bench(*words)
         assert done.code == 2
         assert "comes with context-bench-paint, which is not installed" in done.words
         assert "`pip install ./core ./plugins/context-bench-paint`" in done.words
-    assert "Paint it. `pip install ./core ./plugins/context-bench-paint`" in context_bench("plugins", "--help").words
+    assert (
+        "Paint it. `pip install ./core ./plugins/context-bench-paint`"
+        in context_bench("plugins", "--help").words
+    )
 
 
 def test_a_command_of_core_cannot_be_taken(site: Any, context_bench: Any) -> None:
@@ -221,7 +230,9 @@ def test_a_flag_wires_only_evaluators_whose_own_wiring_names_it(context_bench: A
 
 
 @pytest.mark.usefixtures("tasters", "basics")
-def test_a_shared_flag_is_shown_once_and_reaches_everybody_who_uses_it(context_bench: Any, tmp_path: Any) -> None:
+def test_a_shared_flag_is_shown_once_and_reaches_everybody_who_uses_it(
+    context_bench: Any, tmp_path: Any
+) -> None:
     assert context_bench("run", "--help").out.count("--taster-url") == 1
     done = context_bench(
         *("run", "--system", "echo", "--dataset", "toy", "--taster-url", "u", "--also", "sour"),
@@ -238,9 +249,14 @@ def test_a_flag_group_is_switched_by_its_id_and_never_in_vain_by_its_short_name(
 ) -> None:
     done = context_bench("plugins", "list", "-p", switch)
     assert done.code == 2
-    assert "No plugin is called 'taster'. There is: acme-flags/taster. It stands in the command line." in done.words
+    assert (
+        "No plugin is called 'taster'. There is: acme-flags/taster. It stands in the command line."
+        in done.words
+    )
     listed = context_bench("plugins", "list", "-p", switch.replace("taster", "acme-flags/taster"))
-    assert ("it uses the flag group acme-flags/taster, which is blocked" in listed.words) == switch.startswith("no:")
+    assert (
+        "it uses the flag group acme-flags/taster, which is blocked" in listed.words
+    ) == switch.startswith("no:")
 
 
 @pytest.mark.usefixtures("tasters", "basics")
@@ -248,9 +264,18 @@ def test_a_flag_group_is_switched_by_its_id_and_never_in_vain_by_its_short_name(
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
-        (("-p", "no:sweet", "--taster-url", "u"), "--taster-url is given, but nothing in this run takes it"),
-        (("--evaluators", "exact", "--taster-url", "u"), "takes it: it is for sour, sweet. Leave it out, or add one."),
-        (("--set", "evaluators.sour.url=u"), "--set evaluators.sour.url is given, but nothing in this run takes it"),
+        (
+            ("-p", "no:sweet", "--taster-url", "u"),
+            "--taster-url is given, but nothing in this run takes it",
+        ),
+        (
+            ("--evaluators", "exact", "--taster-url", "u"),
+            "takes it: it is for sour, sweet. Leave it out, or add one.",
+        ),
+        (
+            ("--set", "evaluators.sour.url=u"),
+            "--set evaluators.sour.url is given, but nothing in this run takes it",
+        ),
         (("--prefix", "sour=x_"), "--prefix sour=x_ is given, but nothing in this run takes it"),
     ],
     ids=["switched off", "not among those asked for", "--set", "--prefix"],
@@ -258,7 +283,9 @@ def test_a_flag_group_is_switched_by_its_id_and_never_in_vain_by_its_short_name(
 def test_a_flag_that_nothing_in_a_run_takes_is_refused_and_leaves_no_run_file(
     context_bench: Any, tmp_path: Any, more: tuple[str, ...], flags: tuple[str, ...], said: str
 ) -> None:
-    done = context_bench("run", "--system", "echo", "--dataset", "toy", "--run-file", tmp_path / "r", *flags, *more)
+    done = context_bench(
+        "run", "--system", "echo", "--dataset", "toy", "--run-file", tmp_path / "r", *flags, *more
+    )
     assert done.code == 2
     assert said in done.words
     assert not (tmp_path / "r").exists()
@@ -299,11 +326,15 @@ def test_a_flag_that_only_a_row_s_own_dataset_could_need_is_told_before_the_run(
     assert done.code == 0, done.err
     assert "nothing in this run takes it: it is for sour." in done.words
     assert "A row that names another dataset may still be scored by one." in done.words
-    named = context_bench("run", "--system", "echo", "--dataset", f"x={tmp_path / 'a.labels'}", *flags)
+    named = context_bench(
+        "run", "--system", "echo", "--dataset", f"x={tmp_path / 'a.labels'}", *flags
+    )
     assert named.code == 2
 
 
-def test_a_group_that_nobody_declares_is_a_missing_dependency(site: Any, context_bench: Any) -> None:
+def test_a_group_that_nobody_declares_is_a_missing_dependency(
+    site: Any, context_bench: Any
+) -> None:
     _taster(site, "sweet")
     words = context_bench("plugins", "list", "--kind", "evaluators").words
     assert "missing-dependency" in words
@@ -312,7 +343,10 @@ def test_a_group_that_nobody_declares_is_a_missing_dependency(site: Any, context
 
 @pytest.mark.parametrize(
     ("flag", "reason"),
-    [("--max-workers", "--max-workers is a flag of core"), ("--taster-url", "--taster-url is also a flag of")],
+    [
+        ("--max-workers", "--max-workers is a flag of core"),
+        ("--taster-url", "--taster-url is also a flag of"),
+    ],
 )
 @pytest.mark.usefixtures("tasters")
 def test_a_flag_belongs_to_its_owner(flag: str, reason: str, site: Any, context_bench: Any) -> None:
@@ -337,17 +371,27 @@ def test_nobody_is_wired_by_anothers_flag(site: Any, context_bench: Any) -> None
     site.add(
         "acme-spy",
         code="class Spy:\n    name = 'x'\n    def score(self, o, p): return {}\n",
-        manifest=TASTER.format(name="spy", wire='[{ option = "taster-url" }]').replace('uses = ["taster"]', ""),
+        manifest=TASTER.format(name="spy", wire='[{ option = "taster-url" }]').replace(
+            'uses = ["taster"]', ""
+        ),
         entry_points={"evaluators": {"spy": "acme_spy:Spy"}},
     )
-    words = context_bench("run", "--system", "echo", "--dataset", "toy", "--taster-url", "u", "--dry-run").words
+    words = context_bench(
+        "run", "--system", "echo", "--dataset", "toy", "--taster-url", "u", "--dry-run"
+    ).words
     assert "+ acme-sweet/sweet" in words
     assert "- acme-spy/spy" in words
 
 
-@pytest.mark.parametrize("words", [(), ("explain",), ("plugins",)], ids=["the top", "a small group", "a group"])
-def test_a_group_without_a_command_shows_its_help_and_nothing_else(context_bench: Any, words: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    "words", [(), ("explain",), ("plugins",)], ids=["the top", "a small group", "a group"]
+)
+def test_a_group_without_a_command_shows_its_help_and_nothing_else(
+    context_bench: Any, words: tuple[str, ...]
+) -> None:
     done = context_bench(*words)
     told = done.out + done.err
-    assert told.startswith(f"Usage: {' '.join(('context-bench', *words))} [OPTIONS] COMMAND [ARGS]...\n")
+    assert told.startswith(
+        f"Usage: {' '.join(('context-bench', *words))} [OPTIONS] COMMAND [ARGS]...\n"
+    )
     assert (told.count("Usage:"), "Error" in told, "-h, --help" in told) == (1, False, True)

@@ -50,10 +50,15 @@ def test_the_list_names_both_and_the_remedy(two: Any, process: Run) -> None:
     assert "- acme-a/same [conflict]" in explained.words
 
 
-def test_the_short_name_is_an_error_that_names_both(two: Any, context_bench: Run, asked: Callable[[], int]) -> None:
+def test_the_short_name_is_an_error_that_names_both(
+    two: Any, context_bench: Run, asked: Callable[[], int]
+) -> None:
     done = run(context_bench, "--also", "same")
     assert (done.code, asked()) == (2, 0)
-    assert "The evaluator name 'same' is contested by acme-a/same and acme-b/same. Write the whole id" in done.words
+    assert (
+        "The evaluator name 'same' is contested by acme-a/same and acme-b/same. Write the whole id"
+        in done.words
+    )
 
 
 def test_a_run_that_needs_neither_warns_in_one_line(two: Any, context_bench: Run) -> None:
@@ -66,7 +71,11 @@ def test_a_run_that_needs_neither_warns_in_one_line(two: Any, context_bench: Run
 def test_the_whole_id_says_which(two: Any, context_bench: Run) -> None:
     assert scores(run(context_bench, "--also", "acme-a/same")) == {"exact", "a"}
     assert scores(run(context_bench, "--evaluators", "acme-b/same")) == {"b"}
-    assert scores(run(context_bench, "--also", "acme-a/same", "--also", "acme-b/same")) == {"exact", "a", "b"}
+    assert scores(run(context_bench, "--also", "acme-a/same", "--also", "acme-b/same")) == {
+        "exact",
+        "a",
+        "b",
+    }
 
 
 def test_leaving_one_out_settles_it(two: Any, context_bench: Run) -> None:
@@ -75,14 +84,18 @@ def test_leaving_one_out_settles_it(two: Any, context_bench: Run) -> None:
 
 
 @pytest.mark.parametrize("preferred", ["a", "b"])
-def test_the_project_says_which(two: Any, context_bench: Run, workplace: Path, preferred: str) -> None:
+def test_the_project_says_which(
+    two: Any, context_bench: Run, workplace: Path, preferred: str
+) -> None:
     prefer(workplace, f"acme-{preferred}")
     other = "b" if preferred == "a" else "a"
     done = run(context_bench, "--also", "same")
     assert scores(done) == {"exact", preferred}
     assert "Warning" not in done.err
     assert scores(run(context_bench, "--also", f"acme-{other}/same")) == {"exact", other}
-    told = {entry["id"]: entry for entry in json.loads(context_bench("plugins", "list", "--json").out)}
+    told = {
+        entry["id"]: entry for entry in json.loads(context_bench("plugins", "list", "--json").out)
+    }
     assert told[f"acme-{preferred}/same"]["state"] == "ok"
     assert f"the project prefers acme-{preferred}/same" in told[f"acme-{other}/same"]["reason"]
 
@@ -100,11 +113,15 @@ def test_two_that_wire_themselves_stop_the_run_until_one_is_preferred(
     prefer(workplace, "acme-b")
     assert scores(run(context_bench)) == {"exact", "b"}
     explained = context_bench("explain", "wiring", "-d", "toy")
-    assert "the project prefers acme-b/same; add this one with --also acme-a/same" in explained.words
+    assert (
+        "the project prefers acme-b/same; add this one with --also acme-a/same" in explained.words
+    )
 
 
 @pytest.mark.parametrize("order", [("a", "b"), ("b", "a")], ids=["a first", "b first"])
-def test_the_order_of_installation_does_not_matter(site: Any, context_bench: Run, order: tuple[str, str]) -> None:
+def test_the_order_of_installation_does_not_matter(
+    site: Any, context_bench: Run, order: tuple[str, str]
+) -> None:
     for name in order:
         site.evaluator(f"acme-{name}", "same", key=name)
     told = json.loads(context_bench("plugins", "list", "--json", "--kind", "evaluators").out)
@@ -112,13 +129,17 @@ def test_the_order_of_installation_does_not_matter(site: Any, context_bench: Run
     assert mine == [("acme-a/same", "conflict"), ("acme-b/same", "conflict")]
 
 
-def test_one_name_for_an_evaluator_and_a_dataset_is_no_contest(site: Any, context_bench: Run) -> None:
+def test_one_name_for_an_evaluator_and_a_dataset_is_no_contest(
+    site: Any, context_bench: Run
+) -> None:
     site.basics()
     site.evaluator("acme-toy", "toy", wire=ALWAYS)
     assert scores(run(context_bench)) == {"exact", "toy"}
 
 
-def test_datasets_and_systems_are_contested_alike(site: Any, context_bench: Run, workplace: Path) -> None:
+def test_datasets_and_systems_are_contested_alike(
+    site: Any, context_bench: Run, workplace: Path
+) -> None:
     from textwrap import dedent
 
     site.basics()
@@ -143,17 +164,26 @@ def test_datasets_and_systems_are_contested_alike(site: Any, context_bench: Run,
     points = {"datasets": {"toy": "acme_z:toy"}, "systems": {"echo": "acme_z:Echo"}}
     site.add("acme-z", code=dedent(code), manifest=manifest, entry_points=points)
     assert (
-        "The dataset name 'toy' is contested by" in context_bench("run", "-s", "acme-z/echo", "-d", "toy", "-q").words
+        "The dataset name 'toy' is contested by"
+        in context_bench("run", "-s", "acme-z/echo", "-d", "toy", "-q").words
     )
     assert (
-        "The system name 'echo' is contested by" in context_bench("run", "-s", "echo", "-d", "acme-z/toy", "-q").words
+        "The system name 'echo' is contested by"
+        in context_bench("run", "-s", "echo", "-d", "acme-z/toy", "-q").words
     )
     explained = context_bench("explain", "wiring", "-d", "toy")
-    assert (explained.code, "The dataset name 'toy' is contested by" in explained.words) == (2, True)
+    assert (explained.code, "The dataset name 'toy' is contested by" in explained.words) == (
+        2,
+        True,
+    )
     done = context_bench("run", "-s", "acme-z/echo", "-d", "acme-z/toy", "-q", "--format", "json")
     assert scores(done) == {"exact"}
-    (workplace / "context-bench.toml").write_text('[plugins.prefer]\ntoy = "acme-z"\necho = "acme-z"\n')
-    assert scores(context_bench("run", "-s", "echo", "-d", "toy", "-q", "--format", "json")) == {"exact"}
+    (workplace / "context-bench.toml").write_text(
+        '[plugins.prefer]\ntoy = "acme-z"\necho = "acme-z"\n'
+    )
+    assert scores(context_bench("run", "-s", "echo", "-d", "toy", "-q", "--format", "json")) == {
+        "exact"
+    }
 
 
 READS = """
@@ -184,10 +214,17 @@ READER = """
 
 def claims(site: Any, name: str, manifest: str = READS) -> None:
     points = {"datasets": {name: f"acme_{name}:read"}, "reporters": {name: f"acme_{name}:Writer"}}
-    site.add(f"acme-{name}", code=READER.format(name=name), manifest=manifest.format(name=name), entry_points=points)
+    site.add(
+        f"acme-{name}",
+        code=READER.format(name=name),
+        manifest=manifest.format(name=name),
+        entry_points=points,
+    )
 
 
-def test_files_that_two_packages_claim_belong_to_neither(site: Any, context_bench: Run, workplace: Path) -> None:
+def test_files_that_two_packages_claim_belong_to_neither(
+    site: Any, context_bench: Run, workplace: Path
+) -> None:
     site.basics()
     (workplace / "rows.acme").write_text("")
     claims(site, "one")
@@ -197,19 +234,33 @@ def test_files_that_two_packages_claim_belong_to_neither(site: Any, context_benc
     claims(site, "two")
     done = context_bench(*run)
     assert done.code == 2
-    assert "Files with .acme are claimed by the datasets acme-one/one and acme-two/two." in done.words
+    assert (
+        "Files with .acme are claimed by the datasets acme-one/one and acme-two/two." in done.words
+    )
     done = context_bench("run", "-s", "echo", "-d", "toy", "-q", "-o", "out.acme")
-    assert "Files with .acme are claimed by the reporters acme-one/one and acme-two/two." in done.words
+    assert (
+        "Files with .acme are claimed by the reporters acme-one/one and acme-two/two." in done.words
+    )
     assert context_bench(*run, "-p", "no:acme-two/two").code == 0
     assert (workplace / "out.acme").read_text() == "one"
 
 
-def test_a_broken_claim_takes_no_file_from_a_healthy_one(site: Any, context_bench: Run, workplace: Path) -> None:
+def test_a_broken_claim_takes_no_file_from_a_healthy_one(
+    site: Any, context_bench: Run, workplace: Path
+) -> None:
     site.basics()
     (workplace / "rows.acme").write_text("")
     claims(site, "one")
-    claims(site, "two", READS.replace('summary = "Reads files"', "summary = 3").replace('api = "1.0"', 'api = "7.0"'))
-    done = context_bench("run", "-s", "echo", "-d", "rows.acme", "-q", "-o", "out.acme", "-o", "out.json")
+    claims(
+        site,
+        "two",
+        READS.replace('summary = "Reads files"', "summary = 3").replace(
+            'api = "1.0"', 'api = "7.0"'
+        ),
+    )
+    done = context_bench(
+        "run", "-s", "echo", "-d", "rows.acme", "-q", "-o", "out.acme", "-o", "out.json"
+    )
     assert done.code == 0, done.err
     assert (workplace / "out.acme").read_text() == "one"
     assert json.loads((workplace / "out.json").read_text())["rows"][0]["example_id"] == "one"

@@ -88,7 +88,12 @@ def talking(site: Any, context_bench: Callable[..., Any], workplace: Path) -> Ca
     site.basics()
     site.add("acme-talks", code=CODE, manifest=MANIFEST, entry_points=POINTS)
 
-    def call(command: str, system: str, *datasets: str, more: tuple[str, ...] = ("--run-file", "r.sqlite")) -> Any:
+    def call(
+        command: str,
+        system: str,
+        *datasets: str,
+        more: tuple[str, ...] = ("--run-file", "r.sqlite"),
+    ) -> Any:
         named = [part for name in datasets for part in ("--dataset", name)]
         return context_bench(command, "--system", system, *named, *more)
 
@@ -176,7 +181,9 @@ def test_the_part_stands_in_the_run_file_and_where_the_manifest_tells_in_plan_an
     talking: Any, dataset: str, is_told: bool
 ) -> None:
     pytest.importorskip("context_bench_conversations", reason="it is the part")
-    assert (f"run part {PART}: asker" in talking("run", "talker", dataset, more=("--dry-run",)).out) == is_told
+    assert (
+        f"run part {PART}: asker" in talking("run", "talker", dataset, more=("--dry-run",)).out
+    ) == is_told
     assert talking("lock", "talker", dataset, more=()).code == 0
     [lock] = Path.cwd().glob("*.lock")
     assert (PART in json.loads(lock.read_text()).get("parts", {})) == is_told
@@ -184,12 +191,17 @@ def test_the_part_stands_in_the_run_file_and_where_the_manifest_tells_in_plan_an
     assert done.code == 0, done.err
     with open_run(Path("r.sqlite")) as run:
         assert run.provenance["run_parts"][PART]["kind"] == "asker"
-        assert [turn.output["response"] for turn in run.turns((0, dataset == "mixed", 0, 0))] == ["one", "two"]
+        assert [turn.output["response"] for turn in run.turns((0, dataset == "mixed", 0, 0))] == [
+            "one",
+            "two",
+        ]
 
 
 def test_the_package_is_loaded_when_a_conversation_comes_and_not_before(talking: Any) -> None:
     pytest.importorskip("context_bench_conversations", reason="it is loaded")
-    loaded = [name for name in sys.modules if name.partition(".")[0] == "context_bench_conversations"]
+    loaded = [
+        name for name in sys.modules if name.partition(".")[0] == "context_bench_conversations"
+    ]
     for name in loaded:
         del sys.modules[name]
     assert talking("run", "talker", "toy").code == 0

@@ -35,9 +35,15 @@ MANIFEST = """
         ("{'one': 1.0}", None),
         ("{'one': 1.0 + 5e-10}", None),
         ("{'one': -5e-10}", None),
-        ("{'one': 1.0 + 1e-8}", "the score 'one' is 1.00000001, outside its declared range [0.0, 1.0]"),
+        (
+            "{'one': 1.0 + 1e-8}",
+            "the score 'one' is 1.00000001, outside its declared range [0.0, 1.0]",
+        ),
         ("{'one': -0.5}", "the score 'one' is -0.5, outside its declared range [0.0, 1.0]"),
-        ("{'one': 1.0, 'other': 1.0}", "it gave the score 'other', which its manifest does not declare"),
+        (
+            "{'one': 1.0, 'other': 1.0}",
+            "it gave the score 'other', which its manifest does not declare",
+        ),
         ("{'one': float('nan')}", "the score 'one' is nan, not a finite number"),
     ],
 )
@@ -51,7 +57,17 @@ def test_a_score_that_is_not_declared_is_a_failure_of_its_evaluator(
         manifest=MANIFEST,
         entry_points={"evaluators": {"ranged": "acme_ranged:Evaluator"}},
     )
-    flags = ("--system", "echo", "--dataset", "toy", "--evaluators", "ranged", "--run-file", "r.sqlite", "-q")
+    flags = (
+        "--system",
+        "echo",
+        "--dataset",
+        "toy",
+        "--evaluators",
+        "ranged",
+        "--run-file",
+        "r.sqlite",
+        "-q",
+    )
     done = context_bench("run", *flags)
     assert done.code == (12 if fault else 0), done.words
     rows = context_bench("export", "r.sqlite").out

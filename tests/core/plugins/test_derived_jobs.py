@@ -167,7 +167,9 @@ def told(name: str = "r.sqlite") -> dict[tuple[str, int], Any]:
     return found
 
 
-def test_a_derived_row_is_made_of_its_source_scored_and_shown(log: Path, context_bench: Any) -> None:
+def test_a_derived_row_is_made_of_its_source_scored_and_shown(
+    log: Path, context_bench: Any
+) -> None:
     done = context_bench(*RUN, "--halves", "1", "--format", "json")
     assert done.code == 0, done.err
     summary, config = (json.loads(done.out)[part] for part in ("summary", "config"))
@@ -190,7 +192,9 @@ def test_what_is_derived_stands_in_plan_lock_and_run_record(log: Path, context_b
     assert "acme-derived/halves" in Path("context-bench.lock").read_text()
     assert context_bench(*RUN, "--halves", "1").code == 0
     with sqlite3.connect("r.sqlite") as connection:
-        [(description,)] = connection.execute("SELECT description FROM systems WHERE slot = 1").fetchall()
+        [(description,)] = connection.execute(
+            "SELECT description FROM systems WHERE slot = 1"
+        ).fetchall()
     connection.close()
     assert json.loads(description)["derived"] == {"by": "halves", "from": "shorten", "version": "1"}
 
@@ -200,12 +204,21 @@ def test_a_resumed_run_derives_only_what_is_missing(log: Path, context_bench: An
     before = told()
     log.write_text("")
     with sqlite3.connect("r.sqlite") as connection:
-        connection.execute("DELETE FROM scores WHERE response IN (SELECT max(id) FROM responses WHERE slot = 1)")
-        connection.execute("DELETE FROM evaluations WHERE response IN (SELECT max(id) FROM responses WHERE slot = 1)")
-        connection.execute("DELETE FROM responses WHERE id IN (SELECT max(id) FROM responses WHERE slot = 1)")
+        connection.execute(
+            "DELETE FROM scores WHERE response IN (SELECT max(id) FROM responses WHERE slot = 1)"
+        )
+        connection.execute(
+            "DELETE FROM evaluations WHERE response IN (SELECT max(id) FROM responses WHERE slot = 1)"
+        )
+        connection.execute(
+            "DELETE FROM responses WHERE id IN (SELECT max(id) FROM responses WHERE slot = 1)"
+        )
     connection.close()
     assert context_bench("resume", "r.sqlite").code in (0, 12)
-    assert log.read_text().split() == ["1", "3"]  # 3 failed, and is tried again as any failed row is
+    assert log.read_text().split() == [
+        "1",
+        "3",
+    ]  # 3 failed, and is tried again as any failed row is
     assert told() == before
 
 
@@ -219,21 +232,35 @@ def test_scores_are_renewed_without_deriving_again(log: Path, context_bench: Any
     assert not log.read_text()
 
 
-def test_the_key_of_a_derived_row_is_that_of_its_slot_and_of_its_source(log: Path, context_bench: Any) -> None:
+def test_the_key_of_a_derived_row_is_that_of_its_slot_and_of_its_source(
+    log: Path, context_bench: Any
+) -> None:
     def keys(name: str) -> list[bytes]:
         with sqlite3.connect(name) as connection:
-            found = [key for (key,) in connection.execute("SELECT key FROM responses WHERE slot = 1 ORDER BY id")]
+            found = [
+                key
+                for (key,) in connection.execute(
+                    "SELECT key FROM responses WHERE slot = 1 ORDER BY id"
+                )
+            ]
         connection.close()
         return found
 
     for name, version in (("r.sqlite", "1"), ("s.sqlite", "1"), ("t.sqlite", "2")):
-        assert context_bench(*(name if one == "r.sqlite" else one for one in RUN), "--halves", version).code == 0
+        assert (
+            context_bench(
+                *(name if one == "r.sqlite" else one for one in RUN), "--halves", version
+            ).code
+            == 0
+        )
     assert keys("r.sqlite") == keys("s.sqlite")
     assert not set(keys("r.sqlite")) & set(keys("t.sqlite"))
     assert len(set(keys("r.sqlite"))) == 2
 
 
-def test_a_reader_answers_from_what_was_derived_only_when_asked_to(log: Path, context_bench: Any) -> None:
+def test_a_reader_answers_from_what_was_derived_only_when_asked_to(
+    log: Path, context_bench: Any
+) -> None:
     read = (*RUN, "--reader", "reader")
     done = context_bench(*read, "--halves", "1", "--halves-read", "yes")
     assert done.code == 0, done.err
@@ -247,7 +274,9 @@ def test_a_reader_answers_from_what_was_derived_only_when_asked_to(log: Path, co
     assert "Name it with --reader" in done.words
 
 
-def test_what_cannot_be_derived_is_refused_before_anything_is_asked(log: Path, context_bench: Any) -> None:
+def test_what_cannot_be_derived_is_refused_before_anything_is_asked(
+    log: Path, context_bench: Any
+) -> None:
     done = context_bench(*RUN, "--halves-of", "nobody")
     assert done.code == 2
     assert "has no source 'nobody'" in done.words
@@ -261,7 +290,9 @@ def test_what_cannot_be_derived_is_refused_before_anything_is_asked(log: Path, c
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL on this platform")
-def test_a_run_killed_while_it_derives_goes_on_where_it_ended(log: Path, site: Any, context_bench: Any) -> None:
+def test_a_run_killed_while_it_derives_goes_on_where_it_ended(
+    log: Path, site: Any, context_bench: Any
+) -> None:
     Path("d.texts").write_text("\n".join(f"abcd{n:04}" for n in range(40)), encoding="utf-8")
     environment = {
         **os.environ,
@@ -270,7 +301,9 @@ def test_a_run_killed_while_it_derives_goes_on_where_it_ended(log: Path, site: A
         "CONTEXT_BENCH_PLUGINS": "acme-derived",
     }
     command = [sys.executable, "-m", "context_bench", *RUN, "--halves", "1"]
-    process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     try:
         while len(log.read_text().split()) < 4 and process.poll() is None:
             sleep(0.01)

@@ -39,7 +39,9 @@ POINTS = {"systems": {"tools": "acme_tools:Tools"}}
 
 
 def install(site: Any, state: str = "ok", code: str = CODE, manifest: str = MANIFEST) -> None:
-    site.add("acme-tools", code=code.replace("STATE", state), manifest=manifest, entry_points=POINTS)
+    site.add(
+        "acme-tools", code=code.replace("STATE", state), manifest=manifest, entry_points=POINTS
+    )
 
 
 def section(done: Any, name: str) -> dict[str, tuple[str, str]]:
@@ -70,7 +72,9 @@ def test_a_sound_installation_is_told_section_by_section(site: Any, context_benc
     }
 
 
-def test_the_lines_of_a_plugin_are_shown_and_what_it_prints_is_not(site: Any, context_bench: Run) -> None:
+def test_the_lines_of_a_plugin_are_shown_and_what_it_prints_is_not(
+    site: Any, context_bench: Run
+) -> None:
     install(site)
     done = context_bench("doctor", "--json")
     assert section(done, "checks of plugins") == {"acme-tools box": ("ok", "found at last")}
@@ -86,8 +90,16 @@ def test_only_an_error_fails(state: str, code: int, site: Any, context_bench: Ru
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        ('yield ("box"', 'raise OSError("no box"); yield ("box"', "check acme_tools:check failed: OSError: no box"),
-        ('"STATE"', '"fine"', "is no (subject, state, text); the state is one of ok, note, warning, error"),
+        (
+            'yield ("box"',
+            'raise OSError("no box"); yield ("box"',
+            "check acme_tools:check failed: OSError: no box",
+        ),
+        (
+            '"STATE"',
+            '"fine"',
+            "is no (subject, state, text); the state is one of ok, note, warning, error",
+        ),
         ('yield ("box", "STATE", "found', 'yield ("box", "STATE", 3, "found', "failed: ValueError"),
         ("def check", "def chek", "its check cannot be loaded: loading it raised AttributeError"),
     ],
@@ -122,14 +134,20 @@ def test_plugins_check_holds_the_doctor_against_the_code(site: Any, context_benc
     assert "doctor = 'acme_other:check' names int, which cannot be called" in done.words
 
 
-@pytest.mark.parametrize("value", ["acme_tools", "acme tools:check", "acme_tools:", ":check", "acme_tools:a-b"])
-def test_a_doctor_that_is_no_target_is_a_fault_with_its_path(value: str, site: Any, context_bench: Run) -> None:
+@pytest.mark.parametrize(
+    "value", ["acme_tools", "acme tools:check", "acme_tools:", ":check", "acme_tools:a-b"]
+)
+def test_a_doctor_that_is_no_target_is_a_fault_with_its_path(
+    value: str, site: Any, context_bench: Run
+) -> None:
     install(site, manifest=MANIFEST.replace("acme_tools:check", value))
     done = context_bench("plugins", "check", "acme-tools")
     assert f"doctor: expected 'module:function', got {value!r}" in done.words
 
 
-def test_keys_are_told_by_name_and_never_shown(site: Any, context_bench: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keys_are_told_by_name_and_never_shown(
+    site: Any, context_bench: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     install(site)
     monkeypatch.setenv("ACME_TOKEN", "canary-token-xyz")
     monkeypatch.delenv("ACME_REGION", raising=False)
@@ -157,7 +175,10 @@ def test_another_package_of_the_same_name_on_the_path_is_told(
     monkeypatch.setattr("sys.path", [*sys.path, str(other.parent)])
     done = context_bench("doctor")
     assert done.code == 0
-    assert f"another package of its name lies behind it on the path, in {other.parent.resolve()}" in done.words
+    assert (
+        f"another package of its name lies behind it on the path, in {other.parent.resolve()}"
+        in done.words
+    )
 
 
 def test_a_broken_plugin_is_a_warning_and_an_error_when_the_project_uses_it(
@@ -180,7 +201,10 @@ def test_a_faulty_project_file_is_told_and_everything_else_as_well(
     (workplace / "context-bench.toml").write_text("[run]\nlimt = 3\n")
     done = context_bench("doctor", "--json")
     assert done.code == 2
-    assert "No key of [run] in context-bench.toml is called 'limt'" in section(done, "installation")["project file"][1]
+    assert (
+        "No key of [run] in context-bench.toml is called 'limt'"
+        in section(done, "installation")["project file"][1]
+    )
     assert "acme-tools box" in section(done, "checks of plugins")
 
 
@@ -188,4 +212,6 @@ def test_run_files_are_counted(site: Any, context_bench: Run, workplace: Path) -
     install(site)
     (workplace / "runs").mkdir()
     (workplace / "runs" / "a.sqlite").write_bytes(b"x" * 4096)
-    assert section(context_bench("doctor", "--json"), "storage")["runs"][1].startswith("1 run file, 4.0 KiB; ")
+    assert section(context_bench("doctor", "--json"), "storage")["runs"][1].startswith(
+        "1 run file, 4.0 KiB; "
+    )

@@ -35,16 +35,24 @@ BAD = {
         "importing it wrote more than 1 MiB",
     ),
     "raises": ("raise SystemExit(3)", "loading it raised SystemExit: 3"),
-    "closes everything": ("import os; os.closerange(0, 64); os._exit(0)", "importing it ended the process"),
+    "closes everything": (
+        "import os; os.closerange(0, 64); os._exit(0)",
+        "importing it ended the process",
+    ),
 }
 
 
 @pytest.mark.parametrize(("code", "reason"), BAD.values(), ids=BAD.keys())
-def test_the_one_that_does_it_is_named(site: Any, context_bench: Run, code: str, reason: str) -> None:
+def test_the_one_that_does_it_is_named(
+    site: Any, context_bench: Run, code: str, reason: str
+) -> None:
     site.evaluator("acme-a", "a")
     site.evaluator("acme-bad", "bad", code=code)
     site.evaluator("acme-z", "z")
-    told = {entry["id"]: entry for entry in json.loads(context_bench("plugins", "list", "--load", "--json").out)}
+    told = {
+        entry["id"]: entry
+        for entry in json.loads(context_bench("plugins", "list", "--load", "--json").out)
+    }
     assert (told["acme-a/a"]["state"], told["acme-z/z"]["state"]) == ("ok", "ok")
     assert told["acme-bad/bad"]["state"] == "failed"
     assert reason in told["acme-bad/bad"]["reason"]
@@ -54,8 +62,15 @@ def test_one_that_hangs_is_named_too(site: Any) -> None:
     site.evaluator("acme-a", "a")
     site.evaluator("acme-slow", "slow", code="import time\nwhile True: time.sleep(60)")
     site.evaluator("acme-z", "z")
-    ours = Catalog(component for component in discover(PluginSettings()) if component.distribution.name in site.names)
-    states = {component.name: (component.state, component.reason) for component, _ in ours.checked(seconds=5)}
+    ours = Catalog(
+        component
+        for component in discover(PluginSettings())
+        if component.distribution.name in site.names
+    )
+    states = {
+        component.name: (component.state, component.reason)
+        for component, _ in ours.checked(seconds=5)
+    }
     assert states["slow"] == ("failed", "importing it was not done after 5 s")
     assert (states["a"][0], states["z"][0]) == ("ok", "ok")
 
@@ -72,8 +87,15 @@ def test_a_flood_is_not_blamed_on_the_one_before_when_its_answer_is_read_late(
     monkeypatch.setattr(apart, "_receive", late)
     site.evaluator("acme-a", "a")
     site.evaluator("acme-bad", "bad", code="while True: print('x' * 10000)")
-    ours = Catalog(component for component in discover(PluginSettings()) if component.distribution.name in site.names)
-    assert {component.name: component.state for component, _ in ours.checked()} == {"a": "ok", "bad": "failed"}
+    ours = Catalog(
+        component
+        for component in discover(PluginSettings())
+        if component.distribution.name in site.names
+    )
+    assert {component.name: component.state for component, _ in ours.checked()} == {
+        "a": "ok",
+        "bad": "failed",
+    }
 
 
 def test_the_check_of_authors_names_it_and_goes_on(site: Any, context_bench: Run) -> None:
@@ -99,11 +121,19 @@ def test_the_doctor_goes_on_after_one_that_exits(site: Any, context_bench: Run) 
         class = "Bad"
     """
     site.add(
-        "acme-bad", code="import os; os._exit(9)", manifest=manifest, entry_points={"systems": {"bad": "acme_bad:Bad"}}
+        "acme-bad",
+        code="import os; os._exit(9)",
+        manifest=manifest,
+        entry_points={"systems": {"bad": "acme_bad:Bad"}},
     )
     fine = manifest.replace("acme_bad", "acme_fine").replace("systems.bad", "systems.fine")
     code = "def look():\n    return [('weather', 'note', 'it rains')]\n\nclass Bad: pass\n"
-    site.add("acme-fine", code=code, manifest=fine, entry_points={"systems": {"fine": "acme_fine:Bad"}})
+    site.add(
+        "acme-fine", code=code, manifest=fine, entry_points={"systems": {"fine": "acme_fine:Bad"}}
+    )
     done = context_bench("doctor")
-    assert "its check cannot be loaded: loading it raised SystemExit: it called os._exit(9)." in done.words
+    assert (
+        "its check cannot be loaded: loading it raised SystemExit: it called os._exit(9)."
+        in done.words
+    )
     assert "acme-fine weather: it rains" in done.words

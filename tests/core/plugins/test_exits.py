@@ -83,15 +83,37 @@ POINTS = {
         (("--leave",), 2, "acme-leaves/after failed: SystemExit: 0"),
         (("--close-up",), 2, "acme-leaves/closes failed: GeneratorExit:"),
     ],
-    ids=["metric", "reporter", "controller at the end", "controller at a row", "after the run", "GeneratorExit"],
+    ids=[
+        "metric",
+        "reporter",
+        "controller at the end",
+        "controller at a row",
+        "after the run",
+        "GeneratorExit",
+    ],
 )
 @pytest.mark.parametrize("workers", ["1", "4"])
 def test_what_leaves_is_told_and_the_command_does_not_end_well(
-    flags: tuple[str, ...], code: int, told: str, workers: str, site: Any, context_bench: Callable[..., Any]
+    flags: tuple[str, ...],
+    code: int,
+    told: str,
+    workers: str,
+    site: Any,
+    context_bench: Callable[..., Any],
 ) -> None:
     site.basics()
     site.add("acme-leaves", code=CODE, manifest=MANIFEST, entry_points=POINTS)
-    run = ("run", "--system", "echo", "--dataset", "toy", "--run-file", "r.sqlite", "--max-workers", workers)
+    run = (
+        "run",
+        "--system",
+        "echo",
+        "--dataset",
+        "toy",
+        "--run-file",
+        "r.sqlite",
+        "--max-workers",
+        workers,
+    )
     done = context_bench(*run, *flags)
     assert told in done.words, done.words
     assert done.code == code, done.words
@@ -173,10 +195,20 @@ WELL_POINTS = {
     ids=["constructor", "controller at a row", "click", "command", "interrupt"],
 )
 def test_no_error_ends_as_if_all_went_well_whatever_its_class_says(
-    words: tuple[str, ...], expected: int, told: str, code: str, site: Any, context_bench: Callable[..., Any]
+    words: tuple[str, ...],
+    expected: int,
+    told: str,
+    code: str,
+    site: Any,
+    context_bench: Callable[..., Any],
 ) -> None:
     site.basics()
-    site.add("acme-well", code=WELL.replace("{code}", code), manifest=WELL_MANIFEST, entry_points=WELL_POINTS)
+    site.add(
+        "acme-well",
+        code=WELL.replace("{code}", code),
+        manifest=WELL_MANIFEST,
+        entry_points=WELL_POINTS,
+    )
     done = context_bench(*words)
     assert (done.code, told in done.words) == (expected, True), done.words
 
@@ -189,10 +221,16 @@ def test_what_is_no_exit_code_is_the_usual_one(code: Any) -> None:
     assert exit_code_of(error) == 12
 
 
-def test_a_run_that_a_part_stops_on_purpose_may_end_well(site: Any, context_bench: Callable[..., Any]) -> None:
+def test_a_run_that_a_part_stops_on_purpose_may_end_well(
+    site: Any, context_bench: Callable[..., Any]
+) -> None:
     site.basics()
-    code = WELL.replace("class Fine(ContextBenchError)", "class Fine(RunStoppedError)").replace("{code}", "2")
+    code = WELL.replace("class Fine(ContextBenchError)", "class Fine(RunStoppedError)").replace(
+        "{code}", "2"
+    )
     code = code.replace('raise Fine("it did', 'raise Fine(exit_code=0, message="it did')
     site.add("acme-well", code=code, manifest=WELL_MANIFEST, entry_points=WELL_POINTS)
-    done = context_bench("run", "-s", "echo", "-d", "toy", "--part", "well", "--run-file", "r.sqlite")
+    done = context_bench(
+        "run", "-s", "echo", "-d", "toy", "--part", "well", "--run-file", "r.sqlite"
+    )
     assert (done.code, "Error" in done.err) == (0, False), done.words

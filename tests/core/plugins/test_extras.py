@@ -46,10 +46,16 @@ ABSENT = 'nowhere-to-be-found>=2,<3 ; extra == "fancy-things"'
 
 def states(context_bench: Run) -> dict[str, tuple[str, str, str]]:
     told = json.loads(context_bench("plugins", "list", "--json").out)
-    return {c["name"]: (c["state"], c["reason"], c["remedy"]) for c in told if c["distribution"] == "acme-two"}
+    return {
+        c["name"]: (c["state"], c["reason"], c["remedy"])
+        for c in told
+        if c["distribution"] == "acme-two"
+    }
 
 
-def test_it_is_missing_with_the_line_that_installs_it_and_the_others_are_ok(site: Any, context_bench: Run) -> None:
+def test_it_is_missing_with_the_line_that_installs_it_and_the_others_are_ok(
+    site: Any, context_bench: Run
+) -> None:
     install(site, ABSENT, "another-one; extra == 'other'")
     assert states(context_bench) == {
         "plain": ("ok", "", ""),
@@ -91,7 +97,9 @@ def test_the_check_of_a_plugin_has_nothing_against_it(site: Any, context_bench: 
     assert context_bench("plugins", "check", "acme-two").code == 0
 
 
-def test_a_run_that_does_not_use_it_says_nothing_of_it_and_one_that_does_stops(site: Any, context_bench: Run) -> None:
+def test_a_run_that_does_not_use_it_says_nothing_of_it_and_one_that_does_stops(
+    site: Any, context_bench: Run
+) -> None:
     install(site, ABSENT)
     done = context_bench("run", "--system", "plain", "--dataset", "toy")
     assert (done.code, "nowhere" in done.words) == (0, False)

@@ -177,10 +177,19 @@ def breaking(site: Any, workplace: Any) -> Any:
 
 @pytest.mark.parametrize(
     ("point", "how", "told"),
-    [pytest.param(point, how, told, id=f"{point} {how}") for point, ways, told in CASES for how in ways.split()],
+    [
+        pytest.param(point, how, told, id=f"{point} {how}")
+        for point, ways, told in CASES
+        for how in ways.split()
+    ],
 )
 def test_a_function_that_breaks_is_told_by_its_name(
-    point: str, how: str, told: str, breaking: Any, context_bench: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    point: str,
+    how: str,
+    told: str,
+    breaking: Any,
+    context_bench: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("BREAKS", f"{point}={how}")
     done = context_bench(*RUN, *PARTS)
@@ -218,7 +227,9 @@ def test_a_run_whose_end_breaks_an_evaluator_is_complete_and_told_where(
 ) -> None:
     site.basics()
     site.evaluator("acme-ends", "ends", code=ENDS)
-    done = context_bench("run", "-s", "echo", "-d", "toy", "--also", "ends", "--run-file", "r.sqlite", "-q")
+    done = context_bench(
+        "run", "-s", "echo", "-d", "toy", "--also", "ends", "--run-file", "r.sqlite", "-q"
+    )
     assert done.code == 2
     assert "The evaluator acme-ends/ends failed: KeyError" in done.words
     assert "The run is complete: context-bench report r.sqlite" in done.words

@@ -61,8 +61,14 @@ MANIFEST = """
 WATCHES = '["run_started", "row_finished", "run_finished"]'
 ADJUSTS = '["adjust_wiring"]'
 FAILING = {
-    "raises at import": ("raise RuntimeError('out of order')", "loading it raised RuntimeError: out of order"),
-    "leaves at import": ("raise SystemExit(0)", "acme-hook/hook is switched off: loading it raised SystemExit: 0"),
+    "raises at import": (
+        "raise RuntimeError('out of order')",
+        "loading it raised RuntimeError: out of order",
+    ),
+    "leaves at import": (
+        "raise SystemExit(0)",
+        "acme-hook/hook is switched off: loading it raised SystemExit: 0",
+    ),
     "leaves when it is called": (
         ADJUST.replace("decisions = [", "raise SystemExit(0)\n        decisions = ["),
         "acme-hook/hook is switched off: adjust_wiring raised SystemExit: 0",
@@ -99,38 +105,60 @@ def add_hook(site: Any, code: str, target: str = "acme_hook", implements: str = 
 
 def test_a_hook_adjusts_the_wiring_and_the_change_is_stored(site: Any, context_bench: Run) -> None:
     add_hook(site, ADJUST)
-    done = context_bench("run", "-s", "echo", "-d", "toy", "-q", "--format", "json", "--hook", "hook")
+    done = context_bench(
+        "run", "-s", "echo", "-d", "toy", "-q", "--format", "json", "--hook", "hook"
+    )
     assert json.loads(done.out)["rows"][0]["scores"] == {"one": 1.0}
     done = context_bench("run", "-s", "echo", "-d", "toy", "--dry-run", "--hook", "hook")
     assert "hook acme-hook/hook 1.0: adjust_wiring (manifest " in done.words
     assert "- bench-basics/exact taken out by a hook" in done.words
 
 
-def test_what_can_change_a_run_is_not_active_unless_it_is_named(site: Any, context_bench: Run) -> None:
+def test_what_can_change_a_run_is_not_active_unless_it_is_named(
+    site: Any, context_bench: Run
+) -> None:
     add_hook(site, "raise SystemExit('imported')")
     done = context_bench("run", "-s", "echo", "-d", "toy", "-q", "--format", "json")
     assert (done.code, json.loads(done.out)["rows"][0]["scores"]) == (0, {"exact": 1.0, "one": 1.0})
     assert "switched off" not in done.err
 
 
-def test_a_locked_run_loads_no_hook_that_is_not_locked(site: Any, context_bench: Run, workplace: Path) -> None:
+def test_a_locked_run_loads_no_hook_that_is_not_locked(
+    site: Any, context_bench: Run, workplace: Path
+) -> None:
     add_hook(site, "raise SystemExit('imported')", implements=WATCHES)
     assert context_bench("lock", "-s", "echo", "-d", "toy", "-p", "no:hook").code == 0
     done = context_bench("run", "-s", "echo", "-d", "toy", "-q", "--locked")
     assert (done.code, "switched off" in done.err) == (0, False)
-    assert "The hook acme-hook/hook is not in context-bench.lock, so this locked run does not load it." in done.words
+    assert (
+        "The hook acme-hook/hook is not in context-bench.lock, so this locked run does not load it."
+        in done.words
+    )
     done = context_bench("run", "-s", "echo", "-d", "toy", "-q", "--locked", "--hook", "hook")
-    assert (done.code, "the hook acme-hook/hook was asked for, but is not in the lock file" in done.words) == (2, True)
+    assert (
+        done.code,
+        "the hook acme-hook/hook was asked for, but is not in the lock file" in done.words,
+    ) == (2, True)
     assert context_bench("lock", "-s", "echo", "-d", "toy").code == 0
-    assert list(json.loads((workplace / "context-bench.lock").read_text())["hooks"]) == ["acme-hook/hook"]
+    assert list(json.loads((workplace / "context-bench.lock").read_text())["hooks"]) == [
+        "acme-hook/hook"
+    ]
     done = context_bench("run", "-s", "echo", "-d", "toy", "-q", "--locked", "-p", "no:hook")
-    assert (done.code, "the hook acme-hook/hook is locked, but not active now" in done.words) == (2, True)
+    assert (done.code, "the hook acme-hook/hook is locked, but not active now" in done.words) == (
+        2,
+        True,
+    )
 
 
 def test_a_hook_watches_a_run(site: Any, context_bench: Run, workplace: Path) -> None:
     add_hook(site, WATCH, "acme_hook:Watch", WATCHES)
     assert context_bench("run", "-s", "echo", "-d", "toy", "-q").code == 0
-    assert (workplace / "watched.txt").read_text().splitlines() == ["started", "row 1", "row 2", "finished 2 0"]
+    assert (workplace / "watched.txt").read_text().splitlines() == [
+        "started",
+        "row 1",
+        "row 2",
+        "finished 2 0",
+    ]
 
 
 def test_a_hook_is_not_told_the_end_of_a_run_whose_beginning_it_was_not_told(
@@ -159,7 +187,11 @@ def test_no_row_is_read_again_once_nobody_watches(
 
     monkeypatch.setattr(RunFile, "rows", counted)
     assert context_bench("run", "-s", "echo", "-d", "toy", "-q").code == 0
-    assert (workplace / "watched.txt").read_text().splitlines() == ["started", "row 1", "finished 2 0"]
+    assert (workplace / "watched.txt").read_text().splitlines() == [
+        "started",
+        "row 1",
+        "finished 2 0",
+    ]
     assert len(read) == 1
 
 
@@ -184,9 +216,18 @@ ADJUSTED = {
         "evolve(plan, dataset=evolve(plan.dataset, label='other'))",
         "a plan of another dataset or of oth",
     ),
-    "no decisions": ("evolve(plan, decisions=())", "a plan of another dataset or of other evaluators"),
-    "decisions that are none": ("evolve(plan, decisions=(1, 2))", "a plan of another dataset or of other evaluators"),
-    "None for decisions": ("evolve(plan, decisions=None)", "a plan of another dataset or of other evaluators"),
+    "no decisions": (
+        "evolve(plan, decisions=())",
+        "a plan of another dataset or of other evaluators",
+    ),
+    "decisions that are none": (
+        "evolve(plan, decisions=(1, 2))",
+        "a plan of another dataset or of other evaluators",
+    ),
+    "None for decisions": (
+        "evolve(plan, decisions=None)",
+        "a plan of another dataset or of other evaluators",
+    ),
     "numbers": ("7", "int, not a plan"),
     "a headline of nobody's": (
         "evolve(plan, headline='nope')",
@@ -206,16 +247,25 @@ def test_a_plan_that_is_none_switches_its_hook_off_and_the_run_goes_on(
     made, told = ADJUSTED[case]
     body = ADJUST[: ADJUST.index("        decisions = [")] + f"        return {made}\n"
     add_hook(site, body)
-    done = context_bench("run", "-s", "echo", "-d", "toy", "-q", "--format", "json", "--hook", "hook")
+    done = context_bench(
+        "run", "-s", "echo", "-d", "toy", "-q", "--format", "json", "--hook", "hook"
+    )
     assert f"The hook acme-hook/hook is switched off: adjust_wiring returned {told}" in done.err
     assert json.loads(done.out)["rows"][0]["scores"] == {"exact": 1.0, "one": 1.0}
 
 
-def test_a_hook_that_takes_the_headline_out_leaves_another_one(site: Any, context_bench: Run) -> None:
+def test_a_hook_that_takes_the_headline_out_leaves_another_one(
+    site: Any, context_bench: Run
+) -> None:
     site.basics()
     site.evaluator("acme-two", "two", wire='[{ datasets = ["toy"] }]')
     code = ADJUST.replace("bench-basics/exact", "acme-two/two")
-    site.add("acme-out", code=code, manifest=MANIFEST.format(implements='["adjust_wiring"]'), entry_points=OUT)
+    site.add(
+        "acme-out",
+        code=code,
+        manifest=MANIFEST.format(implements='["adjust_wiring"]'),
+        entry_points=OUT,
+    )
     run = ("run", "-s", "echo", "-d", "toy", "-q", "--format", "json")
     assert json.loads(context_bench(*run).out)["rows"][0]["headline"] == "two"
     assert json.loads(context_bench(*run, "--hook", "hook").out)["rows"][0]["headline"] == "exact"

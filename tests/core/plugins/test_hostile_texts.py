@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 Run = Callable[..., Any]
-OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
+OBEYED = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]"
+)
 EVIL = "\u202e\u2066\u200bevil\ufeff\u2028"
 
 TEXTS = f"""
@@ -81,7 +83,9 @@ POINTS = {
     ],
     ids=lambda value: " ".join(value).replace("\x1b", "ESC") if isinstance(value, tuple) else "",
 )
-def test_no_help_turns_what_follows_it(site: Any, context_bench: Run, arguments: tuple[str, ...], code: int) -> None:
+def test_no_help_turns_what_follows_it(
+    site: Any, context_bench: Run, arguments: tuple[str, ...], code: int
+) -> None:
     site.add("acme-texts", code=COMMANDS, manifest=TEXTS, entry_points=POINTS)
     done = context_bench(*arguments)
     assert done.code == code, done.err
@@ -105,7 +109,9 @@ NAMES = [
 
 
 @pytest.mark.parametrize("kind", ["systems", "evaluators", "commands", "hooks", "flags"])
-def test_what_is_no_name_is_invalid_and_stands_in_no_command(site: Any, context_bench: Run, kind: str) -> None:
+def test_what_is_no_name_is_invalid_and_stands_in_no_command(
+    site: Any, context_bench: Run, kind: str
+) -> None:
     site.add("acme-names", entry_points={kind: {name: "acme_names:X" for name in NAMES if name}})
     listed = json.loads(context_bench("plugins", "list", "--json").out)
     told = {one["name"]: one for one in listed if one["distribution"] == "acme-names"}
@@ -115,16 +121,25 @@ def test_what_is_no_name_is_invalid_and_stands_in_no_command(site: Any, context_
     assert {one["remedy"] for one in told.values()} == {
         "tell the authors of acme-names, or uninstall it: `pip uninstall acme-names`"
     }
-    for arguments in (("plugins", "list"), ("plugins", "show", "acme-names"), ("run", "--help"), ("--help",)):
+    for arguments in (
+        ("plugins", "list"),
+        ("plugins", "show", "acme-names"),
+        ("run", "--help"),
+        ("--help",),
+    ):
         done = context_bench(*arguments)
         assert (done.code, OBEYED.search(done.out + done.err)) == (0, None)
 
 
 @pytest.mark.parametrize("folder", ["$(touch pwned)", "x;id", "\x1b[31mred", "a\u202eb", "`id`"])
-def test_what_is_named_after_no_distribution_is_told_without_a_command(site: Any, process: Run, folder: str) -> None:
+def test_what_is_named_after_no_distribution_is_told_without_a_command(
+    site: Any, process: Run, folder: str
+) -> None:
     info = site.folder / f"{folder}-1.0.dist-info"
     info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: x\nVersion: 1\nRequires-Dist: nowhere\n\n")
+    (info / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: x\nVersion: 1\nRequires-Dist: nowhere\n\n"
+    )
     (info / "entry_points.txt").write_text("[context_bench.systems]\nodd = odd_package:X\n")
     [told] = [
         one
@@ -141,7 +156,11 @@ def test_an_extra_is_a_word_as_it_stands_in_a_command(site: Any, process: Run) -
     manifest = TEXTS.partition("    [evaluators")[0].replace(
         'class = "Thing"', 'class = "Thing"\n    extra = "$(touch x)"'
     )
-    site.add("acme-extra", manifest=manifest, entry_points={"systems": {"odd-system": "acme_extra:Thing"}})
+    site.add(
+        "acme-extra",
+        manifest=manifest,
+        entry_points={"systems": {"odd-system": "acme_extra:Thing"}},
+    )
     [told] = json.loads(process("plugins", "show", "acme-extra", "--json").out)
     assert told["state"] == "invalid"
     assert "systems.odd-system.extra: expected the name of an extra" in told["reason"]
@@ -205,7 +224,15 @@ NOISY_MANIFEST = """
 @pytest.mark.parametrize(
     "way",
     [
-        *("RuntimeWarning", "UserWarning", "a warning of its own", "log", "log of an error", "thread", "unraisable"),
+        *(
+            "RuntimeWarning",
+            "UserWarning",
+            "a warning of its own",
+            "log",
+            "log of an error",
+            "thread",
+            "unraisable",
+        ),
         "print",
     ],
 )
@@ -217,7 +244,12 @@ def test_what_python_says_in_its_place_is_printable_and_stays_off_the_results(
     import sys
 
     site.basics()
-    site.add("acme-noisy", code=NOISY, manifest=NOISY_MANIFEST, entry_points={"systems": {"noisy": "acme_noisy:Noisy"}})
+    site.add(
+        "acme-noisy",
+        code=NOISY,
+        manifest=NOISY_MANIFEST,
+        entry_points={"systems": {"noisy": "acme_noisy:Noisy"}},
+    )
     command = [
         sys.executable,
         "-m",
@@ -231,8 +263,14 @@ def test_what_python_says_in_its_place_is_printable_and_stays_off_the_results(
         "--format",
         "json",
     ]
-    environ = {**os.environ, "PYTHONPATH": str(site.folder), "CONTEXT_BENCH_PLUGINS": ",".join(site.names)}
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=workplace, env=environ)
+    environ = {
+        **os.environ,
+        "PYTHONPATH": str(site.folder),
+        "CONTEXT_BENCH_PLUGINS": ",".join(site.names),
+    }
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, cwd=workplace, env=environ
+    )
     assert done.returncode == 0, done.stderr
     assert len(json.loads(done.stdout)["rows"]) == 2
     assert "\\x1b]0;pwned\\x07\\u202e" in done.stderr
@@ -240,6 +278,8 @@ def test_what_python_says_in_its_place_is_printable_and_stays_off_the_results(
 
 
 def test_a_shell_is_told_how_words_go_on(site: Any, process: Run) -> None:
-    done = process(_CONTEXT_BENCH_COMPLETE="bash_complete", COMP_WORDS="context-bench re", COMP_CWORD="1")
+    done = process(
+        _CONTEXT_BENCH_COMPLETE="bash_complete", COMP_WORDS="context-bench re", COMP_CWORD="1"
+    )
     assert (done.code, done.err) == (0, "")
     assert set(done.out.split()) >= {"plain,resume", "plain,rescore", "plain,report"}

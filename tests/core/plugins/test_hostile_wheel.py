@@ -162,8 +162,12 @@ def test_its_entries_are_listed_with_what_is_wrong(hostile: Any, process: Run) -
     ],
     ids=" ".join,
 )
-def test_no_look_obeys_it_or_imports_it(hostile: Any, process: Run, arguments: tuple[str, ...]) -> None:
-    (hostile.folder / "acme_hostile" / "__init__.py").write_text("raise BaseException('it was imported')")
+def test_no_look_obeys_it_or_imports_it(
+    hostile: Any, process: Run, arguments: tuple[str, ...]
+) -> None:
+    (hostile.folder / "acme_hostile" / "__init__.py").write_text(
+        "raise BaseException('it was imported')"
+    )
     done = process(*arguments)
     assert done.code == 0, done.err
     assert CONTROL.search(done.out + done.err) is None
@@ -171,34 +175,60 @@ def test_no_look_obeys_it_or_imports_it(hostile: Any, process: Run, arguments: t
 
 
 def test_a_run_of_something_else_is_what_it_was(hostile: Any, process: Run) -> None:
-    done = process("run", "-s", "echo", "-d", "toy", "-q", "--format", "json", "--run-file", "r.sqlite")
+    done = process(
+        "run", "-s", "echo", "-d", "toy", "-q", "--format", "json", "--run-file", "r.sqlite"
+    )
     assert done.code == 0, done.err
     assert json.loads(done.out)["rows"][0]["scores"] == {"exact": 1.0}
     assert "acme-hostile/coloured (and 2 more of acme-hostile) is invalid and unused" in done.words
     assert CONTROL.search(done.err) is None
 
 
-def test_a_wiring_that_waits_for_the_flag_of_another_gets_no_row(hostile: Any, process: Run) -> None:
-    explained = json.loads(process("explain", "wiring", "-d", "toy", "--given", "judge-url", "--json").out)
+def test_a_wiring_that_waits_for_the_flag_of_another_gets_no_row(
+    hostile: Any, process: Run
+) -> None:
+    explained = json.loads(
+        process("explain", "wiring", "-d", "toy", "--given", "judge-url", "--json").out
+    )
     wired = {entry["evaluator"] for entry in explained["toy"]["evaluators"] if entry["wired"]}
     assert wired == {"bench-basics/exact"}
     assert explained["toy"]["hooks"] == {}
 
 
-def test_a_hook_that_is_named_is_seen_in_the_plan_and_refused_by_a_lock(hostile: Any, process: Run) -> None:
+def test_a_hook_that_is_named_is_seen_in_the_plan_and_refused_by_a_lock(
+    hostile: Any, process: Run
+) -> None:
     assert process("lock", "-s", "echo", "-d", "toy").code == 0
     done = process("run", "-s", "echo", "-d", "toy", "-q", "--locked", "--hook", "patch")
-    assert (done.code, "acme-hostile/patch was asked for, but is not in the lock file" in done.words) == (2, True)
+    assert (
+        done.code,
+        "acme-hostile/patch was asked for, but is not in the lock file" in done.words,
+    ) == (2, True)
     done = process("run", "-s", "echo", "-d", "toy", "-q", "--locked", "--format", "json")
     assert json.loads(done.out)["rows"][0]["scores"] == {"exact": 1.0}
-    explained = json.loads(process("explain", "wiring", "-d", "toy", "--hook", "patch", "--json").out)
-    assert explained["toy"]["hooks"]["acme-hostile/patch"]["implements"] == ["adjust_wiring", "run_started"]
+    explained = json.loads(
+        process("explain", "wiring", "-d", "toy", "--hook", "patch", "--json").out
+    )
+    assert explained["toy"]["hooks"]["acme-hostile/patch"]["implements"] == [
+        "adjust_wiring",
+        "run_started",
+    ]
 
 
 def test_a_run_of_the_thing_itself_keeps_its_key_and_its_colours_to_itself(
     hostile: Any, process: Run, workplace: Path
 ) -> None:
-    done = process("run", "-s", f"leaky:api_key={CANARY}", "-d", "toy", "--run-file", "r.sqlite", "-o", "out.json")
+    done = process(
+        "run",
+        "-s",
+        f"leaky:api_key={CANARY}",
+        "-d",
+        "toy",
+        "--run-file",
+        "r.sqlite",
+        "-o",
+        "out.json",
+    )
     assert done.code == 0, done.err
     exported = process("export", "r.sqlite")
     kept = b"".join(path.read_bytes() for path in workplace.iterdir() if path.is_file())

@@ -26,12 +26,19 @@ MANIFEST = """
 
 def test_one_line_names_dataset_and_seconds_and_resume_goes_on(site: Any, process: Any) -> None:
     site.basics()
-    site.add("acme-stuck", code=CODE, manifest=MANIFEST, entry_points={"datasets": {"stuck": "acme_stuck:stuck"}})
+    site.add(
+        "acme-stuck",
+        code=CODE,
+        manifest=MANIFEST,
+        entry_points={"datasets": {"stuck": "acme_stuck:stuck"}},
+    )
     flags = ["-s", "echo", "-d", "stuck", "--evaluators", "exact", "--run-file", "r.sqlite", "-q"]
     done = process("run", *flags, "--dataset-timeout", "3", STUCK="1")
     assert done.code == 2, done.err
     first, second = done.err.splitlines()
-    assert first.startswith("Error: Dataset 'stuck' hangs after row 2: it gave no example within 3 seconds")
+    assert first.startswith(
+        "Error: Dataset 'stuck' hangs after row 2: it gave no example within 3 seconds"
+    )
     assert second == "What was finished is kept. Go on with: context-bench resume r.sqlite"
     again = process("resume", "r.sqlite", "-q", "--dataset-timeout", "2", STUCK="1")
     assert "within 2 seconds" in again.err

@@ -26,9 +26,16 @@ MANIFEST = """
 
 
 @pytest.mark.parametrize("where", CODES)
-def test_a_loader_that_hangs_ends_the_command(where: str, site: Any, process: Callable[..., Any]) -> None:
+def test_a_loader_that_hangs_ends_the_command(
+    where: str, site: Any, process: Callable[..., Any]
+) -> None:
     site.basics()
-    site.add("acme-slow", code=CODES[where], manifest=MANIFEST, entry_points={"datasets": {"slow": "acme_slow:load"}})
+    site.add(
+        "acme-slow",
+        code=CODES[where],
+        manifest=MANIFEST,
+        entry_points={"datasets": {"slow": "acme_slow:load"}},
+    )
     done = process("run", "--system", "echo", "--dataset", "slow", "--dataset-timeout", "1")
     assert done.code == 2, done.words
     assert "ataset 'slow' hangs" in done.words

@@ -41,11 +41,18 @@ def run(site: Any, workplace: Path) -> Callable[[str], Any]:
     def call(first: str) -> Any:
         site.basics()
         code = SYSTEM.format(first=first)
-        site.add("acme-odd", code=code, manifest=MANIFEST, entry_points={"systems": {"odd": "acme_odd:Odd"}})
+        site.add(
+            "acme-odd",
+            code=code,
+            manifest=MANIFEST,
+            entry_points={"systems": {"odd": "acme_odd:Odd"}},
+        )
         asked = ["run", "--system", "odd", "--dataset", "toy", "--format", "json", "--quiet"]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         python = [sys.executable, "-m", "context_bench", *asked]
-        return subprocess.run(python, capture_output=True, text=True, check=False, timeout=120, env=environment)
+        return subprocess.run(
+            python, capture_output=True, text=True, check=False, timeout=120, env=environment
+        )
 
     return call
 
@@ -68,7 +75,9 @@ if hasattr(os, "fork"):  # Windows cannot
 
 
 @pytest.mark.parametrize("first", CLOSES.values(), ids=CLOSES.keys())
-def test_an_import_that_does_something_to_standard_output_costs_nothing(run: Any, first: str) -> None:
+def test_an_import_that_does_something_to_standard_output_costs_nothing(
+    run: Any, first: str
+) -> None:
     done = run(first)
     assert done.returncode == 0, done.stderr
     assert '"odd"' in done.stdout
@@ -81,7 +90,9 @@ def test_an_import_that_takes_long_is_named_meanwhile(
     monkeypatch.setattr("context_bench.plugins.loading._LONG", 0.01)
     site.basics()
     code = SYSTEM.format(first="import time; time.sleep(1.0)")
-    site.add("acme-odd", code=code, manifest=MANIFEST, entry_points={"systems": {"odd": "acme_odd:Odd"}})
+    site.add(
+        "acme-odd", code=code, manifest=MANIFEST, entry_points={"systems": {"odd": "acme_odd:Odd"}}
+    )
     done = context_bench("run", "--system", "odd", "--dataset", "toy", "--quiet")
     assert done.code == 0
     assert "Importing acme-odd/odd (module acme_odd) takes more than 0.01 s." in done.words
@@ -103,13 +114,18 @@ def test_files_lie_where_the_command_was_called_whatever_a_system_does(
 ) -> None:
     site.basics()
     code = SYSTEM.format(first=first).replace("return", f"{then or 'pass'}\n            return")
-    site.add("acme-odd", code=code, manifest=MANIFEST, entry_points={"systems": {"odd": "acme_odd:Odd"}})
+    site.add(
+        "acme-odd", code=code, manifest=MANIFEST, entry_points={"systems": {"odd": "acme_odd:Odd"}}
+    )
     (workplace / "rows.labels").write_text("one two three")
     limit = sys.getrecursionlimit()
     flags = ("--run-file", "r.sqlite", "-o", "out.json", "-q")
     done = context_bench("run", "-s", "odd", "-d", "rows.labels", *flags)
     assert done.code == 0, done.words
-    assert (len(json.loads(Path("out.json").read_text())["rows"]), sys.getrecursionlimit()) == (3, limit)
+    assert (len(json.loads(Path("out.json").read_text())["rows"]), sys.getrecursionlimit()) == (
+        3,
+        limit,
+    )
     assert {"r.sqlite", "out.json"} <= set(os.listdir(workplace))
     assert Path.cwd() == workplace
 
@@ -136,7 +152,9 @@ def test_the_rows_of_a_result_are_read_wherever_the_program_is_by_then(
     assert [row.example_id for row in result.rows] == ["1", "2"]
 
 
-def test_an_import_that_closes_what_stands_below_standard_output_is_told_and_keeps_the_run(run: Any) -> None:
+def test_an_import_that_closes_what_stands_below_standard_output_is_told_and_keeps_the_run(
+    run: Any,
+) -> None:
     done = run("import os; os.close(1)")
     assert (done.returncode, done.stdout) == (2, "")
     assert "Error: The output cannot be written whole: Bad file descriptor." in done.stderr

@@ -14,7 +14,12 @@ from urllib.parse import quote
 import pytest
 
 CANARY = 'canary"7f3a9c é/secret'
-FORMS = [CANARY, json.dumps(CANARY)[1:-1], quote(CANARY, safe=""), base64.b64encode(CANARY.encode()).decode()]
+FORMS = [
+    CANARY,
+    json.dumps(CANARY)[1:-1],
+    quote(CANARY, safe=""),
+    base64.b64encode(CANARY.encode()).decode(),
+]
 
 CODE = """
     import base64, json, sys
@@ -135,7 +140,9 @@ MANIFEST = """
 
 
 @pytest.fixture
-def told(context_bench: Any, site: Any, workplace: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+def told(
+    context_bench: Any, site: Any, workplace: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., Any]:
     """Run with a project file and return the exit code; whatever was written is searched for the canary."""
     site.add(
         "leaky-plugin",
@@ -154,7 +161,9 @@ def told(context_bench: Any, site: Any, workplace: Path, monkeypatch: pytest.Mon
         for name, value in environ.items():
             monkeypatch.setenv(name, value)
         outputs = ["-o", "out.json", "-o", "out.md", "-o", "out.csv", "--log-format", "json"]
-        done = context_bench("run", "--run-file", "r.sqlite", "--max-failed", "100", *outputs, *flags)
+        done = context_bench(
+            "run", "--run-file", "r.sqlite", "--max-failed", "100", *outputs, *flags
+        )
         texts = [done.out, done.err]
         if (workplace / "r.sqlite").exists():
             for command in (
@@ -180,27 +189,40 @@ def told(context_bench: Any, site: Any, workplace: Path, monkeypatch: pytest.Mon
 
 def table(**options: Any) -> str:
     return (
-        "{ " + ", ".join(f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in options.items()) + " }"
+        "{ "
+        + ", ".join(
+            f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in options.items()
+        )
+        + " }"
     )
 
 
 @pytest.mark.parametrize("how", ["answer", "headers", "error", "constructor", "odd constructor"])
 @pytest.mark.parametrize("place", ["project file", "environment"])
-def test_a_system_that_tells_its_key(told: Callable[..., Any], workplace: Path, how: str, place: str) -> None:
+def test_a_system_that_tells_its_key(
+    told: Callable[..., Any], workplace: Path, how: str, place: str
+) -> None:
     pytest.importorskip("context_bench_conversations", reason="it asks conversations")
     options = {"how": how} if place == "environment" else {"how": how, "key": CANARY}
     environ = {"LEAKY_KEY": CANARY} if place == "environment" else {}
-    done = told(f'[[systems]]\nname = "leaky"\noptions = {table(**options)}\n', "-d", "leaking", **environ)
+    done = told(
+        f'[[systems]]\nname = "leaky"\noptions = {table(**options)}\n', "-d", "leaking", **environ
+    )
     assert done.code == (2 if "constructor" in how else 0)
     if "constructor" in how:
         assert "***" in done.err
         return
-    rows = {row["example_id"]: row for row in json.loads((workplace / "out.json").read_text(encoding="utf-8"))["rows"]}
+    rows = {
+        row["example_id"]: row
+        for row in json.loads((workplace / "out.json").read_text(encoding="utf-8"))["rows"]
+    }
     if how == "answer":
         assert rows["a"]["response"] == "Paris *** *** ***"
         assert rows["b"]["errors"][0]["message"] == "the second turn breaks"
         with closing(sqlite3.connect(workplace / "r.sqlite")) as connection:
-            [(output, measured)] = connection.execute("SELECT output, measured FROM turns").fetchall()
+            [(output, measured)] = connection.execute(
+                "SELECT output, measured FROM turns"
+            ).fetchall()
         assert json.loads(output) == {"response": "*** *** ***"}
         assert json.loads(measured) == {"headers": {"x": "***"}}
     elif how == "headers":
@@ -212,7 +234,9 @@ def test_a_system_that_tells_its_key(told: Callable[..., Any], workplace: Path, 
 
 @pytest.mark.parametrize("how", ["details", "unscored", "error"])
 @pytest.mark.parametrize("place", ["project file", "flag", "environment"])
-def test_an_evaluator_that_tells_its_key(told: Callable[..., Any], workplace: Path, how: str, place: str) -> None:
+def test_an_evaluator_that_tells_its_key(
+    told: Callable[..., Any], workplace: Path, how: str, place: str
+) -> None:
     project = f'[evaluators.judge]\nhow = "{how}"\n'
     flags = ["--judge-key", CANARY] if place == "flag" else []
     environ = {"LEAKY_JUDGE_KEY": CANARY} if place == "environment" else {}
@@ -232,7 +256,11 @@ def test_an_evaluator_that_tells_its_key(told: Callable[..., Any], workplace: Pa
 @pytest.mark.parametrize("where", ["begin", "describe", "admit", "refuse", "settle"])
 @pytest.mark.parametrize("place", ["project file", "flag", "environment"])
 def test_a_run_part_that_tells_its_key(told: Callable[..., Any], where: str, place: str) -> None:
-    project = f"[run-parts.miser]\nkey = {json.dumps(CANARY, ensure_ascii=False)}\n" if place == "project file" else ""
+    project = (
+        f"[run-parts.miser]\nkey = {json.dumps(CANARY, ensure_ascii=False)}\n"
+        if place == "project file"
+        else ""
+    )
     flags = ["--miser-key", CANARY] if place == "flag" else []
     environ = {"LEAKY_MISER_KEY": CANARY} if place == "environment" else {}
     done = told(project, "-s", "leaky", "-d", "leaking", "--miser-tells", where, *flags, **environ)
@@ -248,6 +276,12 @@ def test_a_dataset_that_tells_its_token(told: Callable[..., Any]) -> None:
 
 
 def test_a_secret_of_the_wrong_type_is_not_shown(told: Callable[..., Any]) -> None:
-    done = told(f"[evaluators.judge]\npin = {json.dumps(CANARY, ensure_ascii=False)}\n", "-s", "leaky", "-d", "leaking")
+    done = told(
+        f"[evaluators.judge]\npin = {json.dumps(CANARY, ensure_ascii=False)}\n",
+        "-s",
+        "leaky",
+        "-d",
+        "leaking",
+    )
     assert done.code == 2
     assert "pin is ***, but must be a whole number" in done.words

@@ -41,20 +41,29 @@ def listed(team: Any, process: Run) -> Callable[..., list[list[str]]]:
     def call(*arguments: str) -> list[list[str]]:
         done = process("plugins", "list", *arguments, path=path)
         assert done.code == 0, done.err
-        return [[cell.strip() for cell in line.split("  ") if cell.strip()] for line in done.out.splitlines()]
+        return [
+            [cell.strip() for cell in line.split("  ") if cell.strip()]
+            for line in done.out.splitlines()
+        ]
 
     return call
 
 
 def test_a_line_tells_the_fields_that_are_asked_for(listed: Callable[..., list[list[str]]]) -> None:
-    heading, *lines = listed("--fields", "name,kind,state,distribution,version,wired-to", "--kind", "evaluators")
+    heading, *lines = listed(
+        "--fields", "name,kind,state,distribution,version,wired-to", "--kind", "evaluators"
+    )
     assert heading == ["name", "kind", "state", "distribution", "version", "wired-to"]
     assert ["exact", "evaluator", "ok", "bench-basics", "1.0", "every dataset"] in lines
     assert ["dev", "evaluator", "ok", "acme-dev", "1.0 (editable)", "toy"] in lines
-    assert [line[:5] for line in lines if line[0] == "old"] == [["old", "evaluator", "incompatible", "acme-old", "1.0"]]
+    assert [line[:5] for line in lines if line[0] == "old"] == [
+        ["old", "evaluator", "incompatible", "acme-old", "1.0"]
+    ]
 
 
-def test_an_extra_that_is_not_installed_is_optional_and_no_trouble(listed: Callable[..., list[list[str]]]) -> None:
+def test_an_extra_that_is_not_installed_is_optional_and_no_trouble(
+    listed: Callable[..., list[list[str]]],
+) -> None:
     _, *lines = listed("--fields", "name,state", "--state", "optional")
     assert ["fancy", "optional"] in lines
     assert {state for _, state in lines} == {"optional"}
@@ -75,7 +84,11 @@ def test_an_extra_that_is_not_installed_is_optional_and_no_trouble(listed: Calla
 def test_it_can_be_narrowed(
     listed: Callable[..., list[list[str]]], team: Any, arguments: tuple[str, ...], names: list[str]
 ) -> None:
-    found = [line for line in listed("--fields", "name,distribution", *arguments)[1:] if line[1] in team.names]
+    found = [
+        line
+        for line in listed("--fields", "name,distribution", *arguments)[1:]
+        if line[1] in team.names
+    ]
     assert sorted(line[0] for line in found) == names
     if "--sort" in arguments:
         assert [line[0] for line in found] == names
@@ -87,7 +100,9 @@ def test_an_unknown_field_is_an_error_with_a_suggestion(team: Any, context_bench
 
 
 def test_json_marks_what_is_optional_and_editable(team: Any, context_bench: Run) -> None:
-    told = {entry["id"]: entry for entry in json.loads(context_bench("plugins", "list", "--json").out)}
+    told = {
+        entry["id"]: entry for entry in json.loads(context_bench("plugins", "list", "--json").out)
+    }
     assert told["acme-extra/fancy"]["optional"] is True
     assert told["bench-basics/exact"]["optional"] is False
     assert told["acme-dev/dev"]["editable"].endswith("acme_dev_source")
@@ -95,8 +110,12 @@ def test_json_marks_what_is_optional_and_editable(team: Any, context_bench: Run)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no pseudo terminal")
-@pytest.mark.parametrize(("flags", "in_lines"), [((), True), (("-v",), False)], ids=["usual", "verbose"])
-def test_on_a_terminal_each_has_one_line(team: Any, workplace: Path, flags: tuple[str, ...], in_lines: bool) -> None:
+@pytest.mark.parametrize(
+    ("flags", "in_lines"), [((), True), (("-v",), False)], ids=["usual", "verbose"]
+)
+def test_on_a_terminal_each_has_one_line(
+    team: Any, workplace: Path, flags: tuple[str, ...], in_lines: bool
+) -> None:
     import pty
 
     ours, theirs = pty.openpty()
@@ -146,7 +165,9 @@ def test_the_versions_of_everything_are_one_command(team: Any, context_bench: Ru
     assert "acme-extra 1.0" in lines
 
 
-def test_a_lock_is_held_against_what_is_installed(team: Any, context_bench: Run, workplace: Path) -> None:
+def test_a_lock_is_held_against_what_is_installed(
+    team: Any, context_bench: Run, workplace: Path
+) -> None:
     pytest.importorskip("context_bench_kit", reason="`plugins diff` comes with it")
     assert context_bench("lock", "-s", "echo", "-d", "toy").code == 0
     same = context_bench("plugins", "diff", "context-bench.lock")
@@ -159,6 +180,9 @@ def test_a_lock_is_held_against_what_is_installed(team: Any, context_bench: Run,
 
     shutil.rmtree(team.folder / "bench_basics-1.1.dist-info")
     gone = context_bench("plugins", "diff", "context-bench.lock", "--json")
-    assert (gone.code, json.loads(gone.out)) == (2, ["bench-basics/exact: locked with 1.0, not installed"])
+    assert (gone.code, json.loads(gone.out)) == (
+        2,
+        ["bench-basics/exact: locked with 1.0, not installed"],
+    )
     (workplace / "no.lock").write_text("[]")
     assert context_bench("plugins", "diff", "no.lock").code == 2

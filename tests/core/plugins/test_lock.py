@@ -54,8 +54,14 @@ DRIFT = {
         _edit('version = "1"', 'version = "2"'),
         "toy: acme-one/one: version was '1', is '2'",
     ),
-    "another version of a distribution": (_upgrade, "toy: acme-one/one: distribution_version was '1.0', is '1.1'"),
-    "another manifest": (_edit("Scores one", "Scores it"), "toy: acme-one/one: manifest_sha256 was "),
+    "another version of a distribution": (
+        _upgrade,
+        "toy: acme-one/one: distribution_version was '1.0', is '1.1'",
+    ),
+    "another manifest": (
+        _edit("Scores one", "Scores it"),
+        "toy: acme-one/one: manifest_sha256 was ",
+    ),
     "another rule": (
         _edit("always = true", 'datasets = ["toy"]'),
         "toy: acme-one/one: rule was 'always', is 'dataset toy'",
@@ -64,7 +70,10 @@ DRIFT = {
         _edit("scores.one = {}", "scores.one = {}\n    scores.two = {}"),
         "toy: acme-one/one: keys was ['one'], is ['one', 'two']",
     ),
-    "another headline": (_edit("always = true", 'tags = ["qa"]'), "toy: headline was 'one', is 'exact'"),
+    "another headline": (
+        _edit("always = true", 'tags = ["qa"]'),
+        "toy: headline was 'one', is 'exact'",
+    ),
     "another tag of the dataset": (
         _edit_dataset('summary = "Two examples"', 'summary = "Two examples"\n    tags = ["qa"]'),
         "toy: tags was [], is ['qa']",
@@ -88,7 +97,11 @@ def locked(site: Any, context_bench: Run) -> Any:
 
 @pytest.mark.parametrize(("change", "said"), DRIFT.values(), ids=DRIFT.keys())
 def test_any_change_is_drift_and_stops_the_run(
-    locked: Any, context_bench: Run, asked: Callable[[], int], change: Callable[[Any], Any], said: str
+    locked: Any,
+    context_bench: Run,
+    asked: Callable[[], int],
+    change: Callable[[Any], Any],
+    said: str,
 ) -> None:
     before = asked()
     change(locked)
@@ -105,13 +118,18 @@ CHOICES = {
     "a prefix": (("--prefix", "one=my_"), "toy: acme-one/one: prefix was '', is 'my_'"),
     "one left out": (("--without", "one"), "toy: acme-one/one is gone"),
     "an exact set": (("--evaluators", "one"), "toy: bench-basics/exact is gone"),
-    "one chosen": (("--also", "one"), "toy: acme-one/one: rule was 'always', is 'added with --also'"),
+    "one chosen": (
+        ("--also", "one"),
+        "toy: acme-one/one: rule was 'always', is 'added with --also'",
+    ),
     "another dataset": (("-d", "other=toy"), "other: not in the lock file"),
 }
 
 
 @pytest.mark.parametrize(("arguments", "said"), CHOICES.values(), ids=CHOICES.keys())
-def test_another_choice_is_drift_too(locked: Any, context_bench: Run, arguments: tuple[str, ...], said: str) -> None:
+def test_another_choice_is_drift_too(
+    locked: Any, context_bench: Run, arguments: tuple[str, ...], said: str
+) -> None:
     done = context_bench(*RUN, "--locked", *arguments)
     assert (done.code, said in done.words) == (2, True), done.words
 
@@ -137,18 +155,29 @@ def test_another_version_of_core_is_drift(locked: Any, context_bench: Run, workp
     assert (done.code, "context-bench: version was '0.9', is " in done.words) == (2, True)
 
 
-def test_a_plugin_that_is_installed_and_not_wired_is_no_drift(locked: Any, context_bench: Run) -> None:
+def test_a_plugin_that_is_installed_and_not_wired_is_no_drift(
+    locked: Any, context_bench: Run
+) -> None:
     locked.evaluator("acme-two", "two", wire='[{ datasets = ["other"] }]')
     assert context_bench(*RUN, "--locked").code == 0
 
 
 BROKEN_LOCKS = {
-    "no file": (None, "There is no lock file context-bench.lock. Write one with `context-bench lock`."),
+    "no file": (
+        None,
+        "There is no lock file context-bench.lock. Write one with `context-bench lock`.",
+    ),
     "no JSON": ("{", "The lock file context-bench.lock cannot be read"),
     "a list": ("[]", "is no lock file of format 1"),
     "another format": ('{"format": 2, "datasets": {}}', "is no lock file of format 1"),
-    "no datasets": ('{"format": 1, "context_bench": "x", "datasets": []}', "is no lock file of format 1"),
-    "a dataset of text": ('{"format": 1, "context_bench": "x", "datasets": {"toy": "x"}}', "toy: not in the lock file"),
+    "no datasets": (
+        '{"format": 1, "context_bench": "x", "datasets": []}',
+        "is no lock file of format 1",
+    ),
+    "a dataset of text": (
+        '{"format": 1, "context_bench": "x", "datasets": {"toy": "x"}}',
+        "toy: not in the lock file",
+    ),
     "evaluators of text": (
         '{"format": 1, "context_bench": "x", "datasets": {"toy": {"evaluators": {"acme-one/one": "x"}}}}',
         "toy: acme-one/one: version was None, is '1'",
@@ -174,7 +203,12 @@ def test_a_label_first_met_in_the_stream_is_held_against_the_lock(
     site.basics()
     (workplace / "rows.labels").write_text("plain plain special")
     run = ("run", "-s", "echo", "-d", "rows.labels", "-q")
-    assert context_bench("lock", "-s", "echo", "-d", "rows.labels", "--label", "plain", "--label", "special").code == 0
+    assert (
+        context_bench(
+            "lock", "-s", "echo", "-d", "rows.labels", "--label", "plain", "--label", "special"
+        ).code
+        == 0
+    )
     assert context_bench(*run, "--locked").code == 0
     before = asked()
     site.evaluator("acme-two", "two", wire='[{ datasets = ["special"] }]')
@@ -211,7 +245,12 @@ def metric(site: Any) -> Any:
     site.basics()
 
     def install() -> None:
-        site.add("acme-half", code=PATCHING, manifest=HALF, entry_points={"metrics": {"half": "acme_half:Half"}})
+        site.add(
+            "acme-half",
+            code=PATCHING,
+            manifest=HALF,
+            entry_points={"metrics": {"half": "acme_half:Half"}},
+        )
 
     return install
 
@@ -225,20 +264,31 @@ def test_a_metric_that_is_not_locked_is_not_imported(metric: Any, site: Any, pro
     told = json.loads(done.out)
     assert {row["scores"]["exact"] for row in told["rows"]} == {1.0}
     assert "half" not in told["summary"]["echo"]
-    assert "The metric acme-half/half is not in context-bench.lock, so this locked run does not load it." in done.words
+    assert (
+        "The metric acme-half/half is not in context-bench.lock, so this locked run does not load it."
+        in done.words
+    )
     for asked in ("--also-metric", "--metrics"):
         done = process(*RUN, "--locked", asked, "half")
         assert done.code == 2
         assert "the metric acme-half/half was asked for, but is not in the lock file" in done.words
 
 
-def test_a_locked_metric_is_computed_until_it_is_another(metric: Any, site: Any, process: Run) -> None:
+def test_a_locked_metric_is_computed_until_it_is_another(
+    metric: Any, site: Any, process: Run
+) -> None:
     metric()
     assert process("lock", "-s", "echo", "-d", "toy").code == 0
     assert list(json.loads(Path("context-bench.lock").read_text())["metrics"]) == ["acme-half/half"]
-    assert json.loads(process(*RUN, "--locked", "--format", "json").out)["summary"]["echo"]["half"] == 0.5
+    assert (
+        json.loads(process(*RUN, "--locked", "--format", "json").out)["summary"]["echo"]["half"]
+        == 0.5
+    )
     done = process(*RUN, "--locked", "-p", "no:half")
-    assert (done.code, "the metric acme-half/half is locked, but not active now" in done.words) == (2, True)
+    assert (done.code, "the metric acme-half/half is locked, but not active now" in done.words) == (
+        2,
+        True,
+    )
     assert process("plugins", "diff", "context-bench.lock").code == 0
     manifest = site.folder / "acme_half" / "context_bench_plugin.toml"
     manifest.write_text(manifest.read_text().replace('version = "1"', 'version = "2"'))
@@ -256,7 +306,9 @@ DAMAGED_LOCKS = {
 
 
 @pytest.mark.parametrize("text", DAMAGED_LOCKS.values(), ids=DAMAGED_LOCKS)
-def test_a_lock_of_a_strangers_is_refused_in_words(site: Any, context_bench: Run, workplace: Path, text: str) -> None:
+def test_a_lock_of_a_strangers_is_refused_in_words(
+    site: Any, context_bench: Run, workplace: Path, text: str
+) -> None:
     site.basics()
     (workplace / "context-bench.lock").write_text(text)
     done = context_bench(*RUN, "--locked")
@@ -270,14 +322,23 @@ def test_an_observer_is_imported_where_something_runs_and_nowhere_else(
     code = "open('imported', 'a').write('x')\nclass Watch: pass\n"
     manifest = 'schema = 1\napi = "1.0"\n[hooks.watch]\nsummary = "Watches"\nimplements = ["row_finished"]\n'
     site.basics()
-    site.add("acme-watch", code=code, manifest=manifest, entry_points={"hooks": {"watch": "acme_watch:Watch"}})
+    site.add(
+        "acme-watch",
+        code=code,
+        manifest=manifest,
+        entry_points={"hooks": {"watch": "acme_watch:Watch"}},
+    )
     assert process(*RUN, "--dry-run").code == 0
     assert process("lock", "-s", "echo", "-d", "toy").code == 0
     assert process("preflight", "-s", "echo", "-d", "toy").code in (0, 2)
     assert not Path("imported").exists()
     assert process(*RUN, "--run-file", "r.sqlite").code == 0
     assert Path("imported").read_text() == "x"
-    for command in (("rescore", "r.sqlite", "--force"), ("report", "r.sqlite"), ("verify", "r.sqlite")):
+    for command in (
+        ("rescore", "r.sqlite", "--force"),
+        ("report", "r.sqlite"),
+        ("verify", "r.sqlite"),
+    ):
         assert process(*command).code == 0
     assert Path("imported").read_text() == "x"
 

@@ -64,7 +64,10 @@ SYSTEM = """
 
 def faults_of(text: str) -> list[str]:
     manifest = parse_manifest(dedent(text).encode())
-    return [*manifest.faults, *(line for lines in manifest.component_faults.values() for line in lines)]
+    return [
+        *manifest.faults,
+        *(line for lines in manifest.component_faults.values() for line in lines),
+    ]
 
 
 def changed(text: str, old: str, new: str) -> str:
@@ -72,22 +75,49 @@ def changed(text: str, old: str, new: str) -> str:
     return text.replace(old, new, 1)
 
 
-@pytest.mark.parametrize("text", [EVALUATOR, DATASET, SYSTEM], ids=["evaluator", "dataset", "system"])
+@pytest.mark.parametrize(
+    "text", [EVALUATOR, DATASET, SYSTEM], ids=["evaluator", "dataset", "system"]
+)
 def test_a_manifest_that_says_everything_has_no_fault(text: str) -> None:
     manifest = parse_manifest(dedent(text).encode())
     assert (faults_of(text), manifest.warnings) == ([], ())
 
 
 WRONG = {
-    "schema of text": (EVALUATOR, "schema = 1", 'schema = "1"', "schema: expected a whole number, got a text"),
-    "schema true": (EVALUATOR, "schema = 1", "schema = true", "schema: expected a whole number, got a boolean"),
+    "schema of text": (
+        EVALUATOR,
+        "schema = 1",
+        'schema = "1"',
+        "schema: expected a whole number, got a text",
+    ),
+    "schema true": (
+        EVALUATOR,
+        "schema = 1",
+        "schema = true",
+        "schema: expected a whole number, got a boolean",
+    ),
     "schema 0": (EVALUATOR, "schema = 1", "schema = 0", "schema: must be 1 or more, got 0"),
     "no schema": (EVALUATOR, "schema = 1", "", "schema: missing"),
     "no api": (EVALUATOR, 'api = "1.0"', "", "api: missing"),
     "api a number": (EVALUATOR, 'api = "1.0"', "api = 1.0", "api: expected a text, got a number"),
-    "api in words": (EVALUATOR, '"1.0"', '"one"', "api: expected 'MAJOR.MINOR', such as '1.0', got 'one'"),
-    "api of three": (EVALUATOR, '"1.0"', '"1.0.0"', "api: expected 'MAJOR.MINOR', such as '1.0', got '1.0.0'"),
-    "api negative": (EVALUATOR, '"1.0"', '"-1.0"', "api: expected 'MAJOR.MINOR', such as '1.0', got '-1.0'"),
+    "api in words": (
+        EVALUATOR,
+        '"1.0"',
+        '"one"',
+        "api: expected 'MAJOR.MINOR', such as '1.0', got 'one'",
+    ),
+    "api of three": (
+        EVALUATOR,
+        '"1.0"',
+        '"1.0.0"',
+        "api: expected 'MAJOR.MINOR', such as '1.0', got '1.0.0'",
+    ),
+    "api negative": (
+        EVALUATOR,
+        '"1.0"',
+        '"-1.0"',
+        "api: expected 'MAJOR.MINOR', such as '1.0', got '-1.0'",
+    ),
     "kind a list": (
         EVALUATOR,
         "[evaluators.x]",
@@ -100,14 +130,44 @@ WRONG = {
         'systems.y = "z"\n[systems.x]',
         "systems.y: expected a table, got a text",
     ),
-    "name upper case": (SYSTEM, "[systems.x]", "[systems.Big]", "systems.Big: a component name is lower-case letters"),
-    "name a number": (SYSTEM, "[systems.x]", "[systems.1x]", "systems.1x: a component name is lower-case letters"),
+    "name upper case": (
+        SYSTEM,
+        "[systems.x]",
+        "[systems.Big]",
+        "systems.Big: a component name is lower-case letters",
+    ),
+    "name a number": (
+        SYSTEM,
+        "[systems.x]",
+        "[systems.1x]",
+        "systems.1x: a component name is lower-case letters",
+    ),
     "no summary": (SYSTEM, 'summary = "s"', "", "systems.x.summary: missing"),
-    "summary a number": (SYSTEM, '"s"', "1", "systems.x.summary: expected a text, got a whole number"),
-    "summary of two lines": (SYSTEM, '"s"', '"a\\nb"', "systems.x.summary: expected a line of text, got 'a\\nb'"),
-    "summary with an escape": (SYSTEM, '"s"', '"\\u001b[2J"', "systems.x.summary: expected a line of text"),
+    "summary a number": (
+        SYSTEM,
+        '"s"',
+        "1",
+        "systems.x.summary: expected a text, got a whole number",
+    ),
+    "summary of two lines": (
+        SYSTEM,
+        '"s"',
+        '"a\\nb"',
+        "systems.x.summary: expected a line of text, got 'a\\nb'",
+    ),
+    "summary with an escape": (
+        SYSTEM,
+        '"s"',
+        '"\\u001b[2J"',
+        "systems.x.summary: expected a line of text",
+    ),
     "no class": (EVALUATOR, 'class = "X"', "", "evaluators.x.class: missing"),
-    "class a boolean": (EVALUATOR, 'class = "X"', "class = true", "evaluators.x.class: expected a text, got a boolean"),
+    "class a boolean": (
+        EVALUATOR,
+        'class = "X"',
+        "class = true",
+        "evaluators.x.class: expected a text, got a boolean",
+    ),
     "no version": (EVALUATOR, 'version = "1"', "", "evaluators.x.version: missing"),
     "version a number": (
         EVALUATOR,
@@ -181,14 +241,24 @@ WRONG = {
         "wire = { a = 1 }\n_ = [",
         "evaluators.x.wire: expected a list, got a table",
     ),
-    "rule a text": (EVALUATOR, "{ always = true }", '"always"', "evaluators.x.wire[0]: expected a table such as"),
+    "rule a text": (
+        EVALUATOR,
+        "{ always = true }",
+        '"always"',
+        "evaluators.x.wire[0]: expected a table such as",
+    ),
     "rule of two": (
         EVALUATOR,
         "{ always = true }",
         '{ always = true, tags = ["t"] }',
         "evaluators.x.wire[0]: a rule has exactly one of",
     ),
-    "rule of none": (EVALUATOR, "{ always = true }", "{}", "evaluators.x.wire[0]: a rule has exactly one of"),
+    "rule of none": (
+        EVALUATOR,
+        "{ always = true }",
+        "{}",
+        "evaluators.x.wire[0]: a rule has exactly one of",
+    ),
     "rule unknown": (
         EVALUATOR,
         "always = true",
@@ -201,7 +271,12 @@ WRONG = {
         "always = false",
         "evaluators.x.wire[0].always: always = false chooses nothing",
     ),
-    "rule always 1": (EVALUATOR, "always = true", "always = 1", "evaluators.x.wire[0].always: expected true or false"),
+    "rule always 1": (
+        EVALUATOR,
+        "always = true",
+        "always = 1",
+        "evaluators.x.wire[0].always: expected true or false",
+    ),
     "rule with one dataset": (
         EVALUATOR,
         'datasets = ["d"]',
@@ -245,7 +320,12 @@ WRONG = {
         "scores.a-b = {}",
         "evaluators.x.scores.a-b: a score key is snake_case",
     ),
-    "range of one": (EVALUATOR, '[0, "inf"]', "[0]", "evaluators.x.scores.k.range: expected [lowest, highest]"),
+    "range of one": (
+        EVALUATOR,
+        '[0, "inf"]',
+        "[0]",
+        "evaluators.x.scores.k.range: expected [lowest, highest]",
+    ),
     "range of text": (
         EVALUATOR,
         '[0, "inf"]',
@@ -378,8 +458,18 @@ WRONG = {
         "required = 1",
         "evaluators.x.options.p.required: expected true or false",
     ),
-    "tags a text": (DATASET, 'tags = ["t"]', 'tags = "t"', "datasets.x.tags: expected a list, got a text"),
-    "splits a table": (DATASET, 'splits = ["test"]', "splits = {}", "datasets.x.splits: expected a list, got a table"),
+    "tags a text": (
+        DATASET,
+        'tags = ["t"]',
+        'tags = "t"',
+        "datasets.x.tags: expected a list, got a text",
+    ),
+    "splits a table": (
+        DATASET,
+        'splits = ["test"]',
+        "splits = {}",
+        "datasets.x.splits: expected a list, got a table",
+    ),
     "configs with a number": (
         DATASET,
         'configs = ["a"]',
@@ -392,8 +482,18 @@ WRONG = {
         'default_config = "b"',
         "datasets.x.default_config: 'b' is none of its configs",
     ),
-    "licence a list": (DATASET, '"MIT"', '["MIT"]', "datasets.x.licence: expected a text, got a list"),
-    "homepage a number": (DATASET, '"h"', "0.5", "datasets.x.homepage: expected a text, got a number"),
+    "licence a list": (
+        DATASET,
+        '"MIT"',
+        '["MIT"]',
+        "datasets.x.licence: expected a text, got a list",
+    ),
+    "homepage a number": (
+        DATASET,
+        '"h"',
+        "0.5",
+        "datasets.x.homepage: expected a text, got a number",
+    ),
     "primary a list": (DATASET, '"k"', '["k"]', "datasets.x.primary: expected a text, got a list"),
     "fields a text": (DATASET, '["id"]', '"id"', "datasets.x.fields: expected a list, got a text"),
     "files a text": (DATASET, '[".x"]', '".x"', "datasets.x.files: expected a list, got a text"),
@@ -403,7 +503,12 @@ WRONG = {
         '"writer"',
         "systems.x.kind: expected one of transformer, reader, endpoint, system, got 'writer'",
     ),
-    "reads a text": (SYSTEM, '["question"]', '"question"', "systems.x.reads: expected a list, got a text"),
+    "reads a text": (
+        SYSTEM,
+        '["question"]',
+        '"question"',
+        "systems.x.reads: expected a list, got a text",
+    ),
 }
 
 
@@ -416,7 +521,11 @@ def test_a_wrong_value_is_a_fault_with_its_path(text: str, old: str, new: str, f
 def test_every_key_of_the_format_has_its_wrong_value_in_the_table() -> None:
     documents = [tomli.loads(dedent(text)) for text in (EVALUATOR, DATASET, SYSTEM)]
     keys = {
-        key for document in documents for kind, body in document.items() if isinstance(body, dict) for key in body["x"]
+        key
+        for document in documents
+        for kind, body in document.items()
+        if isinstance(body, dict)
+        for key in body["x"]
     }
     told = " ".join(fault for *_, fault in WRONG.values())
     assert {key for key in keys if f".x.{key}" not in told} == set()
@@ -454,20 +563,39 @@ UNKNOWN = {
         'beter = "lower"',
         "evaluators.x.scores.k.beter: unknown key. Did you mean 'better'?",
     ),
-    "in an option": (EVALUATOR, "secret = true", "hidden = true", "evaluators.x.options.p.hidden: unknown key."),
-    "of another kind": (SYSTEM, 'kind = "reader"', "cpu_bound = true", "systems.x.cpu_bound: unknown key."),
-    "of a kind unknown": (SYSTEM, "[systems.x]", "[widgets.y]\n[systems.x]", "widgets: unknown key."),
+    "in an option": (
+        EVALUATOR,
+        "secret = true",
+        "hidden = true",
+        "evaluators.x.options.p.hidden: unknown key.",
+    ),
+    "of another kind": (
+        SYSTEM,
+        'kind = "reader"',
+        "cpu_bound = true",
+        "systems.x.cpu_bound: unknown key.",
+    ),
+    "of a kind unknown": (
+        SYSTEM,
+        "[systems.x]",
+        "[widgets.y]\n[systems.x]",
+        "widgets: unknown key.",
+    ),
 }
 
 
 @pytest.mark.parametrize(("text", "old", "new", "warning"), UNKNOWN.values(), ids=UNKNOWN.keys())
-def test_an_unknown_key_is_a_warning_and_no_fault(text: str, old: str, new: str, warning: str) -> None:
+def test_an_unknown_key_is_a_warning_and_no_fault(
+    text: str, old: str, new: str, warning: str
+) -> None:
     manifest = parse_manifest(dedent(changed(text, old, new)).encode())
     assert warning in manifest.warnings
     assert not manifest.faults
 
 
-def test_an_unknown_key_warns_in_the_list_and_fails_the_check(site: Any, context_bench: Run) -> None:
+def test_an_unknown_key_warns_in_the_list_and_fails_the_check(
+    site: Any, context_bench: Run
+) -> None:
     package = site.evaluator("acme-new", "new")
     file = package / "context_bench_plugin.toml"
     file.write_text(file.read_text() + "\n[extra]\n")
@@ -491,7 +619,9 @@ def test_what_is_no_toml_is_one_fault(source: bytes) -> None:
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.dates(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
     max_leaves=5,
 )
 

@@ -52,7 +52,18 @@ MANIFEST = """
     default = true
     values.lead_behind = { heading = "behind", format = "count", order = 16 }
 """
-RUN = ("run", "--system", "one=echo", "--system", "two=echo", "--dataset", "toy", "-q", "--run-file", "r.sqlite")
+RUN = (
+    "run",
+    "--system",
+    "one=echo",
+    "--system",
+    "two=echo",
+    "--dataset",
+    "toy",
+    "-q",
+    "--run-file",
+    "r.sqlite",
+)
 
 
 @pytest.fixture
@@ -75,7 +86,10 @@ def test_a_metric_of_a_package_is_in_the_table_and_every_report_and_in_the_repor
         assert "longest answer" in text
         assert "behind" in text
     summary = json.loads(Path("r.json").read_text())["summary"]
-    assert {system: (values["longest_response"], values["lead_behind"]) for system, values in summary.items()} == {
+    assert {
+        system: (values["longest_response"], values["lead_behind"])
+        for system, values in summary.items()
+    } == {
         "one": (1, 0.0),
         "two": (1, 0.0),
     }
@@ -85,16 +99,23 @@ def test_a_metric_of_a_package_is_in_the_table_and_every_report_and_in_the_repor
 
 
 @pytest.mark.parametrize("chosen", ["longest", "acme-lengths/longest", "longest:unit=letters"])
-def test_exactly_the_metrics_that_are_named_are_computed(lengths: Path, context_bench: Call, chosen: str) -> None:
+def test_exactly_the_metrics_that_are_named_are_computed(
+    lengths: Path, context_bench: Call, chosen: str
+) -> None:
     done = context_bench(*RUN, "--metrics", f"mean-score,{chosen}", "-o", "r.json")
     assert done.code == 0, done.err
     [values, _] = json.loads(Path("r.json").read_text())["summary"].values()
     assert set(values) == {"mean_score", "longest_response", "scores"}
     assert values["longest_response"] == (3 if "letters" in chosen else 1)
-    assert set(json.loads(Path("r.json").read_text())["config"]["metrics"]) == {"mean_score", "longest"}
+    assert set(json.loads(Path("r.json").read_text())["config"]["metrics"]) == {
+        "mean_score",
+        "longest",
+    }
 
 
-def test_the_project_file_names_metrics_and_a_flag_takes_one_out(lengths: Path, context_bench: Call) -> None:
+def test_the_project_file_names_metrics_and_a_flag_takes_one_out(
+    lengths: Path, context_bench: Call
+) -> None:
     Path("context-bench.toml").write_text('[run]\nalso-metrics = ["longest:unit=letters"]\n')
     done = context_bench(*RUN, "-p", "no:latency", "--without", "lead", "-o", "r.json")
     assert done.code == 0, done.err
@@ -120,7 +141,9 @@ def test_evaluate_takes_names_and_objects_and_a_misspelt_name_suggests(lengths: 
             return {"same": 1.0}
 
     examples = [{"question": "q"}]
-    result = evaluate(lambda example: "a b", examples, [Exact()], metrics=["longest", Zero()], progress=False)
+    result = evaluate(
+        lambda example: "a b", examples, [Exact()], metrics=["longest", Zero()], progress=False
+    )
     assert {k: v for k, v in result.summary["<lambda>"].items() if k != "scores"} == {
         "longest_response": 2,
         "zero": 0.0,
@@ -153,8 +176,12 @@ def test_what_an_absent_package_said_is_shown_and_its_absence_told(
     assert any("acme-lengths/longest" in line for line in told["warnings"])
 
 
-@pytest.mark.parametrize("written", ['{"$type":"float","value":"inf"}', '"inf"'], ids=["now", "before"])
-def test_the_metrics_of_objects_are_told_again_as_they_were(tmp_path: Path, context_bench: Call, written: str) -> None:
+@pytest.mark.parametrize(
+    "written", ['{"$type":"float","value":"inf"}', '"inf"'], ids=["now", "before"]
+)
+def test_the_metrics_of_objects_are_told_again_as_they_were(
+    tmp_path: Path, context_bench: Call, written: str
+) -> None:
     class Odd:
         name = "odd"
 
@@ -162,7 +189,9 @@ def test_the_metrics_of_objects_are_told_again_as_they_were(tmp_path: Path, cont
             return {"odd_rows": float(len(list(rows)) % 2), "never": float("inf")}
 
     file = tmp_path / "objects.sqlite"
-    evaluate(lambda example: "a", [{"question": "q"}], [], metrics=[Odd()], run_file=file, progress=False)
+    evaluate(
+        lambda example: "a", [{"question": "q"}], [], metrics=[Odd()], run_file=file, progress=False
+    )
     with closing(sqlite3.connect(file)) as connection, connection:
         found = connection.execute(
             "UPDATE meta SET value = replace(value, ?, ?) WHERE name = 'metrics' AND instr(value, ?)",
@@ -211,6 +240,8 @@ def test_a_run_that_was_written_before_metrics_were_stored_gets_the_usual_ones(
     assert "p50" in done.out, done.err
 
 
-def test_every_row_is_in_csv_with_its_scores_whatever_metrics_there_are(lengths: Path, context_bench: Call) -> None:
+def test_every_row_is_in_csv_with_its_scores_whatever_metrics_there_are(
+    lengths: Path, context_bench: Call
+) -> None:
     done = context_bench(*RUN, "--metrics", "longest", "--format", "csv")
     assert [line["exact"] for line in csv.DictReader(io.StringIO(done.out))] == ["1.0"] * 4

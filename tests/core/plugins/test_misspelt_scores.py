@@ -74,7 +74,19 @@ def test_a_score_that_no_label_can_bring_is_told_before_the_first_call(
     asked: Callable[[], int],
     context_bench: Callable[..., Any],
 ) -> None:
-    run = ("run", "-s", "echo", "-d", "rows.labels", "-q", "--run-file", "r.sqlite", "--score-field", field, *flags)
+    run = (
+        "run",
+        "-s",
+        "echo",
+        "-d",
+        "rows.labels",
+        "-q",
+        "--run-file",
+        "r.sqlite",
+        "--score-field",
+        field,
+        *flags,
+    )
     done = context_bench(*run)
     assert (asked() == 0) == is_told_first, done.words
     assert (workplace / "r.sqlite").exists() != is_told_first
@@ -91,7 +103,9 @@ class Undescribed:
         return {"new": 1.0}
 
 
-def test_what_rows_can_have_is_known_of_an_object_only_where_a_package_describes_it(installed: Any) -> None:
+def test_what_rows_can_have_is_known_of_an_object_only_where_a_package_describes_it(
+    installed: Any,
+) -> None:
     catalog = discover()
     of_a_package = catalog.find("evaluators", "special").build({})
     described = Request(evaluators=(of_a_package, "exact"), prefixes={"special": "my_"})

@@ -84,9 +84,22 @@ summary = "One"
 options.shared = { flag = "--shared-of-one", help = "Shared" }
 """
 PLUGINS = Path(__file__).resolve().parents[3] / "plugins"
-CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
+CONTROL = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]"
+)
 TOKENS = [
-    *("\x1b]0;pwned\x07", "\x1b[2J", "\x00", "\x9b31m", "\u202e", "\ufeff", "\u2028", "\r", "\x7f", "\udcff"),
+    *(
+        "\x1b]0;pwned\x07",
+        "\x1b[2J",
+        "\x00",
+        "\x9b31m",
+        "\u202e",
+        "\ufeff",
+        "\u2028",
+        "\r",
+        "\x7f",
+        "\udcff",
+    ),
     *(
         '"',
         "'",
@@ -119,8 +132,27 @@ TOKENS = [
         "0x" + "f" * 200,
         "1e999",
     ),
-    *("[]", "{}", '""', "-1", "0.5", '["\\u001b[31m"]', "a.b.c", "[evaluators]", "[evaluators.x]", "[hooks.x]", "[x]"),
-    *("schema = 2", 'api = "9.9"', "wire = [{ always = true }]", "card = {}", 'uses = ["judge"]', 'extra = "$(x)"'),
+    *(
+        "[]",
+        "{}",
+        '""',
+        "-1",
+        "0.5",
+        '["\\u001b[31m"]',
+        "a.b.c",
+        "[evaluators]",
+        "[evaluators.x]",
+        "[hooks.x]",
+        "[x]",
+    ),
+    *(
+        "schema = 2",
+        'api = "9.9"',
+        "wire = [{ always = true }]",
+        "card = {}",
+        'uses = ["judge"]',
+        'extra = "$(x)"',
+    ),
 ]
 
 
@@ -134,7 +166,9 @@ def mutated(source: str, random: Random) -> bytes:
         if change == 0:
             text = text[:start] + random.choice(TOKENS) + text[end:]
         elif change == 1:
-            values = [found.span(1) for found in re.finditer(r"= (.+)$", text, re.MULTILINE)] or [(start, end)]
+            values = [found.span(1) for found in re.finditer(r"= (.+)$", text, re.MULTILINE)] or [
+                (start, end)
+            ]
             low, high = random.choice(values)
             text = text[:low] + random.choice(TOKENS) + text[high:]
         elif change == 2:
@@ -177,23 +211,40 @@ def install(site: Path, number: int, source: str, random: Random) -> str:
 
 @pytest.mark.parametrize("mutations", [300, pytest.param(10_000, marks=pytest.mark.one_python)])
 def test_none_breaks_the_list(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], mutations: int
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    mutations: int,
 ) -> None:
-    sources = [path.read_text(encoding="utf-8") for path in sorted(PLUGINS.glob("*/src/*/context_bench_plugin.toml"))]
-    sources = [source for source in sources if len(source) < 4000 and parse_manifest(source.encode()).components]
+    sources = [
+        path.read_text(encoding="utf-8")
+        for path in sorted(PLUGINS.glob("*/src/*/context_bench_plugin.toml"))
+    ]
+    sources = [
+        source
+        for source in sources
+        if len(source) < 4000 and parse_manifest(source.encode()).components
+    ]
     assert len(sources) > 20
     sources += [EVERY_KIND] * (len(sources) // 4)
-    assert {kind for source in sources for kind, _ in parse_manifest(source.encode()).components} == set(KINDS)
+    assert {
+        kind for source in sources for kind, _ in parse_manifest(source.encode()).components
+    } == set(KINDS)
     monkeypatch.chdir(tmp_path)
     for arguments in (*COMMANDS, ("plugins", "show", "context-bench")):
-        assert execute([*arguments]) == 0  # what they import is not there any more when the path is another
+        assert (
+            execute([*arguments]) == 0
+        )  # what they import is not there any more when the path is another
     capsys.readouterr()
     random = Random(mutations)
     seen: dict[str, int] = {}
     for start in range(0, mutations, TOGETHER):
         site = tmp_path / str(start)
         site.mkdir()
-        names = {install(site, number, random.choice(sources), random) for number in range(start, start + TOGETHER)}
+        names = {
+            install(site, number, random.choice(sources), random)
+            for number in range(start, start + TOGETHER)
+        }
         with monkeypatch.context() as patch:
             patch.setattr(sys, "path", [str(site)])
             catalog = discover(PluginSettings())
@@ -209,7 +260,10 @@ def test_none_breaks_the_list(
             assert CONTROL.search(written) is None
             assert names <= {entry["distribution"] for entry in json.loads(written)}
             if start % 1000 == 0:
-                for arguments in (*COMMANDS, *(("plugins", "show", name) for name in sorted(names)[:5])):
+                for arguments in (
+                    *COMMANDS,
+                    *(("plugins", "show", name) for name in sorted(names)[:5]),
+                ):
                     assert execute([*arguments]) in (0, 2)
                     told = capsys.readouterr()
                     assert CONTROL.search(told.out + told.err) is None, arguments

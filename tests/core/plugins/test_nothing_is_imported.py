@@ -30,14 +30,18 @@ def test_looking_imports_no_plugin(site: Any, process: Run, arguments: tuple[str
     site.basics()
     site.evaluator("acme-one", "one", wire="[{ always = true }]")
     for package in ("bench_basics", "acme_one"):
-        (site.folder / package / "__init__.py").write_text(f"raise BaseException('{package} was imported')")
+        (site.folder / package / "__init__.py").write_text(
+            f"raise BaseException('{package} was imported')"
+        )
     done = process(*arguments)
     assert done.code == 0, done.err
     assert "was imported" not in done.err
 
 
 @pytest.mark.parametrize(
-    "arguments", [LOOKING["plugins list"], LOOKING["run --help"]], ids=["plugins list", "run --help"]
+    "arguments",
+    [LOOKING["plugins list"], LOOKING["run --help"]],
+    ids=["plugins list", "run --help"],
 )
 def test_looking_imports_none_of_the_installed_plugins(
     process: Run, site: Any, tmp_path: Path, arguments: tuple[str, ...]
@@ -63,7 +67,9 @@ def test_looking_imports_none_of_the_installed_plugins(
 
 def test_planned_components_are_imported_each_on_its_own(site: Any, process: Run) -> None:
     site.basics()
-    site.evaluator("acme-one", "one", wire='[{ datasets = ["other"] }]', code="raise BaseException('imported')")
+    site.evaluator(
+        "acme-one", "one", wire='[{ datasets = ["other"] }]', code="raise BaseException('imported')"
+    )
     assert process("run", "--system", "echo", "--dataset", "toy", "-q").code == 0
 
 
@@ -78,7 +84,9 @@ def test_a_dotted_entry_point_does_not_import_its_parent(site: Any, process: Run
     assert "deep ok acme-deep 1.0" in process("plugins", "list").words
 
 
-def test_starting_imports_neither_attrs_nor_rich_nor_pluggy(site: Any, process: Run, tmp_path: Path) -> None:
+def test_starting_imports_neither_attrs_nor_rich_nor_pluggy(
+    site: Any, process: Run, tmp_path: Path
+) -> None:
     site.evaluator("acme-one", "one")
     for name in ("attr", "attrs", "rich", "pluggy", "cattrs", "sqlite3"):
         (site.folder / f"{name}.py").write_text(f"raise BaseException('{name} was imported')")

@@ -28,8 +28,12 @@ CODE = """
 """
 
 
-@pytest.mark.parametrize("target", ["sys:exit", "builtins:object", "_imp:lock_held", "marshal:loads"])
-def test_a_module_of_the_interpreter_is_nobody_s_package(target: str, site: Any, context_bench: Any) -> None:
+@pytest.mark.parametrize(
+    "target", ["sys:exit", "builtins:object", "_imp:lock_held", "marshal:loads"]
+)
+def test_a_module_of_the_interpreter_is_nobody_s_package(
+    target: str, site: Any, context_bench: Any
+) -> None:
     site.basics()
     points = {"evaluators": {"odd": target}}
     site.add("acme-odd", code=CODE, manifest=MANIFEST.format(name="odd"), entry_points=points)
@@ -53,8 +57,15 @@ def test_a_name_that_looks_like_another_is_none(case: str, site: Any, context_be
     site.basics()
     name = LOOKALIKES[case]
     manifest = MANIFEST.replace("evaluators.{name}", 'evaluators."{name}"').format(name=name)
-    site.add("acme-odd", code=CODE, manifest=manifest, entry_points={"evaluators": {name: "acme_odd:Evaluator"}})
-    [found] = [one for one in discover().of_kind("evaluators") if one.distribution.name == "acme-odd"]
+    site.add(
+        "acme-odd",
+        code=CODE,
+        manifest=manifest,
+        entry_points={"evaluators": {name: "acme_odd:Evaluator"}},
+    )
+    [found] = [
+        one for one in discover().of_kind("evaluators") if one.distribution.name == "acme-odd"
+    ]
     assert found.state == "invalid"
     assert "is no name" in found.reason
     done = context_bench("run", "-s", "echo", "-d", "toy", "-q")
@@ -75,7 +86,9 @@ NAMES = {
 
 
 @pytest.mark.parametrize("case", NAMES)
-def test_metadata_in_a_folder_of_another_name_is_invalid(case: str, site: Any, context_bench: Any) -> None:
+def test_metadata_in_a_folder_of_another_name_is_invalid(
+    case: str, site: Any, context_bench: Any
+) -> None:
     folder, name = NAMES[case]
     site.basics()
     site.evaluator("acme-odd", "odd", wire="[{ always = true }]")
@@ -116,8 +129,16 @@ def test_what_only_the_hidden_copy_brings_is_in_conflict_and_not_unknown(
 
 def test_a_flag_of_what_is_blocked_says_so(site: Any, context_bench: Any) -> None:
     site.basics()
-    manifest = MANIFEST.format(name="odd") + '    options.depth = { flag = "--depth", help = "How deep" }\n'
-    site.add("acme-odd", code=CODE, manifest=manifest, entry_points={"evaluators": {"odd": "acme_odd:Evaluator"}})
+    manifest = (
+        MANIFEST.format(name="odd")
+        + '    options.depth = { flag = "--depth", help = "How deep" }\n'
+    )
+    site.add(
+        "acme-odd",
+        code=CODE,
+        manifest=manifest,
+        entry_points={"evaluators": {"odd": "acme_odd:Evaluator"}},
+    )
     done = context_bench("run", "-s", "echo", "-d", "toy", "--depth", "3", "-p", "no:odd", "-q")
     assert done.code == 2
     told = "it is for odd, which is blocked: switched off by the command line. Leave it out, or add one."

@@ -22,7 +22,11 @@ KINDS: dict[str, tuple[str, str, Sequence[str]]] = {
         "def score(self, original, processed): return {'odd': 1.0}",
         ["--evaluators", "odd"],
     ),
-    "systems": ('class = "Odd"', "def process(self, example): return {'response': 'one'}", ["-s", "odd"]),
+    "systems": (
+        'class = "Odd"',
+        "def process(self, example): return {'response': 'one'}",
+        ["-s", "odd"],
+    ),
     "metrics": ("", "def compute(self, rows): return {'odd': 1.0}", ["--also-metric", "odd"]),
     "reporters": ("", "def write(self, result, stream): stream.write('odd')", ["--format", "odd"]),
     "tokenizers": ("", "def count(self, text): return 1", ["--tokenizer", "odd"]),
@@ -39,14 +43,21 @@ SPEECHLESS = """
 """
 
 
-def _run(kind: str, body: str, site: Any, context_bench: Callable[..., Any], base: str = "Exception") -> Any:
+def _run(
+    kind: str, body: str, site: Any, context_bench: Callable[..., Any], base: str = "Exception"
+) -> Any:
     said, method, flags = KINDS[kind]
-    code = SPEECHLESS.format(base=base) + f"\n    class Odd:\n        name = 'odd'\n        {method}\n        {body}\n"
+    code = (
+        SPEECHLESS.format(base=base)
+        + f"\n    class Odd:\n        name = 'odd'\n        {method}\n        {body}\n"
+    )
     code = code.replace("\n    def finished", "\n        def finished")
     manifest = f'schema = 1\napi = "1.0"\n[{kind}.odd]\nsummary = "Odd"\n{said}\n'
     site.basics()
     site.add("acme-odd", code=code, manifest=manifest, entry_points={kind: {"odd": "acme_odd:Odd"}})
-    return context_bench("run", "-d", "toy", "-q", *([] if kind == "systems" else ["-s", "echo"]), *flags)
+    return context_bench(
+        "run", "-d", "toy", "-q", *([] if kind == "systems" else ["-s", "echo"]), *flags
+    )
 
 
 @pytest.mark.parametrize("base", ["Exception", "ValueError"])
@@ -61,7 +72,9 @@ def test_an_error_without_a_text_is_told_with_its_kind(
 
 
 @pytest.mark.parametrize("kind", ["systems", "metrics", "reporters", "tokenizers", "run_parts"])
-def test_a_name_that_breaks_is_told_with_its_package(kind: str, site: Any, context_bench: Callable[..., Any]) -> None:
+def test_a_name_that_breaks_is_told_with_its_package(
+    kind: str, site: Any, context_bench: Callable[..., Any]
+) -> None:
     body = "@property\n        def name(self): raise RuntimeError('nameless')"
     done = _run(kind, body, site, context_bench)
     assert done.code == 2, done.words
@@ -72,7 +85,12 @@ def test_a_name_that_breaks_is_told_with_its_package(kind: str, site: Any, conte
 def test_an_attribute_that_breaks_when_it_is_looked_for_is_told_with_its_package(
     kind: str, site: Any, context_bench: Callable[..., Any]
 ) -> None:
-    done = _run(kind, "def __getattr__(self, name): raise RuntimeError(f'no {name} here')", site, context_bench)
+    done = _run(
+        kind,
+        "def __getattr__(self, name): raise RuntimeError(f'no {name} here')",
+        site,
+        context_bench,
+    )
     assert done.code == 2, done.words
     assert "acme_odd raised RuntimeError: no " in done.words
 
@@ -88,14 +106,18 @@ FINGERPRINTS = {
 
 @pytest.mark.parametrize("kind", ["evaluators", "systems"])
 @pytest.mark.parametrize("case", FINGERPRINTS)
-def test_a_fingerprint_that_is_none_is_told(kind: str, case: str, site: Any, context_bench: Callable[..., Any]) -> None:
+def test_a_fingerprint_that_is_none_is_told(
+    kind: str, case: str, site: Any, context_bench: Callable[..., Any]
+) -> None:
     body, *told = FINGERPRINTS[case]
     done = _run(kind, f"def fingerprint(self): {body}", site, context_bench)
     assert done.code == 2, done.words
     assert all(words in done.words for words in told), done.words
 
 
-def test_a_fingerprint_that_holds_itself_never_repeats(site: Any, context_bench: Callable[..., Any]) -> None:
+def test_a_fingerprint_that_holds_itself_never_repeats(
+    site: Any, context_bench: Callable[..., Any]
+) -> None:
     body = "def fingerprint(self):\n            found = {}; found['itself'] = found; return found"
     assert _run("evaluators", body, site, context_bench).code == 0
 
@@ -104,7 +126,9 @@ def test_the_text_of_an_import_s_error_is_one_line_of_bounded_length(
     site: Any, context_bench: Callable[..., Any]
 ) -> None:
     site.basics()
-    site.evaluator("acme-odd", "odd", code="raise ValueError('a\\nError: another\\n' + 'x' * 100_000)")
+    site.evaluator(
+        "acme-odd", "odd", code="raise ValueError('a\\nError: another\\n' + 'x' * 100_000)"
+    )
     done = context_bench("run", "-d", "toy", "-s", "echo", "--evaluators", "odd", "-q")
     assert done.code == 2
     [line] = done.err.splitlines()
@@ -119,12 +143,16 @@ def test_a_score_that_ends_the_process_is_a_failure_of_its_row(
     site.basics()
     code = "import os\nclass Evaluator:\n    name = 'odd'\n    def score(self, original, processed): os._exit(0)\n"
     site.evaluator("acme-odd", "odd", code=code)
-    done = process("run", "-d", "toy", "-s", "echo", "--evaluators", "odd", "--max-workers", workers, "-q")
+    done = process(
+        "run", "-d", "toy", "-s", "echo", "--evaluators", "odd", "--max-workers", workers, "-q"
+    )
     assert done.code == 12, done.words
     assert "SystemExit: it called os._exit(0)" in done.words
 
 
-def test_a_child_that_a_plugin_forks_ends_as_it_likes(site: Any, process: Callable[..., Any]) -> None:
+def test_a_child_that_a_plugin_forks_ends_as_it_likes(
+    site: Any, process: Callable[..., Any]
+) -> None:
     if not hasattr(os, "fork"):
         pytest.skip("There is no fork here.")
     site.basics()
@@ -141,7 +169,9 @@ def test_a_child_that_a_plugin_forks_ends_as_it_likes(site: Any, process: Callab
                 return {"odd": float(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7)}
     """
     site.evaluator("acme-odd", "odd", code=code)
-    done = process("run", "-d", "toy", "-s", "echo", "--evaluators", "odd", "-q", "--format", "json")
+    done = process(
+        "run", "-d", "toy", "-s", "echo", "--evaluators", "odd", "-q", "--format", "json"
+    )
     assert done.code == 0, done.words
     assert '"odd": 1.0' in done.words
 
@@ -175,19 +205,43 @@ ENDLESS = {
 }
 
 
-@pytest.mark.parametrize(("case", "code"), [("an async one that stops the loop", 0), ("a batch without end", 12)])
-def test_an_evaluator_that_would_hang_the_run_does_not(case: str, code: int, site: Any, workplace: Path) -> None:
+@pytest.mark.parametrize(
+    ("case", "code"), [("an async one that stops the loop", 0), ("a batch without end", 12)]
+)
+def test_an_evaluator_that_would_hang_the_run_does_not(
+    case: str, code: int, site: Any, workplace: Path
+) -> None:
     site.basics()
     site.evaluator("acme-odd", "odd", code=ENDLESS[case])
-    command = [sys.executable, "-m", "context_bench", "run", "-d", "toy", "-s", "echo", "--evaluators", "odd", "-q"]
-    environ = {**os.environ, "PYTHONPATH": str(site.folder), "CONTEXT_BENCH_PLUGINS": ",".join(site.names)}
+    command = [
+        sys.executable,
+        "-m",
+        "context_bench",
+        "run",
+        "-d",
+        "toy",
+        "-s",
+        "echo",
+        "--evaluators",
+        "odd",
+        "-q",
+    ]
+    environ = {
+        **os.environ,
+        "PYTHONPATH": str(site.folder),
+        "CONTEXT_BENCH_PLUGINS": ",".join(site.names),
+    }
     environ["ECHO_LOG"] = str(workplace / "echo.log")
-    done = subprocess.run(command, cwd=workplace, env=environ, capture_output=True, check=False, timeout=120)
+    done = subprocess.run(
+        command, cwd=workplace, env=environ, capture_output=True, check=False, timeout=120
+    )
     assert done.returncode == code, done.stderr
 
 
 @pytest.mark.parametrize("code", ["'no'", "999", "-1", "0.5"])
-def test_an_exit_code_that_is_none_is_told(code: str, site: Any, context_bench: Callable[..., Any]) -> None:
+def test_an_exit_code_that_is_none_is_told(
+    code: str, site: Any, context_bench: Callable[..., Any]
+) -> None:
     done = _run("evaluators", f"def finished(self, run): return {code}", site, context_bench)
     assert done.code == 2, done.words
     told = "The evaluator acme-odd/odd failed: finished() returned"
@@ -196,11 +250,20 @@ def test_an_exit_code_that_is_none_is_told(code: str, site: Any, context_bench: 
 
 def test_the_highest_exit_code_counts() -> None:
     said = [lambda run: None, lambda run: 3, lambda run: 10, lambda run: 0]
-    parts = RunParts(controllers=[SimpleNamespace(name="a", finished=finished) for finished in said])
+    parts = RunParts(
+        controllers=[SimpleNamespace(name="a", finished=finished) for finished in said]
+    )
     assert parts.exit_code(None) == 10
-    assert RunParts().exit_code(None, [("The evaluator b", SimpleNamespace(finished=lambda run: None))]) is None
+    assert (
+        RunParts().exit_code(
+            None, [("The evaluator b", SimpleNamespace(finished=lambda run: None))]
+        )
+        is None
+    )
     with pytest.raises(PluginError, match="The evaluator b failed: ZeroDivisionError"):
-        RunParts().exit_code(None, [("The evaluator b", SimpleNamespace(finished=lambda run: 1 // 0))])
+        RunParts().exit_code(
+            None, [("The evaluator b", SimpleNamespace(finished=lambda run: 1 // 0))]
+        )
 
 
 class Texts(str):
@@ -241,7 +304,12 @@ def test_a_count_of_tokens_that_is_none_is_told_with_its_tokenizer(
     site.basics()
     code = f"class Odd:\n    name = 'odd'\n    def count(self, text):\n        {body}\n"
     manifest = 'schema = 1\napi = "1.0"\n[tokenizers.odd]\nsummary = "Odd"\n'
-    site.add("acme-odd", code=code, manifest=manifest, entry_points={"tokenizers": {"odd": "acme_odd:Odd"}})
+    site.add(
+        "acme-odd",
+        code=code,
+        manifest=manifest,
+        entry_points={"tokenizers": {"odd": "acme_odd:Odd"}},
+    )
     done = context_bench("run", "-d", "toy", "-s", "echo", "--tokenizer", "odd", "-q")
     assert done.code == 2, done.words
     assert "The tokenizer acme-odd/odd failed" in done.words

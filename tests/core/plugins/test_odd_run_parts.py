@@ -18,39 +18,79 @@ PARTS: dict[str, tuple[str, str]] = {
 }
 SLOT = "from context_bench.protocols import DerivedSlot; return [DerivedSlot({})]"
 RETURNED = {
-    "a number as a reason": ("controller", "row_finished(self, row)", "return 7", "returned 7, not a text or None"),
+    "a number as a reason": (
+        "controller",
+        "row_finished(self, row)",
+        "return 7",
+        "returned 7, not a text or None",
+    ),
     "False as a reason": (
         "controller",
         "row_finished(self, row)",
         "return False",
         "returned False, not a text or None",
     ),
-    "a text for systems": ("preparer", "prepare(self, systems, request)", "return 'ab'", "returned 'ab', not a list"),
+    "a text for systems": (
+        "preparer",
+        "prepare(self, systems, request)",
+        "return 'ab'",
+        "returned 'ab', not a list",
+    ),
     "a number in place of a system": (
         "preparer",
         "built(self, systems, warn)",
         "return [1]",
         "returned 1, not a system",
     ),
-    "a number as a description": ("governor", "describe(self, system)", "return 7", "returned 7, not a mapping"),
-    "a text as lines": ("governor", "begin(self, *told)", "return 'ab'", "returned 'ab', not a list"),
+    "a number as a description": (
+        "governor",
+        "describe(self, system)",
+        "return 7",
+        "returned 7, not a mapping",
+    ),
+    "a text as lines": (
+        "governor",
+        "begin(self, *told)",
+        "return 'ab'",
+        "returned 'ab', not a list",
+    ),
     "numbers as lines": ("governor", "begin(self, *told)", "return [7]", "returned 7, not a text"),
-    "a number as a bill": ("governor", "bill(self, *asked)", "return 7", "failed: TypeError: cannot unpack"),
+    "a number as a bill": (
+        "governor",
+        "bill(self, *asked)",
+        "return 7",
+        "failed: TypeError: cannot unpack",
+    ),
     "a bill in three parts": (
         "governor",
         "bill(self, *asked)",
         "return 1.0, 'x', 3",
         "failed: ValueError: too many values",
     ),
-    "a bill below nothing": ("governor", "bill(self, *asked)", "return -5.0, 'x'", "bill() returned -5.0 and 'x'"),
+    "a bill below nothing": (
+        "governor",
+        "bill(self, *asked)",
+        "return -5.0, 'x'",
+        "bill() returned -5.0 and 'x'",
+    ),
     "a bill that is no number": (
         "governor",
         "bill(self, *asked)",
         "return float('nan'), 'x'",
         "bill() returned nan and 'x'",
     ),
-    "a text as a bill": ("governor", "bill(self, *asked)", "return '1', 'x'", "failed: TypeError: '<="),
-    "a number as the source": ("governor", "bill(self, *asked)", "return 1.0, 7", "bill() returned 1.0 and 7"),
+    "a text as a bill": (
+        "governor",
+        "bill(self, *asked)",
+        "return '1', 'x'",
+        "failed: TypeError: '<=",
+    ),
+    "a number as the source": (
+        "governor",
+        "bill(self, *asked)",
+        "return 1.0, 7",
+        "bill() returned 1.0 and 7",
+    ),
     "a slot with a number as label": (
         "derived-job",
         "slots(self, labels)",
@@ -91,11 +131,15 @@ def _run(kind: str, methods: tuple[str, ...], site: Any, context_bench: Callable
         '[systems.paid]\nsummary = "Costs"\nclass = "Paid"\n',
         entry_points={"run_parts": {"odd": "acme_odd:Odd"}, "systems": {"paid": "acme_odd:Paid"}},
     )
-    return context_bench("run", "-d", "toy", "-s", "paid", "--part", "odd", "-q", "--format", "none")
+    return context_bench(
+        "run", "-d", "toy", "-s", "paid", "--part", "odd", "-q", "--format", "none"
+    )
 
 
 @pytest.mark.parametrize("kind", PARTS)
-def test_a_part_that_keeps_its_promise_takes_part(kind: str, site: Any, context_bench: Callable[..., Any]) -> None:
+def test_a_part_that_keeps_its_promise_takes_part(
+    kind: str, site: Any, context_bench: Callable[..., Any]
+) -> None:
     assert _run(kind, PARTS[kind], site, context_bench).code == 0
 
 
@@ -110,7 +154,9 @@ def test_what_is_not_what_a_method_promises_is_told_with_part_and_method(
     assert told in done.words
 
 
-def test_a_reason_of_several_lines_is_told_in_one(site: Any, context_bench: Callable[..., Any]) -> None:
+def test_a_reason_of_several_lines_is_told_in_one(
+    site: Any, context_bench: Callable[..., Any]
+) -> None:
     method = "def row_finished(self, row): return 'enough\\nError: another'"
     done = _run("controller", (*PARTS["controller"], method), site, context_bench)
     assert done.code == 2

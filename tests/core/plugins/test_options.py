@@ -29,7 +29,9 @@ WORDS = {"run": Option("run", "words")}
         ("", []),
     ],
 )
-def test_words_are_split_at_white_space_outside_of_quotes_and_never_expanded(given: Any, words: list[str]) -> None:
+def test_words_are_split_at_white_space_outside_of_quotes_and_never_expanded(
+    given: Any, words: list[str]
+) -> None:
     assert read_options(WORDS, {"run": given}, "system x") == {"run": words}
 
 
@@ -49,7 +51,10 @@ def test_words_that_are_none_are_told_in_one_line(given: Any, said: str) -> None
 @pytest.mark.parametrize("said", ["A folder.", "A folder", ""])
 def test_an_option_that_is_missing_is_told_in_whole_sentences(said: str) -> None:
     declared = {"path": Option("path", required=True, help=said)}
-    with pytest.raises(ConfigurationError, match=rf"needs path: {said.rstrip('.') or 'it has no default'}\. Give it\."):
+    with pytest.raises(
+        ConfigurationError,
+        match=rf"needs path: {said.rstrip('.') or 'it has no default'}\. Give it\.",
+    ):
         read_options(declared, {}, "dataset x")
 
 

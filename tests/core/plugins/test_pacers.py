@@ -113,7 +113,11 @@ MANIFEST = """
 """
 POINTS = {
     "systems": {"ask": "acme_paces:Ask"},
-    "run_parts": {"slow": "acme_paces:Slow", "usual": "acme_paces:Usual", "broken": "acme_paces:Broken"},
+    "run_parts": {
+        "slow": "acme_paces:Slow",
+        "usual": "acme_paces:Usual",
+        "broken": "acme_paces:Broken",
+    },
 }
 ASK = ("run", "--system", "ask", "--dataset", "toy", "--quiet", "--run-file", "r.sqlite")
 
@@ -135,13 +139,17 @@ def provenance() -> dict[str, Any]:
     return found
 
 
-def test_a_pacer_that_is_named_is_told_everything_and_stands_in_the_run_file(told: Any, context_bench: Any) -> None:
+def test_a_pacer_that_is_named_is_told_everything_and_stands_in_the_run_file(
+    told: Any, context_bench: Any
+) -> None:
     done = context_bench(*ASK, "--part", "slow", "--rpm", "6000")
     assert done.code == 0, done.err
     assert "rates http://asked.test 6000.0 None {}" in told()
     assert told().count("answered 7") == 2
     assert told().count("refused None") == 1
-    assert {name: part["kind"] for name, part in provenance()["run_parts"].items()} == {"acme-paces/slow": "pacer"}
+    assert {name: part["kind"] for name, part in provenance()["run_parts"].items()} == {
+        "acme-paces/slow": "pacer"
+    }
     assert provenance()["run_parts"]["acme-paces/slow"]["version"] == "2"
     assert provenance()["limits"] == {"http://asked.test": {"seen": 1}}
 
@@ -153,10 +161,14 @@ def test_what_a_pacer_learned_is_told_to_the_next_session(
         patch.setenv("ASKED_IN_VAIN", "1")
         assert context_bench(*ASK).code == 12
     assert context_bench("resume", "r.sqlite").code == 0
-    assert [line for line in told() if line.startswith("rates")][-1] == "rates http://asked.test None None {'seen': 1}"
+    assert [line for line in told() if line.startswith("rates")][
+        -1
+    ] == "rates http://asked.test None None {'seen': 1}"
 
 
-def test_one_that_is_on_by_default_paces_where_an_endpoint_is_asked(told: Any, context_bench: Any) -> None:
+def test_one_that_is_on_by_default_paces_where_an_endpoint_is_asked(
+    told: Any, context_bench: Any
+) -> None:
     assert context_bench(*ASK).code == 0
     assert list(provenance()["run_parts"]) == ["acme-paces/usual"]
     assert "run part acme-paces/usual: pacer" in context_bench(*ASK, "--dry-run").out
@@ -168,15 +180,21 @@ def test_a_run_that_asks_no_endpoint_does_not_import_it(told: Any, context_bench
     assert told() == []
 
 
-def test_one_that_is_switched_off_or_not_the_one_that_is_named_paces_nothing(told: Any, context_bench: Any) -> None:
+def test_one_that_is_switched_off_or_not_the_one_that_is_named_paces_nothing(
+    told: Any, context_bench: Any
+) -> None:
     assert context_bench(*ASK, "-p", "no:usual").code == 0
     assert "run_parts" not in provenance()
     assert not any(line.startswith("rates") for line in told())
-    assert context_bench(*ASK[:-1], "s.sqlite", "--part", "slow", "--dry-run").out.count("pacer") == 1
+    assert (
+        context_bench(*ASK[:-1], "s.sqlite", "--part", "slow", "--dry-run").out.count("pacer") == 1
+    )
 
 
 def component(distribution: str, kind: str, name: str, **facts: Any) -> Component:
-    return Component(kind, name, Distribution(distribution, "1.0"), f"{name}:It", Facts(kind, name, **facts))
+    return Component(
+        kind, name, Distribution(distribution, "1.0"), f"{name}:It", Facts(kind, name, **facts)
+    )
 
 
 def test_an_installed_pacer_changes_nothing_where_ours_is_there() -> None:
@@ -194,10 +212,15 @@ def test_an_installed_pacer_changes_nothing_where_ours_is_there() -> None:
 def test_only_one_pacer_can_be_named(told: Any, context_bench: Any) -> None:
     done = context_bench(*ASK, "--part", "slow", "--part", "usual")
     assert done.code == 2
-    assert "Only one pacer can pace a run, not acme-paces/slow and acme-paces/usual: leave one out." in done.words
+    assert (
+        "Only one pacer can pace a run, not acme-paces/slow and acme-paces/usual: leave one out."
+        in done.words
+    )
 
 
-def test_a_locked_run_imports_no_pacer_that_the_lock_does_not_name(told: Any, context_bench: Any) -> None:
+def test_a_locked_run_imports_no_pacer_that_the_lock_does_not_name(
+    told: Any, context_bench: Any
+) -> None:
     assert context_bench("lock", "--system", "ask", "--dataset", "toy").code == 0
     assert context_bench(*ASK, "--locked", "--dry-run").code == 0
     done = context_bench(*ASK, "--locked", "--part", "slow")
@@ -215,10 +238,19 @@ def test_a_pacer_that_fails_stops_the_run_with_its_name(told: Any, context_bench
 @pytest.mark.parametrize("workers", ["1", "4"])
 @pytest.mark.parametrize(
     ("part", "fault", "told_of"),
-    [("slow", "WAIT_FAILS", "KeyError: 'wait'"), ("broken", "NO_RATES", "its rates are no rates, they lack a method.")],
+    [
+        ("slow", "WAIT_FAILS", "KeyError: 'wait'"),
+        ("broken", "NO_RATES", "its rates are no rates, they lack a method."),
+    ],
 )
 def test_rates_that_fail_stop_the_run_with_the_name_of_their_pacer(
-    part: str, fault: str, told_of: str, workers: str, told: Any, context_bench: Any, monkeypatch: pytest.MonkeyPatch
+    part: str,
+    fault: str,
+    told_of: str,
+    workers: str,
+    told: Any,
+    context_bench: Any,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv(fault, "1")
     done = context_bench(*ASK, "--part", part, "--max-workers", workers)

@@ -72,17 +72,25 @@ def test_every_word_is_there_at_any_width(crowd: Any, context_bench: Run, column
     states = {entry["state"] for entry in told if entry["distribution"].startswith("acme")}
     assert states == {"ok", "incompatible", "invalid", "missing-dependency", "conflict"}
     for entry in told:
-        facts = [entry["name"], f"{entry['distribution']} {entry['distribution_version']}", entry["state"]]
+        facts = [
+            entry["name"],
+            f"{entry['distribution']} {entry['distribution_version']}",
+            entry["state"],
+        ]
         facts += [entry["reason"], entry["remedy"], entry.get("summary", ""), *entry["warnings"]]
         facts += [*entry.get("scores", ()), *entry.get("configs", ()), *entry.get("files", ())]
         facts += entry.get("wired_to", ())
-        facts += [need.replace("|", " or ") for needs in entry.get("needs", {}).values() for need in needs]
+        facts += [
+            need.replace("|", " or ") for needs in entry.get("needs", {}).values() for need in needs
+        ]
         facts += [name.removeprefix("env:") for name in entry.get("capabilities", ())]
         for fact in facts:
             assert " ".join(fact.split()) in done.words, fact
 
 
-def test_no_line_is_wider_than_the_terminal_but_for_words_that_are(crowd: Any, context_bench: Run) -> None:
+def test_no_line_is_wider_than_the_terminal_but_for_words_that_are(
+    crowd: Any, context_bench: Run
+) -> None:
     lines = context_bench("plugins", "list", columns=80).out.splitlines()
     assert [line for line in lines if len(line) > 80 and not line.startswith(("  ", "! "))] == []
     bodies = [line for line in lines if line.startswith("    ")]
@@ -117,8 +125,12 @@ def test_a_part_of_the_page_reads_like_this(crowd: Any, context_bench: Run) -> N
 
 def test_a_dataset_names_what_scores_it(crowd: Any, context_bench: Run) -> None:
     words = context_bench("plugins", "list").words
-    assert "tags thorough files .acme scored by thorough-evaluator-with-a-long-name, exact" in words.replace(
-        "exact, thorough-evaluator-with-a-long-name", "thorough-evaluator-with-a-long-name, exact"
+    assert (
+        "tags thorough files .acme scored by thorough-evaluator-with-a-long-name, exact"
+        in words.replace(
+            "exact, thorough-evaluator-with-a-long-name",
+            "thorough-evaluator-with-a-long-name, exact",
+        )
     )
 
 
@@ -131,7 +143,11 @@ def test_the_json_is_strict_and_complete(crowd: Any, context_bench: Run) -> None
     assert thorough["id"] == "acme-rich/thorough-evaluator-with-a-long-name"
     assert thorough["kind"] == "evaluator"
     assert thorough["scores"] == {
-        "thoroughness_of_the_response": {"range": [0.0, None], "better": "higher", "aggregate": "mean"},
+        "thoroughness_of_the_response": {
+            "range": [0.0, None],
+            "better": "higher",
+            "aggregate": "mean",
+        },
         "speed_of_the_evaluation": {"range": [None, 5.0], "better": "neither", "aggregate": "mean"},
     }
     assert thorough["wired_to"] == [
@@ -161,7 +177,9 @@ def test_the_list_can_be_narrowed_to_a_kind(crowd: Any, context_bench: Run) -> N
     assert {entry["kind"] for entry in told} == {"system"}
 
 
-def test_show_tells_everything_about_a_component_or_a_distribution(crowd: Any, context_bench: Run) -> None:
+def test_show_tells_everything_about_a_component_or_a_distribution(
+    crowd: Any, context_bench: Run
+) -> None:
     words = context_bench("plugins", "show", "acme-rich").words
     for fact in (
         "range 0 to unbounded",
@@ -191,7 +209,8 @@ def test_the_lists_of_one_kind_tell_the_state(crowd: Any, context_bench: Run) ->
 
 def test_nobody_reads_a_secret_there(site: Any, context_bench: Run) -> None:
     manifest = RICH.replace(
-        "options.rate = {", 'options.token = { secret = true, default = "s3cret", help = "x" }\n    options.rate = {'
+        "options.rate = {",
+        'options.token = { secret = true, default = "s3cret", help = "x" }\n    options.rate = {',
     )
     site.add("acme-rich", manifest=manifest, entry_points=POINTS)
     for arguments in (
@@ -203,7 +222,9 @@ def test_nobody_reads_a_secret_there(site: Any, context_bench: Run) -> None:
         assert "s3cret" not in context_bench(*arguments).words
 
 
-def test_every_label_of_a_block_stands_apart_from_what_it_tells(site: Any, context_bench: Run) -> None:
+def test_every_label_of_a_block_stands_apart_from_what_it_tells(
+    site: Any, context_bench: Run
+) -> None:
     site.basics()
     site.add(
         "acme-watch",
@@ -219,7 +240,10 @@ def test_every_label_of_a_block_stands_apart_from_what_it_tells(site: Any, conte
             class = "Watch"
             kind = "controller"
         """,
-        entry_points={"hooks": {"watch": "acme_watch:Watch"}, "run_parts": {"brake": "acme_watch:Watch"}},
+        entry_points={
+            "hooks": {"watch": "acme_watch:Watch"},
+            "run_parts": {"brake": "acme_watch:Watch"},
+        },
     )
     lines = context_bench("plugins", "list", "--verbose").out.splitlines()
     assert "    hooks     run_started, run_finished" in lines

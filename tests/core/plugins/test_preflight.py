@@ -145,7 +145,9 @@ def test_a_transformer_that_changes_nothing_is_inert_unless_it_is_the_baseline(l
     assert found["same inert"]["figures"] == {"contexts": 3, "characters": 100}
     announced, *progress = err.splitlines()
     assert announced == "At most 9 requests to 3 systems: 3 examples."
-    assert progress == [f"Asking {name}, request 1 on: as in the run." for name in ("baseline", "same", "half")]
+    assert progress == [
+        f"Asking {name}, request 1 on: as in the run." for name in ("baseline", "same", "half")
+    ]
 
 
 def test_a_transformer_before_a_reader_is_looked_at_as_well(look: Run) -> None:
@@ -192,7 +194,9 @@ def test_answers_by_chance_are_noise_and_temperature_0_takes_them_away(look: Run
 
 
 def test_the_other_order_is_the_same_for_the_same_seed(look: Run) -> None:
-    ids = [look("--system", "sticky", "--order-check", "--seed", seed)[1] for seed in ("1", "1", "3")]
+    ids = [
+        look("--system", "sticky", "--order-check", "--seed", seed)[1] for seed in ("1", "1", "3")
+    ]
     one, again, other = (found["sticky depends-on-order"]["figures"]["ids"] for found in ids)
     assert one == again
     assert one != other
@@ -207,9 +211,17 @@ def test_the_other_order_is_the_same_for_the_same_seed(look: Run) -> None:
         (("--system", "half", "--dataset", "rwos"), "Did you mean 'rows'?"),
         (("--system", "half", "--ids", "nine"), "no example 'nine'"),
     ],
-    ids=["no system", "one label twice", "an unknown system", "an unknown dataset", "an unknown id"],
+    ids=[
+        "no system",
+        "one label twice",
+        "an unknown system",
+        "an unknown dataset",
+        "an unknown id",
+    ],
 )
-def test_what_a_run_would_refuse_is_refused(arguments: tuple[str, ...], told: str, look: Run) -> None:
+def test_what_a_run_would_refuse_is_refused(
+    arguments: tuple[str, ...], told: str, look: Run
+) -> None:
     code, _, err = look(*arguments)
     assert code == 2
     assert told in err

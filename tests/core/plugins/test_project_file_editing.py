@@ -43,19 +43,37 @@ ADDED = {
     "no file": ("", '[plugins]\ndisable = ["x"]\n'),
     "no table": ("[run]\nlimit = 1\n", '[run]\nlimit = 1\n\n[plugins]\ndisable = ["x"]\n'),
     "no line end": ("[run]\nlimit = 1", '[run]\nlimit = 1\n\n[plugins]\ndisable = ["x"]\n'),
-    "a table without the list": ("[plugins]\nallow = []\n", '[plugins]\ndisable = ["x"]\nallow = []\n'),
+    "a table without the list": (
+        "[plugins]\nallow = []\n",
+        '[plugins]\ndisable = ["x"]\nallow = []\n',
+    ),
     "a table at the end": ("[plugins]", '[plugins]\ndisable = ["x"]\n'),
     "an empty list": ("[plugins]\ndisable = []\n", '[plugins]\ndisable = ["x"]\n'),
-    "an empty list with a note": ("[plugins]\ndisable = [ # none\n]\n", '[plugins]\ndisable = ["x" # none\n]\n'),
-    "a list of one": ('[plugins]\ndisable = ["a"] # note\n', '[plugins]\ndisable = ["a", "x"] # note\n'),
+    "an empty list with a note": (
+        "[plugins]\ndisable = [ # none\n]\n",
+        '[plugins]\ndisable = ["x" # none\n]\n',
+    ),
+    "a list of one": (
+        '[plugins]\ndisable = ["a"] # note\n',
+        '[plugins]\ndisable = ["a", "x"] # note\n',
+    ),
     "a list after a list": (
         '[plugins]\nallow = ["a"]\ndisable = ["a"]\n',
         '[plugins]\nallow = ["a"]\ndisable = ["a", "x"]\n',
     ),
     "a comma at the end": ('[plugins]\ndisable = ["a",]\n', '[plugins]\ndisable = ["a", "x",]\n'),
-    "only a table below": ('[plugins.prefer]\na = "b"\n', '[plugins.prefer]\na = "b"\n\n[plugins]\ndisable = ["x"]\n'),
-    "spaces in the header": ('  [ plugins ]\n  disable=["a"]\n', '  [ plugins ]\n  disable=["a", "x"]\n'),
-    "line ends of Windows": ("[run]\r\nlimit = 1\r\n", '[run]\r\nlimit = 1\r\n\r\n[plugins]\r\ndisable = ["x"]\r\n'),
+    "only a table below": (
+        '[plugins.prefer]\na = "b"\n',
+        '[plugins.prefer]\na = "b"\n\n[plugins]\ndisable = ["x"]\n',
+    ),
+    "spaces in the header": (
+        '  [ plugins ]\n  disable=["a"]\n',
+        '  [ plugins ]\n  disable=["a", "x"]\n',
+    ),
+    "line ends of Windows": (
+        "[run]\r\nlimit = 1\r\n",
+        '[run]\r\nlimit = 1\r\n\r\n[plugins]\r\ndisable = ["x"]\r\n',
+    ),
     "a list in another table": (
         '[other]\ndisable = ["a"]\n[plugins]\n',
         '[other]\ndisable = ["a"]\n[plugins]\ndisable = ["x"]\n',
@@ -75,7 +93,9 @@ def edited(path: Path, before: str, name: str, disabled: bool) -> str:
     [pair for pair in ADDED.values() if pair[1]],
     ids=[name for name, pair in ADDED.items() if pair[1]],
 )
-def test_disabling_adds_to_the_list_and_enabling_takes_it_out_again(tmp_path: Path, before: str, after: str) -> None:
+def test_disabling_adds_to_the_list_and_enabling_takes_it_out_again(
+    tmp_path: Path, before: str, after: str
+) -> None:
     path = tmp_path / "context-bench.toml"
     assert edited(path, before, "x", True) == after
     assert "x" not in tomli.loads(edited(path, after, "x", False))["plugins"]["disable"]
@@ -85,9 +105,15 @@ def test_disabling_adds_to_the_list_and_enabling_takes_it_out_again(tmp_path: Pa
 
 def test_comments_and_layout_stay(tmp_path: Path) -> None:
     path = tmp_path / "context-bench.toml"
-    assert edited(path, HAND_WRITTEN, "math", True) == HAND_WRITTEN.replace("'code',    #", "'code', \"math\",    #")
-    assert edited(path, HAND_WRITTEN, "judge", False) == HAND_WRITTEN.replace('"judge",   # too', "# too")
-    assert edited(path, HAND_WRITTEN, "code", False) == HAND_WRITTEN.replace("'code',    # no", "# no")
+    assert edited(path, HAND_WRITTEN, "math", True) == HAND_WRITTEN.replace(
+        "'code',    #", "'code', \"math\",    #"
+    )
+    assert edited(path, HAND_WRITTEN, "judge", False) == HAND_WRITTEN.replace(
+        '"judge",   # too', "# too"
+    )
+    assert edited(path, HAND_WRITTEN, "code", False) == HAND_WRITTEN.replace(
+        "'code',    # no", "# no"
+    )
 
 
 @pytest.mark.parametrize(
@@ -100,11 +126,23 @@ def test_comments_and_layout_stay(tmp_path: Path) -> None:
         ('[\n  "a", # one\n  "x" # two\n]', '[\n  "a" # one\n # two\n]'),
         ('["x" , "a"]', '["a"]'),
     ],
-    ids=["in the middle", "alone", "last", "twice", "last of several lines", "a space before the comma"],
+    ids=[
+        "in the middle",
+        "alone",
+        "last",
+        "twice",
+        "last of several lines",
+        "a space before the comma",
+    ],
 )
-def test_enabling_takes_a_name_out_wherever_it_stands(tmp_path: Path, before: str, after: str) -> None:
+def test_enabling_takes_a_name_out_wherever_it_stands(
+    tmp_path: Path, before: str, after: str
+) -> None:
     path = tmp_path / "context-bench.toml"
-    assert edited(path, f"[plugins]\ndisable = {before}\n", "x", False) == f"[plugins]\ndisable = {after}\n"
+    assert (
+        edited(path, f"[plugins]\ndisable = {before}\n", "x", False)
+        == f"[plugins]\ndisable = {after}\n"
+    )
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,9 @@ def _hidden(site: Any) -> None:
 
 def _damaged(site: Any) -> None:
     site.evaluator("acme-bad", "bad")
-    (site.folder / "acme_bad-1.0.dist-info" / "entry_points.txt").write_bytes(b"[context_bench.evaluators]\n\xff")
+    (site.folder / "acme_bad-1.0.dist-info" / "entry_points.txt").write_bytes(
+        b"[context_bench.evaluators]\n\xff"
+    )
 
 
 BAD: dict[str, Callable[[Any], None]] = {
@@ -44,7 +46,9 @@ BAD: dict[str, Callable[[Any], None]] = {
 
 
 @pytest.mark.parametrize("install", BAD.values(), ids=BAD.keys())
-def test_each_command_in_it_can_be_called(install: Callable[[Any], None], site: Any, context_bench: Run) -> None:
+def test_each_command_in_it_can_be_called(
+    install: Callable[[Any], None], site: Any, context_bench: Run
+) -> None:
     pytest.importorskip("context_bench_kit", reason="remedies name `plugins check`")
     site.basics()
     install(site)
@@ -68,7 +72,9 @@ def test_each_command_in_it_can_be_called(install: Callable[[Any], None], site: 
     assert commands or flags
 
 
-def test_the_blocked_are_let_in_by_what_is_told(site: Any, context_bench: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_blocked_are_let_in_by_what_is_told(
+    site: Any, context_bench: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     site.basics()
     monkeypatch.setenv("CONTEXT_BENCH_DISABLE_PLUGINS", "exact")
     told = json.loads(context_bench("plugins", "show", "exact", "--json").out)[0]

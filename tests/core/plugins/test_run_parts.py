@@ -110,13 +110,17 @@ def recorded() -> dict[str, Any]:
     return json.loads(text).get("run_parts", {})
 
 
-def test_a_part_that_nobody_asks_for_is_neither_imported_nor_recorded(imported: Any, context_bench: Any) -> None:
+def test_a_part_that_nobody_asks_for_is_neither_imported_nor_recorded(
+    imported: Any, context_bench: Any
+) -> None:
     assert context_bench(*RUN).code == 0
     assert not imported()
     assert recorded() == {}
 
 
-def test_a_preparer_adds_systems_and_stands_in_the_run_file(imported: Any, context_bench: Any) -> None:
+def test_a_preparer_adds_systems_and_stands_in_the_run_file(
+    imported: Any, context_bench: Any
+) -> None:
     done = context_bench(*RUN, "--part", "twice", "--format", "json")
     assert done.code == 0, done.err
     assert set(json.loads(done.out)["summary"]) == {"echo", "echo-again"}
@@ -124,7 +128,9 @@ def test_a_preparer_adds_systems_and_stands_in_the_run_file(imported: Any, conte
     assert recorded()["acme-parts/twice"]["kind"] == "preparer"
 
 
-def test_a_controller_stops_the_run_resumably_by_its_flag(imported: Any, context_bench: Any) -> None:
+def test_a_controller_stops_the_run_resumably_by_its_flag(
+    imported: Any, context_bench: Any
+) -> None:
     done = context_bench(*RUN, "--stop-after", "1")
     assert done.code == 2
     assert "stopper stopped the run: that is enough" in done.err
@@ -132,7 +138,9 @@ def test_a_controller_stops_the_run_resumably_by_its_flag(imported: Any, context
     assert recorded()["acme-parts/stopper"]["options"] == {"rows": "1"}
 
 
-def test_a_governor_refuses_a_call_and_the_run_stops_resumably(imported: Any, context_bench: Any) -> None:
+def test_a_governor_refuses_a_call_and_the_run_stops_resumably(
+    imported: Any, context_bench: Any
+) -> None:
     done = context_bench(*RUN, "--most-calls", "1")
     assert done.code == 2
     assert "echo may not be asked about 1 any more" in done.err
@@ -141,7 +149,9 @@ def test_a_governor_refuses_a_call_and_the_run_stops_resumably(imported: Any, co
 
 
 def test_a_controller_sets_the_exit_code(imported: Any, context_bench: Any) -> None:
-    Path("context-bench.toml").write_text("[run-parts.stopper]\nrows = 99\ncode = 11\n", encoding="utf-8")
+    Path("context-bench.toml").write_text(
+        "[run-parts.stopper]\nrows = 99\ncode = 11\n", encoding="utf-8"
+    )
     assert context_bench(*RUN).code == 11
 
 
@@ -193,7 +203,9 @@ EXTENDING = """
 """
 
 
-def test_a_package_adds_an_option_of_run_and_a_section_of_the_table(site: Any, context_bench: Any) -> None:
+def test_a_package_adds_an_option_of_run_and_a_section_of_the_table(
+    site: Any, context_bench: Any
+) -> None:
     site.basics()
     site.add(
         "acme-more",
@@ -221,7 +233,18 @@ def test_every_door_that_writes_the_table_shows_the_sections(site: Any, context_
         + EXTENDING.partition("[commands.tally]")[2],
         entry_points={"commands": {"tally": "acme_more:tally"}},
     )
-    two = ("run", "--system", "first=echo", "--system", "second=echo", "--dataset", "toy", "--baseline", "first", "-q")
+    two = (
+        "run",
+        "--system",
+        "first=echo",
+        "--system",
+        "second=echo",
+        "--dataset",
+        "toy",
+        "--baseline",
+        "first",
+        "-q",
+    )
     shown = context_bench(*two, "--run-file", "r.sqlite").out
     assert "tally: 4 rows held against first" in shown
     table, told = shown.partition("tally")[::2]
@@ -231,6 +254,9 @@ def test_every_door_that_writes_the_table_shows_the_sections(site: Any, context_
         assert done.out.partition("tally")[2] == told, command
         assert "tally" in context_bench(command[0], "r.sqlite", *command[1:], "--brief").out
         for other in ("json", "none"):
-            assert "tally" not in context_bench(command[0], "r.sqlite", *command[1:], "--format", other).out
+            assert (
+                "tally"
+                not in context_bench(command[0], "r.sqlite", *command[1:], "--format", other).out
+            )
     assert table.splitlines()[0] in context_bench("report", "r.sqlite").out
     assert "held against second" in context_bench("report", "r.sqlite", "--baseline", "second").out

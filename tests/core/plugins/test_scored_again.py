@@ -82,12 +82,23 @@ def scores(done: Any, key: str) -> list[float | None]:
 
 
 @pytest.fixture
-def run_file(moods: Callable[[], list[str]], context_bench: Call, monkeypatch: pytest.MonkeyPatch) -> Call:
+def run_file(
+    moods: Callable[[], list[str]], context_bench: Call, monkeypatch: pytest.MonkeyPatch
+) -> Call:
     """Run with an evaluator that cannot score the first row, and forget what it was asked."""
 
     def run(evaluator: str) -> str:
         monkeypatch.setenv("MOODY", "silent")
-        command = ("run", "--system", "echo", "--dataset", "toy", "--evaluators", f"exact,{evaluator}", "-q")
+        command = (
+            "run",
+            "--system",
+            "echo",
+            "--dataset",
+            "toy",
+            "--evaluators",
+            f"exact,{evaluator}",
+            "-q",
+        )
         done = context_bench(*command, "--run-file", "r.sqlite", "--format", "json")
         assert done.code == 0, done.err
         assert moods() == ["1", "2"]

@@ -63,7 +63,9 @@ def install(site: Any, name: str, option_type: str, denial: str = "") -> None:
 
 
 @pytest.mark.parametrize(("name", "option_type"), NAMES.items(), ids=NAMES.keys())
-def test_its_value_is_nowhere(name: str, option_type: str, site: Any, context_bench: Run, workplace: Path) -> None:
+def test_its_value_is_nowhere(
+    name: str, option_type: str, site: Any, context_bench: Run, workplace: Path
+) -> None:
     install(site, name, option_type)
     value = CANARY if option_type == "str" else f"X-Api-Key: {CANARY}"
     flags = [
@@ -81,7 +83,11 @@ def test_its_value_is_nowhere(name: str, option_type: str, site: Any, context_be
     done = context_bench("run", *flags)
     assert done.code == 0, done.err
     told = [done.out, done.err]
-    for command in (("export", "r.sqlite"), ("report", "r.sqlite"), ("run", *flags[:4], "--dry-run")):
+    for command in (
+        ("export", "r.sqlite"),
+        ("report", "r.sqlite"),
+        ("run", *flags[:4], "--dry-run"),
+    ):
         other = context_bench(*command)
         told += [other.out, other.err]
     assert not [text for text in told for form in FORMS if form in text]
@@ -91,21 +97,28 @@ def test_its_value_is_nowhere(name: str, option_type: str, site: Any, context_be
     assert "***" in json.dumps(json.loads((workplace / "out.json").read_text("utf-8"))["rows"])
 
 
-@pytest.mark.parametrize("name", ["max_tokens", "tokenizer", "keyword", "path", "monkey", "pattern", "failure_headers"])
+@pytest.mark.parametrize(
+    "name", ["max_tokens", "tokenizer", "keyword", "path", "monkey", "pattern", "failure_headers"]
+)
 def test_what_only_sounds_like_one_is_shown(name: str, site: Any, context_bench: Run) -> None:
     install(site, name, "str")
     [told] = json.loads(context_bench("plugins", "show", "leaky", "--json").out)
     assert told["options"][name]["secret"] is False
 
 
-def test_who_denies_it_is_faulted_by_the_check_and_believed_by_a_run(site: Any, context_bench: Run) -> None:
+def test_who_denies_it_is_faulted_by_the_check_and_believed_by_a_run(
+    site: Any, context_bench: Run
+) -> None:
     pytest.importorskip("context_bench_kit", reason="`plugins check` comes with it")
     install(site, "api_key", "str", "secret = false,")
     [told] = json.loads(context_bench("plugins", "show", "leaky", "--json").out)
     assert told["options"]["api_key"]["secret"] is False
     done = context_bench("plugins", "check", "acme-leaky", "--no-load")
     assert done.code == 2
-    assert "systems.leaky.options.api_key.secret: false, though only secrets are called api_key" in done.words
+    assert (
+        "systems.leaky.options.api_key.secret: false, though only secrets are called api_key"
+        in done.words
+    )
 
 
 def test_preflight_shows_it_no_more_than_a_run(site: Any, context_bench: Run) -> None:
@@ -123,8 +136,16 @@ def test_preflight_shows_it_no_more_than_a_run(site: Any, context_bench: Run) ->
     "address",
     [
         "http://me:{}@host/v1",
-        *("http://host/v1?sig={}", "http://host/v1?page=2&code={}", "http://host/v1?X-Amz-Credential={}"),
-        *("http://host/v1?session={}&page=2", "http://host/v1;key={}", "http://host/v1#access_token={}"),
+        *(
+            "http://host/v1?sig={}",
+            "http://host/v1?page=2&code={}",
+            "http://host/v1?X-Amz-Credential={}",
+        ),
+        *(
+            "http://host/v1?session={}&page=2",
+            "http://host/v1;key={}",
+            "http://host/v1#access_token={}",
+        ),
     ],
 )
 def test_what_an_address_says_secretly_is_neither_kept_nor_told(
@@ -133,7 +154,16 @@ def test_what_an_address_says_secretly_is_neither_kept_nor_told(
     """The one rule of names holds for what is taken out of texts and for what is taken out of the stored request."""
     install(site, "place", "str")
     done = context_bench(
-        *("run", "-s", f"leaky:place={address.format(CANARY)}", "-d", "toy", "-q", "--run-file", "r.sqlite"),
+        *(
+            "run",
+            "-s",
+            f"leaky:place={address.format(CANARY)}",
+            "-d",
+            "toy",
+            "-q",
+            "--run-file",
+            "r.sqlite",
+        ),
         *("--max-failed", "100", "-o", "out.json"),
     )
     kept = b"".join(path.read_bytes() for path in workplace.iterdir())

@@ -52,7 +52,12 @@ MANIFEST = """
 @pytest.mark.parametrize("where", ["init", "prepare", "built"])
 @pytest.mark.parametrize("given", ["flag", "environment"])
 def test_a_secret_in_an_early_error_of_a_run_part_is_hidden(
-    where: str, kind: str, given: str, site: Any, context_bench: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    where: str,
+    kind: str,
+    given: str,
+    site: Any,
+    context_bench: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     site.basics()
     entry_points = {"run_parts": {"prepare": "acme_prepare:Prepare"}}
@@ -69,5 +74,12 @@ def test_a_secret_in_an_early_error_of_a_run_part_is_hidden(
     assert SECRET not in done.words
     options = {"acme_token": SECRET} if given == "flag" else {}
     with pytest.raises(ContextBenchError, match="bad token ") as raised:
-        evaluate(lambda example: "a", [{"question": "q"}], evaluators=[], parts=["prepare"], progress=False, **options)
+        evaluate(
+            lambda example: "a",
+            [{"question": "q"}],
+            evaluators=[],
+            parts=["prepare"],
+            progress=False,
+            **options,
+        )
     assert SECRET not in str(raised.value)

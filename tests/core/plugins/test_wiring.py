@@ -20,7 +20,9 @@ DATASET = """
     {more}
 """
 JUDGE_URL = '\n    options.judge_url = { flag = "--judge-url", help = "Where the judge is" }'
-DATASET_CODE = "def quiz(limit=None, config=None, split=None):\n    yield {'question': 'q', 'answer': 'a'}\n"
+DATASET_CODE = (
+    "def quiz(limit=None, config=None, split=None):\n    yield {'question': 'q', 'answer': 'a'}\n"
+)
 
 
 @pytest.fixture
@@ -31,7 +33,9 @@ def explain(context_bench: Run) -> Callable[..., dict[str, Any]]:
         done = context_bench("explain", "wiring", "--dataset", dataset, "--json", *arguments)
         assert done.code == code, done.words
         report: dict[str, Any] = json.loads(done.out)[dataset]
-        report["by_name"] = {entry["evaluator"].partition("/")[2]: entry for entry in report["evaluators"]}
+        report["by_name"] = {
+            entry["evaluator"].partition("/")[2]: entry for entry in report["evaluators"]
+        }
         return report
 
     return call
@@ -39,7 +43,9 @@ def explain(context_bench: Run) -> Callable[..., dict[str, Any]]:
 
 def add_dataset(site: Any, more: str = "") -> None:
     points = {"datasets": {"quiz": "acme_quiz:quiz"}}
-    site.add("acme-quiz", code=DATASET_CODE, manifest=DATASET.format(more=more), entry_points=points)
+    site.add(
+        "acme-quiz", code=DATASET_CODE, manifest=DATASET.format(more=more), entry_points=points
+    )
 
 
 def scores(done: Any) -> Mapping[str, float]:
@@ -53,7 +59,12 @@ RULES = {
     "by the dataset's name": ('[{ datasets = ["other", "quiz"] }]', (), True, "dataset quiz"),
     "by a tag": ('[{ tags = ["qa"] }]', (), True, "tag qa"),
     "by a tag given": ('[{ tags = ["extra"] }]', ("--tag", "extra"), True, "tag extra"),
-    "by an option given": ('[{ option = "judge-url" }]', ("--given", "judge-url"), True, "option --judge-url"),
+    "by an option given": (
+        '[{ option = "judge-url" }]',
+        ("--given", "judge-url"),
+        True,
+        "option --judge-url",
+    ),
     "by an option given with dashes": (
         '[{ option = "--judge-url" }]',
         ("--given", "--judge-url"),
@@ -61,8 +72,18 @@ RULES = {
         "option --judge-url",
     ),
     "by the closest of its rules": ('[{ always = true }, { tags = ["qa"] }]', (), True, "tag qa"),
-    "not by another name": ('[{ datasets = ["quizzes"] }]', (), False, "no rule matches; it is wired to quizzes"),
-    "not by another tag": ('[{ tags = ["q"] }]', (), False, "no rule matches; it is wired to tag q"),
+    "not by another name": (
+        '[{ datasets = ["quizzes"] }]',
+        (),
+        False,
+        "no rule matches; it is wired to quizzes",
+    ),
+    "not by another tag": (
+        '[{ tags = ["q"] }]',
+        (),
+        False,
+        "no rule matches; it is wired to tag q",
+    ),
     "not by an option not given": (
         '[{ option = "judge-url" }]',
         (),
@@ -80,8 +101,18 @@ RULES = {
         "not among the evaluators that were chosen",
     ),
     "left out": ("[{ always = true }]", ("--without", "one"), False, "left out by the user"),
-    "left out by its id": ("[{ always = true }]", ("--without", "acme-one/one"), False, "left out by the user"),
-    "left out by its distribution": ("[{ always = true }]", ("--without", "acme-one"), False, "left out by the user"),
+    "left out by its id": (
+        "[{ always = true }]",
+        ("--without", "acme-one/one"),
+        False,
+        "left out by the user",
+    ),
+    "left out by its distribution": (
+        "[{ always = true }]",
+        ("--without", "acme-one"),
+        False,
+        "left out by the user",
+    ),
 }
 
 
@@ -104,17 +135,33 @@ def test_the_exact_set_is_exact_and_may_be_added_to(site: Any, context_bench: Ru
     run = ("run", "-s", "echo", "-d", "quiz", "-q", "--format", "json")
     assert set(scores(context_bench(*run))) == {"exact", "one", "two", "three"}
     assert set(scores(context_bench(*run, "--evaluators", "one"))) == {"one"}
-    assert set(scores(context_bench(*run, "--evaluators", "one, two", "--also", "three"))) == {"one", "two", "three"}
-    assert set(scores(context_bench(*run, "--without", "one", "--without", "acme-two"))) == {"exact", "three"}
+    assert set(scores(context_bench(*run, "--evaluators", "one, two", "--also", "three"))) == {
+        "one",
+        "two",
+        "three",
+    }
+    assert set(scores(context_bench(*run, "--without", "one", "--without", "acme-two"))) == {
+        "exact",
+        "three",
+    }
     assert set(scores(context_bench(*run, "-p", "no:one"))) == {"exact", "two", "three"}
 
 
 WRONG_CHOICES = {
-    "unknown evaluator": (("--evaluators", "oen"), "No evaluator is called 'oen'. Did you mean 'one'?"),
+    "unknown evaluator": (
+        ("--evaluators", "oen"),
+        "No evaluator is called 'oen'. Did you mean 'one'?",
+    ),
     "unknown addition": (("--also", "oen"), "No evaluator is called 'oen'. Did you mean 'one'?"),
-    "unknown to leave out": (("--without", "oen"), "No evaluator is called 'oen'. Did you mean 'one'?"),
+    "unknown to leave out": (
+        ("--without", "oen"),
+        "No evaluator is called 'oen'. Did you mean 'one'?",
+    ),
     "unknown prefix": (("--prefix", "oen=x_"), "No evaluator is called 'oen'. Did you mean 'one'?"),
-    "unknown capability": (("--allow", "netwrok"), "No capability is called 'netwrok'. Did you mean 'network'?"),
+    "unknown capability": (
+        ("--allow", "netwrok"),
+        "No capability is called 'netwrok'. Did you mean 'network'?",
+    ),
     "chosen and left out": (
         ("--evaluators", "one", "--without", "acme-one"),
         "The evaluator 'one' is both chosen and left out. Decide for one of them.",
@@ -135,8 +182,18 @@ def test_a_choice_that_cannot_work_stops_the_run(
 
 
 HEADLINES = {
-    "the dataset's own": ('primary = "c"', {"a": '[{ datasets = ["quiz"] }]', "c": "[{ always = true }]"}, (), "c"),
-    "else of the one wired by name": ("", {"a": '[{ tags = ["qa"] }]', "c": '[{ datasets = ["quiz"] }]'}, (), "c"),
+    "the dataset's own": (
+        'primary = "c"',
+        {"a": '[{ datasets = ["quiz"] }]', "c": "[{ always = true }]"},
+        (),
+        "c",
+    ),
+    "else of the one wired by name": (
+        "",
+        {"a": '[{ tags = ["qa"] }]', "c": '[{ datasets = ["quiz"] }]'},
+        (),
+        "c",
+    ),
     "else of the one wired by tag": (
         "",
         {"a": "[{ always = true }]", "c": '[{ tags = ["qa"] }]', "f1": "[{ always = true }]"},
@@ -144,23 +201,45 @@ HEADLINES = {
         "c",
     ),
     "else f1": ("", {"a": "[{ always = true }]", "f1": "[{ always = true }]"}, (), "f1"),
-    "f1 before one that was added": ("", {"a": "[]", "f1": "[{ always = true }]"}, ("--also", "a"), "f1"),
+    "f1 before one that was added": (
+        "",
+        {"a": "[]", "f1": "[{ always = true }]"},
+        ("--also", "a"),
+        "f1",
+    ),
     "f1 before one that an option wires": (
         "",
         {"a": '[{ option = "x" }]', "f1": "[{ always = true }]"},
         ("--given", "x"),
         "f1",
     ),
-    "else of the one that was chosen": ("", {"a": "[{ always = true }]", "c": "[]"}, ("--also", "c"), "c"),
+    "else of the one that was chosen": (
+        "",
+        {"a": "[{ always = true }]", "c": "[]"},
+        ("--also", "c"),
+        "c",
+    ),
     "else of any": ("", {"a": "[{ always = true }]", "c": "[{ always = true }]"}, (), "a"),
-    "with its prefix": ('primary = "c"', {"c": "[{ always = true }]"}, ("--prefix", "c=my_"), "my_c"),
+    "with its prefix": (
+        'primary = "c"',
+        {"c": "[{ always = true }]"},
+        ("--prefix", "c=my_"),
+        "my_c",
+    ),
     "none": ("", {"a": "[]"}, (), None),
 }
 
 
-@pytest.mark.parametrize(("more", "evaluators", "arguments", "headline"), HEADLINES.values(), ids=HEADLINES.keys())
+@pytest.mark.parametrize(
+    ("more", "evaluators", "arguments", "headline"), HEADLINES.values(), ids=HEADLINES.keys()
+)
 def test_the_headline_is(
-    site: Any, explain: Run, more: str, evaluators: Mapping[str, str], arguments: tuple[str, ...], headline: str | None
+    site: Any,
+    explain: Run,
+    more: str,
+    evaluators: Mapping[str, str],
+    arguments: tuple[str, ...],
+    headline: str | None,
 ) -> None:
     add_dataset(site, f'tags = ["qa"]\n{more}')
     for name, wire in evaluators.items():
@@ -175,7 +254,11 @@ def test_the_headline_is(
     [
         (False, (), "no installed evaluator gives it"),
         (True, (), "acme-own/own is left out: it has no wiring rule"),
-        (True, ("-p", "no:own"), "acme-own/own is left out: blocked: switched off by the command line"),
+        (
+            True,
+            ("-p", "no:own"),
+            "acme-own/own is left out: blocked: switched off by the command line",
+        ),
     ],
     ids=["not installed", "not wired", "blocked"],
 )
@@ -227,14 +310,24 @@ CONSENT = {
     "a paid endpoint, allowed": ('["network"]', ("--allow", "network"), True),
     "a paid endpoint, asked for": ('["network"]', ("--also", "risky"), True),
     "a paid endpoint, chosen": ('["network"]', ("--evaluators", "risky"), True),
-    "a paid endpoint whose option is given": ('["network"]', ("--risky-url", "http://risky.test"), True),
+    "a paid endpoint whose option is given": (
+        '["network"]',
+        ("--risky-url", "http://risky.test"),
+        True,
+    ),
     "both": ('["executes-model-code", "network"]', (), False),
-    "both, one allowed": ('["executes-model-code", "network"]', ("--allow", "executes-model-code"), False),
+    "both, one allowed": (
+        '["executes-model-code", "network"]',
+        ("--allow", "executes-model-code"),
+        False,
+    ),
     "a subprocess": ('["subprocess", "model-download", "env:KEY"]', (), True),
 }
 
 
-@pytest.mark.parametrize(("capabilities", "arguments", "wired"), CONSENT.values(), ids=CONSENT.keys())
+@pytest.mark.parametrize(
+    ("capabilities", "arguments", "wired"), CONSENT.values(), ids=CONSENT.keys()
+)
 def test_nothing_is_paid_for_without_consent(
     site: Any, context_bench: Run, capabilities: str, arguments: tuple[str, ...], wired: bool
 ) -> None:
@@ -242,17 +335,21 @@ def test_nothing_is_paid_for_without_consent(
     site.evaluator("acme-risky", "risky", **with_capabilities(capabilities))
     done = context_bench("run", "-s", "echo", "-d", "toy", "-q", "--format", "json", *arguments)
     assert ("risky" in scores(done)) is wired
-    warned = (
-        "acme-risky/risky would score toy but is left out: it calls a network service; allow it with --allow network"
-    )
+    warned = "acme-risky/risky would score toy but is left out: it calls a network service; allow it with --allow network"
     assert (warned in done.words) is not wired
 
 
 def test_a_dry_run_warns_once(site: Any, context_bench: Run) -> None:
     site.basics()
     site.evaluator("acme-risky", "risky", **with_capabilities('["network"]'))
-    for command in (("run", "-s", "echo", "-d", "toy", "--dry-run"), ("explain", "wiring", "-d", "toy")):
-        assert context_bench(*command).err.count("acme-risky/risky would score toy but is left out") == 1
+    for command in (
+        ("run", "-s", "echo", "-d", "toy", "--dry-run"),
+        ("explain", "wiring", "-d", "toy"),
+    ):
+        assert (
+            context_bench(*command).err.count("acme-risky/risky would score toy but is left out")
+            == 1
+        )
 
 
 SANDBOX = {
@@ -267,7 +364,12 @@ SANDBOX = {
 
 @pytest.mark.parametrize(("isolation", "arguments", "runs"), SANDBOX.values(), ids=SANDBOX.keys())
 def test_code_of_a_model_runs_only_in_a_sandbox_or_with_consent(
-    site: Any, context_bench: Run, asked: Callable[[], int], isolation: str, arguments: tuple[str, ...], runs: bool
+    site: Any,
+    context_bench: Run,
+    asked: Callable[[], int],
+    isolation: str,
+    arguments: tuple[str, ...],
+    runs: bool,
 ) -> None:
     site.basics()
     site.evaluator("acme-risky", "risky", **with_capabilities('["executes-model-code"]', isolation))
@@ -280,7 +382,9 @@ def test_code_of_a_model_runs_only_in_a_sandbox_or_with_consent(
         assert "--without risky" in done.words
 
 
-def test_a_headline_that_needs_consent_stops_the_run(site: Any, context_bench: Run, asked: Callable[[], int]) -> None:
+def test_a_headline_that_needs_consent_stops_the_run(
+    site: Any, context_bench: Run, asked: Callable[[], int]
+) -> None:
     site.basics()
     add_dataset(site, 'primary = "risky"')
     site.evaluator("acme-risky", "risky", **with_capabilities('["network"]'))
@@ -293,15 +397,35 @@ def test_a_headline_that_needs_consent_stops_the_run(site: Any, context_bench: R
 
 
 YIELDS = {
-    "always to by name": ("[{ always = true }]", '[{ datasets = ["toy"] }]', (), "a", "dataset toy"),
+    "always to by name": (
+        "[{ always = true }]",
+        '[{ datasets = ["toy"] }]',
+        (),
+        "a",
+        "dataset toy",
+    ),
     "always to chosen": ("[{ always = true }]", "[]", ("--also", "b"), "a", "added with --also"),
-    "by name to chosen": ('[{ datasets = ["toy"] }]', "[]", ("--also", "b"), "a", "added with --also"),
+    "by name to chosen": (
+        '[{ datasets = ["toy"] }]',
+        "[]",
+        ("--also", "b"),
+        "a",
+        "added with --also",
+    ),
 }
 
 
-@pytest.mark.parametrize(("wire_a", "wire_b", "arguments", "loser", "reason"), YIELDS.values(), ids=YIELDS.keys())
+@pytest.mark.parametrize(
+    ("wire_a", "wire_b", "arguments", "loser", "reason"), YIELDS.values(), ids=YIELDS.keys()
+)
 def test_a_key_belongs_to_the_closer_evaluator_and_the_other_one_yields(
-    site: Any, context_bench: Run, wire_a: str, wire_b: str, arguments: tuple[str, ...], loser: str, reason: str
+    site: Any,
+    context_bench: Run,
+    wire_a: str,
+    wire_b: str,
+    arguments: tuple[str, ...],
+    loser: str,
+    reason: str,
 ) -> None:
     site.basics()
     same = "class Evaluator:\n    name = '{0}'\n    def score(self, original, processed): return {{'same': {1}}}\n"
@@ -321,7 +445,12 @@ CLASHES = {
 
 @pytest.mark.parametrize(("wire_a", "wire_b", "arguments"), CLASHES.values(), ids=CLASHES.keys())
 def test_one_key_of_two_equals_stops_the_run_until_one_gets_a_prefix(
-    site: Any, context_bench: Run, asked: Callable[[], int], wire_a: str, wire_b: str, arguments: tuple[str, ...]
+    site: Any,
+    context_bench: Run,
+    asked: Callable[[], int],
+    wire_a: str,
+    wire_b: str,
+    arguments: tuple[str, ...],
 ) -> None:
     site.basics()
     site.evaluator("acme-a", "a", key="same", wire=wire_a)
@@ -331,7 +460,11 @@ def test_one_key_of_two_equals_stops_the_run_until_one_gets_a_prefix(
     assert (done.code, asked()) == (2, 0)
     assert "acme-a/a and acme-b/b both give the score 'same' to rows of toy" in done.words
     assert "--without acme-b/b, or give it a prefix: --prefix acme-b/b=other_" in done.words
-    assert scores(context_bench(*run, "--prefix", "acme-b/b=other_")) == {"exact": 1.0, "same": 1.0, "other_same": 1.0}
+    assert scores(context_bench(*run, "--prefix", "acme-b/b=other_")) == {
+        "exact": 1.0,
+        "same": 1.0,
+        "other_same": 1.0,
+    }
 
 
 def rows_by_label(done: Any) -> list[tuple[str, set[str]]]:
@@ -352,16 +485,26 @@ def test_each_row_of_a_file_is_scored_by_what_is_wired_to_its_label(
     ]
 
 
-def test_a_name_given_to_a_dataset_beats_the_column_of_its_rows(site: Any, context_bench: Run, workplace: Path) -> None:
+def test_a_name_given_to_a_dataset_beats_the_column_of_its_rows(
+    site: Any, context_bench: Run, workplace: Path
+) -> None:
     site.basics()
     site.evaluator("acme-one", "one", wire='[{ datasets = ["first"] }]')
     (workplace / "rows.labels").write_text("first second")
     run = ("run", "-s", "echo", "-q", "--format", "json")
-    assert rows_by_label(context_bench(*run, "-d", "second=rows.labels")) == [("second", {"exact"})] * 2
-    assert rows_by_label(context_bench(*run, "-d", "first=rows.labels")) == [("first", {"exact", "one"})] * 2
+    assert (
+        rows_by_label(context_bench(*run, "-d", "second=rows.labels"))
+        == [("second", {"exact"})] * 2
+    )
+    assert (
+        rows_by_label(context_bench(*run, "-d", "first=rows.labels"))
+        == [("first", {"exact", "one"})] * 2
+    )
 
 
-def test_rows_without_a_label_get_the_evaluators_that_are_always_wired(site: Any, asked: Callable[[], int]) -> None:
+def test_rows_without_a_label_get_the_evaluators_that_are_always_wired(
+    site: Any, asked: Callable[[], int]
+) -> None:
     from context_bench import evaluate
 
     site.basics()

@@ -43,7 +43,10 @@ class Same:
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("runs") / "run.sqlite"
-    examples = [{"id": f"e{number}", "question": "why? " * (number % 50), "answer": "so"} for number in range(300)]
+    examples = [
+        {"id": f"e{number}", "question": "why? " * (number % 50), "answer": "so"}
+        for number in range(300)
+    ]
     evaluate(Echo(), examples, [Same()], progress=False, run_file=path)
     return path
 
@@ -73,15 +76,21 @@ def test_flipping_random_bytes_is_found_every_time(finished: Path, tmp_path: Pat
         assert damaged == whole or is_found_damaged(path)
 
 
-def test_a_damaged_fact_beside_the_seal_is_told_as_damage_of_the_file(finished: Path, tmp_path: Path) -> None:
+def test_a_damaged_fact_beside_the_seal_is_told_as_damage_of_the_file(
+    finished: Path, tmp_path: Path
+) -> None:
     whole = finished.read_bytes()
     path = tmp_path / "run.sqlite"
     path.write_bytes(whole.replace(b'"compression_ratio"', b'"compression\xffratio"'))
-    with pytest.raises(StoreError, match=r"run\.sqlite is damaged: it is not as it was when its run ended\."):
+    with pytest.raises(
+        StoreError, match=r"run\.sqlite is damaged: it is not as it was when its run ended\."
+    ):
         is_sealed(path)
 
 
-def test_examples_with_a_label_that_makes_no_sense_are_told_as_damage(finished: Path, tmp_path: Path) -> None:
+def test_examples_with_a_label_that_makes_no_sense_are_told_as_damage(
+    finished: Path, tmp_path: Path
+) -> None:
     path = tmp_path / "run.sqlite"
     shutil.copy(finished, path)
     with closing(sqlite3.connect(path)) as connection, connection:
@@ -114,7 +123,9 @@ def test_verify_tells_of_damage_and_never_raises_for_it(finished: Path, tmp_path
         assert verify(catalog, path).problems
 
 
-def test_a_file_that_is_written_to_again_is_unsealed_until_the_run_ends(finished: Path, tmp_path: Path) -> None:
+def test_a_file_that_is_written_to_again_is_unsealed_until_the_run_ends(
+    finished: Path, tmp_path: Path
+) -> None:
     path = tmp_path / "run.sqlite"
     shutil.copy(finished, path)
     store = RunFile.open(path)
@@ -139,7 +150,9 @@ def test_a_file_that_another_program_has_open_is_not_sealed(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("damage", ["flip", "truncate"])
-def test_a_damaged_write_ahead_log_leaves_a_prefix_of_the_commits(tmp_path: Path, damage: str) -> None:
+def test_a_damaged_write_ahead_log_leaves_a_prefix_of_the_commits(
+    tmp_path: Path, damage: str
+) -> None:
     path, log = tmp_path / "run.sqlite", tmp_path / "run.sqlite-wal"
     store = RunFile.create(path, "run", "now", {}, {})
     store.add_system(0, "echo", b"k" * 16, True, {})

@@ -43,21 +43,33 @@ class Same:
 
 
 def examples(*questions: str) -> list[dict[str, Any]]:
-    return [{"id": f"e{n}", "question": question, "answer": "a"} for n, question in enumerate(questions)]
+    return [
+        {"id": f"e{n}", "question": question, "answer": "a"} for n, question in enumerate(questions)
+    ]
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     path = tmp_path / "run.sqlite"
     data = {"one": examples("a", "break", "puzzle"), "two": examples("b", "a")}
-    evaluate([Echo(), Second()], evaluators=[Same()], datasets=data, samples=2, progress=False, run_file=path)
+    evaluate(
+        [Echo(), Second()],
+        evaluators=[Same()],
+        datasets=data,
+        samples=2,
+        progress=False,
+        run_file=path,
+    )
     return path
 
 
 def test_it_tells_all_that_the_run_file_holds(path: Path) -> None:
     with open_run(path) as run:
         assert [system["label"] for system in run.systems] == ["echo", "second"]
-        assert [(dataset["label"], dataset["length"]) for dataset in run.datasets] == [("one", 3), ("two", 2)]
+        assert [(dataset["label"], dataset["length"]) for dataset in run.datasets] == [
+            ("one", 3),
+            ("two", 2),
+        ]
         assert len(run) == len(list(run.rows())) == 20
         assert len(list(run.rows(slot=1))) == 10
         assert run.row((0, 1, 1, 1)).errors[0].message == "it broke"
@@ -93,7 +105,15 @@ def test_a_row_by_its_place_is_the_row_of_that_place(way: str, tmp_path: Path) -
     path = tmp_path / "run.sqlite"
     questions = ["break" if way == "failing" and number % 3 == 0 else "a" for number in range(40)]
     more: dict[str, Any] = {"sample": 7, "seed": 3} if way == "sampled" else {}
-    evaluate([Echo(), Second()], examples(*questions), [Same()], samples=3, progress=False, run_file=path, **more)
+    evaluate(
+        [Echo(), Second()],
+        examples(*questions),
+        [Same()],
+        samples=3,
+        progress=False,
+        run_file=path,
+        **more,
+    )
     if way == "unfinished":
         with sqlite3.connect(path) as connection:
             connection.execute("DELETE FROM responses WHERE position % 5 = 1")
@@ -133,7 +153,9 @@ def test_a_row_of_a_large_run_is_found_without_a_walk_through_the_file(tmp_path:
     assert steps(3_000) < 1.3 * steps(30)
 
 
-def test_an_evaluation_and_its_rows_open_few_connections(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_evaluation_and_its_rows_open_few_connections(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     opened: list[str] = []
     connect = sqlite3.connect
 

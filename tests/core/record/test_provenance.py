@@ -23,7 +23,12 @@ def path(tmp_path: Path) -> Path:
         return "x"
 
     evaluate(
-        system, "needle:length=300", ["answer-quality"], max_examples=2, progress=False, run_file=tmp_path / "r.sqlite"
+        system,
+        "needle:length=300",
+        ["answer-quality"],
+        max_examples=2,
+        progress=False,
+        run_file=tmp_path / "r.sqlite",
     )
     return tmp_path / "r.sqlite"
 
@@ -66,14 +71,23 @@ def test_the_versions_of_what_core_and_the_used_plugins_require_are_recorded(pat
     assert found.keys() == {"context-bench", "context-bench-answer-quality", "context-bench-needle"}
 
 
-def test_what_is_required_and_not_installed_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_what_is_required_and_not_installed_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     from context_bench.bench.provenance import dependencies
 
     folder = tmp_path / "sample_plugin-1.2.dist-info"
     folder.mkdir()
-    lines = ["Name: sample-plugin", "Version: 1.2", "Requires-Dist: attrs>=20", "Requires-Dist: not-there-at-all"]
+    lines = [
+        "Name: sample-plugin",
+        "Version: 1.2",
+        "Requires-Dist: attrs>=20",
+        "Requires-Dist: not-there-at-all",
+    ]
     lines += ["Requires-Dist: absent-extra; extra == 'x'", "Requires-Dist: click; extra == 'x'"]
-    (folder / "METADATA").write_text("\n".join(["Metadata-Version: 2.1", *lines, "", "Requires-Dist: prose"]))
+    (folder / "METADATA").write_text(
+        "\n".join(["Metadata-Version: 2.1", *lines, "", "Requires-Dist: prose"])
+    )
     monkeypatch.syspath_prepend(str(tmp_path))
     found = dependencies(["sample-plugin", "no-such-distribution"])
     assert found.keys() == {"sample-plugin"}
@@ -96,11 +110,24 @@ def test_a_dataset_that_tells_its_revision_has_it_recorded(tmp_path: Path) -> No
             return "7"
 
     examples = [{"id": "a", "question": "q", "answer": "x"}]
-    given = {"one": Edition(examples), "two": HubDataset(examples), "three": Called(examples), "four": examples}
+    given = {
+        "one": Edition(examples),
+        "two": HubDataset(examples),
+        "three": Called(examples),
+        "four": examples,
+    }
     evaluate(
-        lambda example: "x", None, ["answer-quality"], datasets=given, progress=False, run_file=tmp_path / "d.sqlite"
+        lambda example: "x",
+        None,
+        ["answer-quality"],
+        datasets=given,
+        progress=False,
+        run_file=tmp_path / "d.sqlite",
     )
-    found = [entry["description"].get("revision") for entry in RunReader(tmp_path / "d.sqlite").datasets()]
+    found = [
+        entry["description"].get("revision")
+        for entry in RunReader(tmp_path / "d.sqlite").datasets()
+    ]
     assert found == ["main@4f2a", "0f3a", "7", None]
 
 
@@ -125,7 +152,9 @@ def test_a_file_is_recorded_by_its_hash_and_a_changed_one_is_told_on_resume(tmp_
     rows = tmp_path / "rows.jsonl"
     rows.write_bytes(b'{"id": "a", "question": "q", "answer": "x", "response": "x"}\n')
     catalog = discover(PluginSettings.read(environ={}))
-    request = Request(systems=(parse_system("replay"),), datasets=(parse_dataset(str(rows)),), progress=False)
+    request = Request(
+        systems=(parse_system("replay"),), datasets=(parse_dataset(str(rows)),), progress=False
+    )
     path = tmp_path / "f.sqlite"
     runs.run(catalog, request, path)
     [dataset] = RunReader(path).datasets()

@@ -40,7 +40,9 @@ class Counting:
         return self.parameters
 
 
-def calls_after(folder: Path, second: Counting, example: dict[str, Any], first: Counting, **changes: Any) -> int:
+def calls_after(
+    folder: Path, second: Counting, example: dict[str, Any], first: Counting, **changes: Any
+) -> int:
     evaluate(first, [EXAMPLE], [One()], progress=False, cache_dir=folder)
     evaluate(second, [example], [One()], progress=False, cache_dir=folder, **changes)
     return second.calls
@@ -59,7 +61,12 @@ def calls_after(folder: Path, second: Counting, example: dict[str, Any], first: 
     ids=str,
 )
 def test_how_a_run_is_done_never_misses(tmp_path: Path, changes: dict[str, Any]) -> None:
-    assert calls_after(tmp_path, Counting("renamed", model="m"), EXAMPLE, Counting(model="m"), **changes) == 0
+    assert (
+        calls_after(
+            tmp_path, Counting("renamed", model="m"), EXAMPLE, Counting(model="m"), **changes
+        )
+        == 0
+    )
 
 
 @pytest.mark.parametrize(
@@ -74,7 +81,9 @@ def test_how_a_run_is_done_never_misses(tmp_path: Path, changes: dict[str, Any])
     ],
     ids=["value", "further parameter", "fewer parameters", "question", "field", "further field"],
 )
-def test_what_can_change_an_output_misses(tmp_path: Path, second: Counting, example: dict[str, Any]) -> None:
+def test_what_can_change_an_output_misses(
+    tmp_path: Path, second: Counting, example: dict[str, Any]
+) -> None:
     assert calls_after(tmp_path, second, example, Counting(model="m")) == 1
 
 
@@ -108,7 +117,13 @@ def test_of_two_runs_with_one_key_the_newest_is_reused(tmp_path: Path) -> None:
     runs = tmp_path / "runs"
     for day, answer in enumerate(["oldest", "older", "newest"], 1):
         answers = {"q": answer}
-        evaluate(Changing(), [EXAMPLE], [One()], progress=False, run_file=runs / f"2026-01-0{day}T000000-r.sqlite")
+        evaluate(
+            Changing(),
+            [EXAMPLE],
+            [One()],
+            progress=False,
+            run_file=runs / f"2026-01-0{day}T000000-r.sqlite",
+        )
     answers = {"q": "asked"}
     last = Changing()
     result = evaluate(last, [EXAMPLE], [One()], progress=False, cache_dir=runs)
@@ -118,7 +133,9 @@ def test_of_two_runs_with_one_key_the_newest_is_reused(tmp_path: Path) -> None:
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3)
+    ),
     max_leaves=5,
 )
 PARAMETERS = st.dictionaries(st.text(max_size=4), VALUES, max_size=4)
@@ -134,7 +151,9 @@ def same(one: Any, other: Any) -> bool:
 
 
 @given(PARAMETERS, PARAMETERS)
-def test_keys_are_equal_exactly_when_the_parameters_are(one: dict[str, Any], other: dict[str, Any]) -> None:
+def test_keys_are_equal_exactly_when_the_parameters_are(
+    one: dict[str, Any], other: dict[str, Any]
+) -> None:
     first, second = (system_identity(_CATALOG, Counting(p=p), "run", 0)[0] for p in (one, other))
     assert (first == second) == same(one, other)
 

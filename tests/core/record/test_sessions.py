@@ -23,7 +23,9 @@ from context_bench.store.questions import is_sealed
 from context_bench.store.runfile import Rescoring, RunFile
 
 KILLS = 100 if os.environ.get("CONTEXT_BENCH_FULL_SIZE") else 12
-KILL = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL on this platform")
+KILL = pytest.mark.skipif(
+    not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL on this platform"
+)
 EXAMPLES = [{"id": f"e{n}", "question": "q", "answer": "Paris"} for n in range(5)]
 
 
@@ -52,7 +54,10 @@ def test_another_thread_and_another_process_cannot_write_meanwhile(tmp_path: Pat
     assert "another thread of this process" in found[0]
     for command in ("resume", "rescore"):
         done = subprocess.run(
-            [sys.executable, "-m", "context_bench", command, str(path)], capture_output=True, text=True, check=False
+            [sys.executable, "-m", "context_bench", command, str(path)],
+            capture_output=True,
+            text=True,
+            check=False,
         )
         assert done.returncode == 2
         assert f"process {os.getpid()}" in done.stderr
@@ -63,10 +68,16 @@ def test_another_thread_and_another_process_cannot_write_meanwhile(tmp_path: Pat
 
 
 @pytest.mark.parametrize("command", ["resume", "rescore"])
-def test_a_second_command_ends_before_it_imports_or_plans_anything(command: str, tmp_path: Path) -> None:
+def test_a_second_command_ends_before_it_imports_or_plans_anything(
+    command: str, tmp_path: Path
+) -> None:
     path = tmp_path / "run.sqlite"
     lock = SessionLock(path)
-    arguments = [command, "--max-workers", "4", str(path)] if command == "resume" else [command, str(path), "--force"]
+    arguments = (
+        [command, "--max-workers", "4", str(path)]
+        if command == "resume"
+        else [command, str(path), "--force"]
+    )
     done = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "context_bench", *arguments],
         capture_output=True,
@@ -74,7 +85,11 @@ def test_a_second_command_ends_before_it_imports_or_plans_anything(command: str,
         check=False,
     )
     lock.release()
-    imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines() if line.startswith("import time:")}
+    imported = {
+        line.rpartition("|")[2].strip()
+        for line in done.stderr.splitlines()
+        if line.startswith("import time:")
+    }
     assert done.returncode == 2
     assert f"process {os.getpid()}" in done.stderr
     assert "context_bench.store.lock" in imported
@@ -88,7 +103,9 @@ def test_a_second_command_ends_before_it_imports_or_plans_anything(command: str,
     }
 
 
-def test_the_second_session_is_told_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_second_session_is_told_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     lock = SessionLock(tmp_path / "run.sqlite")
     monkeypatch.setattr(time, "sleep", lambda _: pytest.fail("it waits for the lock"))
     with pytest.raises(StoreError, match="Another session writes"):
@@ -150,7 +167,10 @@ def test_a_file_whose_creation_was_killed_is_not_there_or_can_be_resumed(tmp_pat
     for number in range(KILLS):
         path = tmp_path / f"{number}.sqlite"
         process = subprocess.Popen(
-            [sys.executable, "-c", CREATE, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", CREATE, str(path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
         )
         assert process.stdin is not None
         assert process.stdout is not None
@@ -174,7 +194,9 @@ def finished(path: Path) -> None:
     assert is_sealed(path)
 
 
-def test_a_rescoring_shows_nothing_until_it_completes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_rescoring_shows_nothing_until_it_completes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "run.sqlite"
     finished(path)
     before = path.read_bytes()
@@ -194,7 +216,10 @@ def test_a_rescoring_shows_nothing_until_it_completes(tmp_path: Path, capsys: py
     assert "A rescoring of this run has not completed" in told.err
     assert '"is_being_rescored": true' in told.out
     again = Rescoring(path, {"asked": 1})
-    values = {value for (value,) in again.store.lines("SELECT DISTINCT value FROM scores WHERE name = 'f1'")}
+    values = {
+        value
+        for (value,) in again.store.lines("SELECT DISTINCT value FROM scores WHERE name = 'f1'")
+    }
     assert values == {0.25}, "it goes on where it was"
     again.publish()
     again.leave()
@@ -238,12 +263,17 @@ main(["rescore", sys.argv[1], "--force", "--evaluators", "answer-quality", "--fo
 
 @KILL
 @pytest.mark.parametrize("signal_name", ["SIGKILL", "SIGINT"])
-def test_a_killed_rescore_leaves_the_old_headline_standing(tmp_path: Path, signal_name: str) -> None:
+def test_a_killed_rescore_leaves_the_old_headline_standing(
+    tmp_path: Path, signal_name: str
+) -> None:
     path = tmp_path / "run.sqlite"
     finished(path)
     before = path.read_bytes()
     process = subprocess.Popen(
-        [sys.executable, "-c", SLOW, str(path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", SLOW, str(path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     assert process.stdout is not None
     for _ in range(2):
@@ -253,7 +283,12 @@ def test_a_killed_rescore_leaves_the_old_headline_standing(tmp_path: Path, signa
     assert process.returncode == (-9 if signal_name == "SIGKILL" else 130), err
     assert path.read_bytes() == before
     assert read_result(path).completeness.is_being_rescored
-    assert execute(["rescore", str(path), "--force", "--evaluators", "answer-quality", "--format", "none"]) == 0
+    assert (
+        execute(
+            ["rescore", str(path), "--force", "--evaluators", "answer-quality", "--format", "none"]
+        )
+        == 0
+    )
     result = read_result(path)
     assert not result.completeness.is_being_rescored
     assert {row.score for row in result.rows} == {1.0}

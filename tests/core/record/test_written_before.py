@@ -53,7 +53,9 @@ def test_its_rows_and_scores_are_read_as_they_were(name: str, tmp_path: Path) ->
         assert [{key: row[key] for key in old} for row, old in zip(found, wanted)] == wanted
         assert len(run) == len(found) == len(wanted)
     result = read_result(path)
-    assert {system: values.get("mean_score") for system, values in result.summary.items()} == SCORES[name]
+    assert {
+        system: values.get("mean_score") for system, values in result.summary.items()
+    } == SCORES[name]
     assert result.is_complete == (name != "unfinished")
     assert path.read_bytes() == before, "reading a file changes nothing in it"
     assert [file.name for file in tmp_path.iterdir()] == [path.name], "and leaves nothing beside it"
@@ -62,7 +64,9 @@ def test_its_rows_and_scores_are_read_as_they_were(name: str, tmp_path: Path) ->
 @pytest.mark.parametrize("name", NAMES)
 def test_it_verifies_and_its_responses_can_be_reused(name: str, tmp_path: Path) -> None:
     if name == "agreement":
-        pytest.importorskip("context_bench_agreement", reason="it says what these rows were held against")
+        pytest.importorskip(
+            "context_bench_agreement", reason="it says what these rows were held against"
+        )
     path = unpacked(name, tmp_path)
     assert verify(discover(PluginSettings.read(environ={})), path).problems == []
     with open_run(path) as run:

@@ -28,13 +28,33 @@ FILE = Path(__file__).with_name("written-by-python-3.11.sqlite.gz")
 EXAMPLES = [
     {"id": "ascii", "question": "Paris", "answer": "Paris"},
     {"id": "unicode", "question": "Größe 東京 🗼 \u0000 \ud800", "answer": "東京"},
-    {"id": "numbers", "question": "7", "answer": 2**70, "more": [1.5, -0.0, 1e300, True, None, -(2**31) - 1]},
+    {
+        "id": "numbers",
+        "question": "7",
+        "answer": 2**70,
+        "more": [1.5, -0.0, 1e300, True, None, -(2**31) - 1],
+    },
     {"question": "no id", "answer": ""},
     {"id": "breaks", "question": "break", "answer": "x"},
     {"id": "talk", "multi_turn": True, "turns": ["one", "two"], "answer": "two"},
     {"id": "broken talk", "multi_turn": True, "turns": ["one", "break"], "answer": "two"},
 ]
-VALUES = (2**62, -1, 0, "", "Paris", "東京 🗼", b"\x00\xff", None, 0.1, -0.0, 1e300, 2**31, -(2**31), 2**31 - 1)
+VALUES = (
+    2**62,
+    -1,
+    0,
+    "",
+    "Paris",
+    "東京 🗼",
+    b"\x00\xff",
+    None,
+    0.1,
+    -0.0,
+    1e300,
+    2**31,
+    -(2**31),
+    2**31 - 1,
+)
 CRC = 1632394004
 
 
@@ -46,7 +66,12 @@ class Echo:
         if example["question"] == "break":
             raise RuntimeError("Größe \ud800 of a problem")
         usage = {"input_tokens": 3, "output_tokens": 5_000_000_000, "cost": 0.25}
-        return {"response": example["question"], "usage": usage, "latency": 0.125, "headers": {"x": "é"}}
+        return {
+            "response": example["question"],
+            "usage": usage,
+            "latency": 0.125,
+            "headers": {"x": "é"},
+        }
 
     def process_turn(self, turns: list[Any]) -> dict[str, Any]:
         return self.process({"question": turns[-1]})
@@ -81,7 +106,9 @@ def test_a_file_that_python_3_11_wrote_verifies_here(path: Path) -> None:
     assert RunReader(path).run()["provenance"]["python"].startswith("3.11.")
 
 
-def test_it_holds_the_same_rows_keys_and_hashes_as_a_file_written_here(path: Path, tmp_path: Path) -> None:
+def test_it_holds_the_same_rows_keys_and_hashes_as_a_file_written_here(
+    path: Path, tmp_path: Path
+) -> None:
     pytest.importorskip("context_bench_conversations", reason="it asks conversations")
     write(tmp_path / "here.sqlite")
     there, here = RunReader(path), RunReader(tmp_path / "here.sqlite")
@@ -92,7 +119,10 @@ def test_it_holds_the_same_rows_keys_and_hashes_as_a_file_written_here(path: Pat
         "SELECT * FROM evaluations ORDER BY response",
     ):
         assert list(there.stream(query)) == list(here.stream(query))
-    exported = [[json.dumps(canonical_row(row), sort_keys=True) for row in store.rows()] for store in (there, here)]
+    exported = [
+        [json.dumps(canonical_row(row), sort_keys=True) for row in store.rows()]
+        for store in (there, here)
+    ]
     assert exported[0] == exported[1]
 
 
@@ -124,7 +154,9 @@ if __name__ == "__main__":
     from context_bench.runner import stopping
 
     stopping.format_exception = lambda *_: ["Traceback (most recent call last):\n"]  # type: ignore[assignment]  # no folders
-    assert platform.python_version().startswith("3.11."), "the name of the file says that Python 3.11 wrote it"
+    assert platform.python_version().startswith("3.11."), (
+        "the name of the file says that Python 3.11 wrote it"
+    )
     place = Path(mkdtemp()) / "run.sqlite"
     write(place)
     FILE.write_bytes(gzip.compress(place.read_bytes(), mtime=0))

@@ -53,7 +53,12 @@ def make_evaluator() -> Callable[..., Any]:
 
     def make(name: str, function: Callable[[Any, Any], Any]) -> Any:
         return type(
-            "Made", (), {"name": name, "score": lambda self, original, processed: function(original, processed)}
+            "Made",
+            (),
+            {
+                "name": name,
+                "score": lambda self, original, processed: function(original, processed),
+            },
         )()
 
     return make

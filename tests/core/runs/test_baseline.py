@@ -15,17 +15,26 @@ from context_bench.errors import UnknownNameError
 from context_bench.metrics import TrueCompression
 from context_bench.store.reader import RunReader
 
-pytest.importorskip("context_bench_answer_quality", reason="these rows are scored by the answer-quality plugin")
+pytest.importorskip(
+    "context_bench_answer_quality", reason="these rows are scored by the answer-quality plugin"
+)
 
 Make = Callable[..., Any]
-TOKENS = {"direct": (100, 200, 400), "half": (50, 100, 200), "grown": (110, 220, 440), "silent": (None, None, None)}
+TOKENS = {
+    "direct": (100, 200, 400),
+    "half": (50, 100, 200),
+    "grown": (110, 220, 440),
+    "silent": (None, None, None),
+}
 EXAMPLES = [{"id": str(number), "question": "q", "answer": "a"} for number in range(3)]
 
 
 class Fixed:
     """A system that reports a given number of prompt tokens for each example; None reports none."""
 
-    def __init__(self, name: str, tokens: Iterable[int | None], failing: Iterable[str] = ()) -> None:
+    def __init__(
+        self, name: str, tokens: Iterable[int | None], failing: Iterable[str] = ()
+    ) -> None:
         self.name = name
         self._tokens = {str(number): count for number, count in enumerate(tokens)}
         self._failing = tuple(failing)
@@ -49,8 +58,12 @@ def saved(result: EvalResult) -> Mapping[str, Any]:
     return {system: values.get("tokens_saved") for system, values in result.summary.items()}
 
 
-@pytest.mark.parametrize("order", [("half", "direct", "grown", "silent"), ("direct", "silent", "grown", "half")])
-def test_prompt_tokens_are_held_against_the_baselines_wherever_it_stands(order: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    "order", [("half", "direct", "grown", "silent"), ("direct", "silent", "grown", "half")]
+)
+def test_prompt_tokens_are_held_against_the_baselines_wherever_it_stands(
+    order: tuple[str, ...],
+) -> None:
     result = run(*order, baseline="direct")
     assert saved(result) == {
         "direct": 0.0, "half": 0.5, "grown": pytest.approx(-0.1), "silent": None,
@@ -72,24 +85,42 @@ def test_a_row_is_left_out_where_either_side_has_no_count_or_failed() -> None:
     ours = Fixed("ours", (10, None, 40), failing=["2"])
     theirs = Fixed("theirs", (20, 20, 20))
     result = evaluate([ours, theirs], EXAMPLES, ["answer-quality"], baseline=theirs, progress=False)
-    assert (result.summary["ours"]["tokens_saved"], result.summary["ours"]["num_uncompared"]) == (0.5, 2)
+    assert (result.summary["ours"]["tokens_saved"], result.summary["ours"]["num_uncompared"]) == (
+        0.5,
+        2,
+    )
     broken = Fixed("broken", (20, 20, 20), failing=["0", "1"])
-    result = evaluate([ours, broken], EXAMPLES, ["answer-quality"], baseline="broken", progress=False)
+    result = evaluate(
+        [ours, broken], EXAMPLES, ["answer-quality"], baseline="broken", progress=False
+    )
     assert "tokens_saved" not in result.summary["ours"]
     assert result.summary["broken"]["num_compared"] == 1
 
 
-def test_each_repetition_is_held_against_the_same_repetition_of_the_baseline(make_system: Make) -> None:
+def test_each_repetition_is_held_against_the_same_repetition_of_the_baseline(
+    make_system: Make,
+) -> None:
     counts = {"b": iter([100, 300]), "s": iter([50, 300])}
 
     def told(name: str) -> Any:
-        return make_system(name, lambda e: {"response": "a", "usage": {"prompt_tokens": next(counts[name])}})
+        return make_system(
+            name, lambda e: {"response": "a", "usage": {"prompt_tokens": next(counts[name])}}
+        )
 
-    result = evaluate([told("s"), told("b")], EXAMPLES[:1], ["answer-quality"], baseline="b", samples=2, progress=False)
+    result = evaluate(
+        [told("s"), told("b")],
+        EXAMPLES[:1],
+        ["answer-quality"],
+        baseline="b",
+        samples=2,
+        progress=False,
+    )
     assert [row.tokens_saved for row in result.rows if row.system == "s"] == [0.5, 0.0]
 
 
-def test_the_transformers_own_view_stands_beside_what_the_endpoint_reports(make_system: Make) -> None:
+def test_the_transformers_own_view_stands_beside_what_the_endpoint_reports(
+    make_system: Make,
+) -> None:
     def shorten(example: dict[str, Any]) -> dict[str, Any]:
         return {"context": "one", "response": "a", "usage": {"prompt_tokens": 30}}
 
@@ -99,7 +130,10 @@ def test_the_transformers_own_view_stands_beside_what_the_endpoint_reports(make_
     ]
     examples = [{"context": "one two three four", "answer": "a"}]
     result = evaluate(pair, examples, ["answer-quality"], baseline="direct", progress=False)
-    assert (result.summary["shorten"]["compression_ratio"], result.summary["shorten"]["tokens_saved"]) == (0.75, 0.25)
+    assert (
+        result.summary["shorten"]["compression_ratio"],
+        result.summary["shorten"]["tokens_saved"],
+    ) == (0.75, 0.25)
     assert "compression_ratio" not in result.summary["direct"]
 
 
@@ -123,7 +157,9 @@ def test_a_filtered_result_keeps_what_its_rows_were_held_against() -> None:
 
 def test_a_system_that_is_not_there_yet_is_added_as_the_baseline() -> None:
     extra = Fixed("extra", (200, 400, 800))
-    result = evaluate(systems("direct"), EXAMPLES, ["answer-quality"], baseline=extra, progress=False)
+    result = evaluate(
+        systems("direct"), EXAMPLES, ["answer-quality"], baseline=extra, progress=False
+    )
     assert saved(result) == {"direct": 0.5, "extra": 0.0}
 
 
@@ -138,7 +174,9 @@ def test_workers_do_not_change_what_is_saved() -> None:
 
 
 COUNTS = st.lists(
-    st.tuples(st.none() | st.integers(0, 5000), st.none() | st.integers(0, 5000)), min_size=1, max_size=30
+    st.tuples(st.none() | st.integers(0, 5000), st.none() | st.integers(0, 5000)),
+    min_size=1,
+    max_size=30,
 )
 
 
@@ -147,7 +185,8 @@ def test_the_sums_of_the_rows_are_the_summary(counts: list[tuple[int | None, int
     from context_bench.records import BaselineRow, Usage
 
     rows = [
-        EvalRow("s", "x", {}, usage=Usage(input_tokens=ours), baseline=BaselineRow(theirs)) for ours, theirs in counts
+        EvalRow("s", "x", {}, usage=Usage(input_tokens=ours), baseline=BaselineRow(theirs))
+        for ours, theirs in counts
     ]
     compared = [(ours, theirs) for ours, theirs in counts if ours and theirs]
     values = TrueCompression().compute(rows)
@@ -160,14 +199,21 @@ def test_the_sums_of_the_rows_are_the_summary(counts: list[tuple[int | None, int
         low, high = min(1 - a / b for a, b in compared), max(1 - a / b for a, b in compared)
         assert low - 1e-9 <= values["tokens_saved"] <= high + 1e-9
         assert low - 1e-9 <= values["tokens_saved_mean"] <= high + 1e-9
-    swapped = [EvalRow("s", "x", {}, usage=Usage(input_tokens=b), baseline=BaselineRow(a)) for a, b in counts]
+    swapped = [
+        EvalRow("s", "x", {}, usage=Usage(input_tokens=b), baseline=BaselineRow(a))
+        for a, b in counts
+    ]
     assert TrueCompression().compute(swapped)["num_compared"] == len(compared)
 
 
 def test_the_columns_say_what_the_rows_say(tmp_path: Path) -> None:
     broken = Fixed("broken", (10, 20, 30), failing=["1"])
     result = evaluate(
-        [*systems("half", "direct"), broken], EXAMPLES, ["answer-quality"], baseline="direct", progress=False
+        [*systems("half", "direct"), broken],
+        EXAMPLES,
+        ["answer-quality"],
+        baseline="direct",
+        progress=False,
     )
     for system, values in result.summary.items():
         rows = [row for row in result.rows if row.system == system]

@@ -25,7 +25,10 @@ def half(make_system: Make) -> Any:
 @pytest.fixture
 def reader(make_system: Make) -> Any:
     return make_system(
-        "reader", lambda e: {"response": e["context"]}, fingerprint=lambda self: {}, reads=("context", "question")
+        "reader",
+        lambda e: {"response": e["context"]},
+        fingerprint=lambda self: {},
+        reads=("context", "question"),
     )
 
 
@@ -51,7 +54,9 @@ def test_compression_is_what_goes_on_to_the_model(half: Any, reader: Any, same: 
     assert only_context.summary["half"]["compression_ratio"] == 0.5
 
 
-def test_a_chain_whose_step_breaks_is_one_failed_row(half: Any, same: Any, make_system: Make) -> None:
+def test_a_chain_whose_step_breaks_is_one_failed_row(
+    half: Any, same: Any, make_system: Make
+) -> None:
     [row] = run(Chain([half, make_system("odd", lambda e: "text")], name="c"), [same]).rows
     assert "step odd returned str" in row.errors[0].message
 
@@ -69,15 +74,28 @@ def test_a_chain_has_a_key_when_all_its_steps_have_one(
 
 
 def test_reported_usage_beats_the_count(same: Any, make_system: Make) -> None:
-    usage = {"prompt_tokens": 100, "completion_tokens": 7, "prompt_tokens_details": None, "cache_read_tokens": True}
+    usage = {
+        "prompt_tokens": 100,
+        "completion_tokens": 7,
+        "prompt_tokens_details": None,
+        "cache_read_tokens": True,
+    }
     [row] = run(make_system("s", lambda e: {"response": "x", "usage": usage}), [same]).rows
     assert (row.prompt_tokens, row.response_tokens) == (100, 7)
     assert row.usage is not None
     assert row.usage.to_dict() == {"input_tokens": 100, "output_tokens": 7}
 
 
-def test_what_a_system_measures_of_its_call_is_kept_apart_from_its_output(same: Any, make_system: Make) -> None:
-    told = {"response": "x", "latency": 1.5, "attempts": 3, "headers": {"x-ratio": "2"}, "ttft": 0.25}
+def test_what_a_system_measures_of_its_call_is_kept_apart_from_its_output(
+    same: Any, make_system: Make
+) -> None:
+    told = {
+        "response": "x",
+        "latency": 1.5,
+        "attempts": 3,
+        "headers": {"x-ratio": "2"},
+        "ttft": 0.25,
+    }
     [row] = run(make_system("s", lambda e: told), [same]).rows
     assert row.output == {"response": "x"}
     assert row.latency == 1.5
@@ -94,7 +112,12 @@ def test_a_reader_needs_a_transformer_to_follow(same: Any) -> None:
     ("system", "reader", "told"),
     [
         pytest.param("echo", 5, "reader is 5, but must name a system", id="a number"),
-        pytest.param("echo", lambda example: "x", r"reader is <function .*, but must name a system", id="a function"),
+        pytest.param(
+            "echo",
+            lambda example: "x",
+            r"reader is <function .*, but must name a system",
+            id="a function",
+        ),
         pytest.param(
             lambda example: "x",
             "echo",
@@ -105,4 +128,10 @@ def test_a_reader_needs_a_transformer_to_follow(same: Any) -> None:
 )
 def test_what_cannot_read_is_refused(system: Any, reader: Any, told: str) -> None:
     with pytest.raises(ConfigurationError, match=told):
-        evaluate([system], [{"id": "1", "context": "c", "answer": "x"}], [], reader=reader, progress=False)
+        evaluate(
+            [system],
+            [{"id": "1", "context": "c", "answer": "x"}],
+            [],
+            reader=reader,
+            progress=False,
+        )

@@ -21,19 +21,29 @@ from context_bench.errors import (
 from context_bench.metrics import MeanScore, PassRate
 
 Make = Callable[..., Any]
-EXAMPLES = [{"question": "a", "answer": "a"}, {"question": "b", "answer": "x"}, {"question": "c", "answer": "c"}]
+EXAMPLES = [
+    {"question": "a", "answer": "a"},
+    {"question": "b", "answer": "x"},
+    {"question": "c", "answer": "c"},
+]
 
 
-def run(systems: Any, examples: Any = EXAMPLES, evaluators: Any = None, **options: Any) -> EvalResult:
+def run(
+    systems: Any, examples: Any = EXAMPLES, evaluators: Any = None, **options: Any
+) -> EvalResult:
     return evaluate(systems, examples, evaluators, progress=False, **options)
 
 
 def canonical(result: EvalResult) -> str:
     rows = json.loads(result.to_json())["rows"]
-    return json.dumps([{key: row[key] for key in row if key not in ("latency", "metadata")} for row in rows])
+    return json.dumps(
+        [{key: row[key] for key in row if key not in ("latency", "metadata")} for row in rows]
+    )
 
 
-def test_a_run_scores_every_example_with_every_system(echo: Any, same: Any, make_system: Make) -> None:
+def test_a_run_scores_every_example_with_every_system(
+    echo: Any, same: Any, make_system: Make
+) -> None:
     shout = make_system("shout", lambda example: {"response": example["question"].upper()})
     result = run([echo, shout], evaluators=[same])
     assert [(row.system, row.position, row.score) for row in result.rows] == [
@@ -45,7 +55,9 @@ def test_a_run_scores_every_example_with_every_system(echo: Any, same: Any, make
 
 
 @pytest.mark.parametrize("workers", [1, 8, 64])
-def test_rows_and_metrics_do_not_depend_on_the_number_of_workers(workers: int, echo: Any, same: Any) -> None:
+def test_rows_and_metrics_do_not_depend_on_the_number_of_workers(
+    workers: int, echo: Any, same: Any
+) -> None:
     examples = [{"id": f"e{n}", "question": str(n), "answer": str(n % 7)} for n in range(300)]
     alone = run(echo, examples, [same], max_workers=1)
     assert canonical(run(echo, examples, [same], max_workers=workers)) == canonical(alone)
@@ -80,7 +92,9 @@ def test_a_system_that_mutates_its_input_deeply_harms_nobody(same: Any, make_sys
     assert example == {"question": "q", "answer": "good", "deep": {"list": [{"answer": "good"}]}}
 
 
-def test_an_evaluator_that_mutates_what_it_scores_harms_nobody(echo: Any, same: Any, make_evaluator: Make) -> None:
+def test_an_evaluator_that_mutates_what_it_scores_harms_nobody(
+    echo: Any, same: Any, make_evaluator: Make
+) -> None:
     def vandal(original: Any, processed: Any) -> dict[str, float]:
         original["answer"] = processed["response"] = "vandalised"
         return {"vandal": 1.0}
@@ -90,7 +104,9 @@ def test_an_evaluator_that_mutates_what_it_scores_harms_nobody(echo: Any, same: 
     assert [row.response for row in result.rows] == ["a", "b", "c"]
 
 
-def test_a_broken_system_is_one_failed_row_and_counts_as_wrong(same: Any, make_system: Make) -> None:
+def test_a_broken_system_is_one_failed_row_and_counts_as_wrong(
+    same: Any, make_system: Make
+) -> None:
     def brittle(example: dict[str, Any]) -> dict[str, Any]:
         if example["question"] == "c":
             raise KeyError("no c here")
@@ -105,7 +121,9 @@ def test_a_broken_system_is_one_failed_row_and_counts_as_wrong(same: Any, make_s
     assert result.summary["brittle"]["num_failed"] == 1
 
 
-def test_a_broken_evaluator_is_a_failure_and_not_a_zero(echo: Any, same: Any, make_evaluator: Make) -> None:
+def test_a_broken_evaluator_is_a_failure_and_not_a_zero(
+    echo: Any, same: Any, make_evaluator: Make
+) -> None:
     def broken(original: Any, processed: Any) -> dict[str, float]:
         raise RuntimeError("cannot judge")
 
@@ -146,7 +164,9 @@ def test_an_output_that_cannot_be_scored_is_a_failure(
         ({3: 1.0}, "the score key 3 is no text"),
     ],
 )
-def test_scores_that_are_no_numbers_are_a_failure(returned: Any, message: str, echo: Any, make_evaluator: Make) -> None:
+def test_scores_that_are_no_numbers_are_a_failure(
+    returned: Any, message: str, echo: Any, make_evaluator: Make
+) -> None:
     result = run(echo, EXAMPLES[:1], [make_evaluator("odd", lambda original, processed: returned)])
     assert message in result.rows[0].errors[0].message
     assert result.rows[0].scores == {}
@@ -156,7 +176,12 @@ def test_a_row_without_a_reference_is_unscored_and_counted(echo: Any, same: Any)
     result = run(echo, [*EXAMPLES, {"question": "d"}], [same])
     values = result.summary["echo"]
     assert values["mean_score"] == pytest.approx(2 / 3)
-    assert (values["num_rows"], values["num_scored"], values["num_unscored"], values["num_failed"]) == (4, 3, 1, 0)
+    assert (
+        values["num_rows"],
+        values["num_scored"],
+        values["num_unscored"],
+        values["num_failed"],
+    ) == (4, 3, 1, 0)
     assert list(result.rows[3].unscored.values()) == ["it had nothing to say"]
 
 
@@ -169,14 +194,20 @@ def test_the_same_example_twice_is_two_rows(echo: Any, same: Any) -> None:
 def test_one_id_on_two_different_examples_is_refused_and_what_came_before_is_kept(
     echo: Any, same: Any, tmp_path: Path
 ) -> None:
-    examples = [{"id": "one", "question": "a", "answer": "a"}, {"id": "one", "question": "b", "answer": "b"}]
+    examples = [
+        {"id": "one", "question": "a", "answer": "a"},
+        {"id": "one", "question": "b", "answer": "b"},
+    ]
     with pytest.raises(
-        RunStoppedError, match="Rows 0 and 1 of the dataset are different examples with one id, 'one'"
+        RunStoppedError,
+        match="Rows 0 and 1 of the dataset are different examples with one id, 'one'",
     ) as stop:
         run(echo, examples, [same], run_file=tmp_path / "r.sqlite")
     assert isinstance(stop.value.__cause__, DatasetError)
     mended = [examples[0], {**examples[1], "id": "two"}]
-    assert [row.example_id for row in run(echo, mended, [same], run_file=tmp_path / "r.sqlite").rows] == ["one", "two"]
+    assert [
+        row.example_id for row in run(echo, mended, [same], run_file=tmp_path / "r.sqlite").rows
+    ] == ["one", "two"]
 
 
 @pytest.mark.parametrize("first", [3, 60], ids=["which memory holds", "which only the file holds"])
@@ -184,10 +215,15 @@ def test_one_id_on_two_examples_is_found_however_many_lie_before_them(
     first: int, echo: Any, same: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("context_bench.runner.job_source._REMEMBERED_IDS", 10)
-    examples = [{"id": f"number {place}", "question": str(place), "answer": "a"} for place in range(100)]
-    assert len(run(echo, [*examples, examples[first]], [same]).rows) == 101  # the same example twice is two rows
+    examples = [
+        {"id": f"number {place}", "question": str(place), "answer": "a"} for place in range(100)
+    ]
+    assert (
+        len(run(echo, [*examples, examples[first]], [same]).rows) == 101
+    )  # the same example twice is two rows
     with pytest.raises(
-        RunStoppedError, match=f"Rows {first} and 100 of the dataset are different examples with one id"
+        RunStoppedError,
+        match=f"Rows {first} and 100 of the dataset are different examples with one id",
     ):
         run(echo, [*examples, {**examples[first], "question": "another"}], [same])
 
@@ -196,11 +232,16 @@ def test_one_id_on_two_examples_is_found_however_many_lie_before_them(
 def test_an_id_and_the_same_as_text_do_not_go_together(one: Any, echo: Any, same: Any) -> None:
     """Results, exports and `explain row` call them alike, so that nobody could tell which row is meant."""
     name = json.dumps(one, separators=(",", ":"))
-    examples = [{"id": one, "question": "a", "answer": "a"}, {"id": name, "question": "a", "answer": "a"}]
+    examples = [
+        {"id": one, "question": "a", "answer": "a"},
+        {"id": name, "question": "a", "answer": "a"},
+    ]
     with pytest.raises(RunStoppedError) as stop:
         run(echo, examples, [same])
     assert f"different examples with one id, {name!r}" in str(stop.value)
-    assert ("(a number and the same text are one)" in str(stop.value)) == (type(one) in (int, float))
+    assert ("(a number and the same text are one)" in str(stop.value)) == (
+        type(one) in (int, float)
+    )
     assert [row.example_id for row in run(echo, examples[:1], [same]).rows] == [name]
 
 
@@ -211,7 +252,12 @@ def test_a_generated_id_never_collides_with_a_given_one(echo: Any, same: Any) ->
         {"id": 7, "question": "c"},
         {"id": "##0", "question": "d"},
     ]
-    assert [row.example_id for row in run(echo, examples, [same]).rows] == ["#0", "##0", "7", "###0"]
+    assert [row.example_id for row in run(echo, examples, [same]).rows] == [
+        "#0",
+        "##0",
+        "7",
+        "###0",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -240,14 +286,18 @@ def test_a_dataset_that_breaks_keeps_the_rows_before_it_and_can_be_resumed(
         run(echo, broken(), [same], run_file=tmp_path / "r.sqlite")
     calls = []
     counting = type(
-        "Counting", (), {"name": "echo", "process": lambda self, e: calls.append(e) or {"response": e["question"]}}
+        "Counting",
+        (),
+        {"name": "echo", "process": lambda self, e: calls.append(e) or {"response": e["question"]}},
     )()
     result = run(counting, EXAMPLES, [same], run_file=tmp_path / "r.sqlite")
     assert [row.score for row in result.rows] == [1.0, 0.0, 1.0]
     assert [example["question"] for example in calls] == ["c"]
 
 
-def test_a_resumed_run_asks_nothing_that_is_answered(same: Any, make_system: Make, tmp_path: Path) -> None:
+def test_a_resumed_run_asks_nothing_that_is_answered(
+    same: Any, make_system: Make, tmp_path: Path
+) -> None:
     calls: list[str] = []
 
     def answer(example: dict[str, Any]) -> dict[str, Any]:
@@ -271,7 +321,9 @@ def test_a_resumed_run_asks_nothing_that_is_answered(same: Any, make_system: Mak
 def test_a_row_that_is_done_makes_no_job(
     same: Any, make_system: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    system = make_system("s", lambda example: {"response": "x"}, fingerprint=lambda self: {"model": "m"})
+    system = make_system(
+        "s", lambda example: {"response": "x"}, fingerprint=lambda self: {"model": "m"}
+    )
     first = run(system, EXAMPLES, [same], run_file=tmp_path / "r.sqlite")
     monkeypatch.setattr("context_bench.runner.job_source.Job", None)
     second = run(system, EXAMPLES, [same], run_file=tmp_path / "r.sqlite")
@@ -286,7 +338,9 @@ def test_a_cache_folder_gives_responses_back_to_the_system_that_earned_them(
 
     def system(model: str, fingerprint: bool = True) -> Any:
         told = {"fingerprint": lambda self: {"model": model}} if fingerprint else {}
-        return make_system("same-name", lambda e: calls.append(model) or {"response": e["question"]}, **told)
+        return make_system(
+            "same-name", lambda e: calls.append(model) or {"response": e["question"]}, **told
+        )
 
     run(system("m"), EXAMPLES, [same], cache_dir=tmp_path)
     again = run(system("m"), EXAMPLES, [same], cache_dir=tmp_path)
@@ -299,9 +353,13 @@ def test_a_cache_folder_gives_responses_back_to_the_system_that_earned_them(
     assert calls[6:] == ["q"] * 6, "without a fingerprint nothing is reused"
 
 
-def test_two_evaluators_that_give_one_key_stop_the_run_and_a_prefix_mends_it(echo: Any, make_evaluator: Make) -> None:
+def test_two_evaluators_that_give_one_key_stop_the_run_and_a_prefix_mends_it(
+    echo: Any, make_evaluator: Make
+) -> None:
     first = make_evaluator("first", lambda original, processed: {"f1": 1.0})
-    second = type("Second", (), {"name": "second", "score": lambda self, original, processed: {"f1": 0.25}})()
+    second = type(
+        "Second", (), {"name": "second", "score": lambda self, original, processed: {"f1": 0.25}}
+    )()
     with pytest.raises(RunStoppedError, match="both gave the score 'f1'") as stop:
         run(echo, EXAMPLES, [first, second])
     assert isinstance(stop.value.__cause__, WiringError)
@@ -310,14 +368,20 @@ def test_two_evaluators_that_give_one_key_stop_the_run_and_a_prefix_mends_it(ech
 
 
 def test_details_travel_beside_the_scores(echo: Any, make_evaluator: Make) -> None:
-    result = run(echo, EXAMPLES[:1], [make_evaluator("d", lambda o, p: Scores({"k": 1.0}, details={"why": ["x"]}))])
+    result = run(
+        echo,
+        EXAMPLES[:1],
+        [make_evaluator("d", lambda o, p: Scores({"k": 1.0}, details={"why": ["x"]}))],
+    )
     assert list(result.rows[0].details.values()) == [{"why": ["x"]}]
     assert result.rows[0].scores == {"k": 1.0}
 
 
 def test_samples_are_rows_of_their_own(echo: Any, same: Any) -> None:
     result = run(echo, EXAMPLES[:2], [same], samples=3)
-    assert [(row.position, row.sample) for row in result.rows] == [(p, s) for p in range(2) for s in range(3)]
+    assert [(row.position, row.sample) for row in result.rows] == [
+        (p, s) for p in range(2) for s in range(3)
+    ]
 
 
 class Named:
@@ -343,7 +407,11 @@ class Named:
         ({"max_examples": 0}, ConfigurationError, "max_examples is 0"),
         ({"max_workers": -1}, ConfigurationError, "max_workers is -1"),
         ({"also": ["nope"], "evaluators": None}, UnknownNameError, "No evaluator is called 'nope'"),
-        ({"without": ["nope"], "evaluators": None}, UnknownNameError, "No evaluator is called 'nope'"),
+        (
+            {"without": ["nope"], "evaluators": None},
+            UnknownNameError,
+            "No evaluator is called 'nope'",
+        ),
         ({"metrics": [MeanScore("smae")]}, MetricError, "'smae'.*Did you mean 'same'"),
         ({"metrics": [PassRate(0.0, "nope")]}, MetricError, "'nope'"),
         ({"score_field": "nope"}, MetricError, "'nope'"),
@@ -353,7 +421,13 @@ class Named:
 def test_bad_arguments_are_refused_with_what_to_do(
     arguments: dict[str, Any], error: type[Exception], message: str, echo: Any, same: Any
 ) -> None:
-    given = {"systems": echo, "dataset": EXAMPLES, "evaluators": [same], "progress": False, **arguments}
+    given = {
+        "systems": echo,
+        "dataset": EXAMPLES,
+        "evaluators": [same],
+        "progress": False,
+        **arguments,
+    }
     with pytest.raises(error, match=message):
         evaluate(given.pop("systems"), given.pop("dataset"), **given)
 
@@ -366,7 +440,11 @@ def test_two_systems_need_two_names(echo: Any, same: Any) -> None:
 def test_evaluate_works_from_several_threads_at_once(echo: Any, same: Any) -> None:
     results: list[float] = []
     threads = [
-        threading.Thread(target=lambda: results.append(run(echo, EXAMPLES * 20, [same]).summary["echo"]["mean_score"]))
+        threading.Thread(
+            target=lambda: results.append(
+                run(echo, EXAMPLES * 20, [same]).summary["echo"]["mean_score"]
+            )
+        )
         for _ in range(4)
     ]
     for thread in threads:
@@ -392,14 +470,18 @@ def test_filter_computes_anew(echo: Any, same: Any) -> None:
 def test_a_filtered_result_may_hold_no_row_with_the_score_that_its_run_looks_at(
     echo: Any, make_evaluator: Make, label: str, mean: float | None
 ) -> None:
-    half = make_evaluator("half", lambda original, processed: {"half": 0.5} if original["dataset"] == "d0" else {})
+    half = make_evaluator(
+        "half", lambda original, processed: {"half": 0.5} if original["dataset"] == "d0" else {}
+    )
     examples = [{**example, "dataset": f"d{number % 2}"} for number, example in enumerate(EXAMPLES)]
     result = run(echo, examples, [half], score_field="half")
     assert "1 of 3 rows have no half, and are left out of it." in result.notes()
     assert result.filter(dataset=label).summary.get("echo", {}).get("mean_score") == mean
 
 
-@pytest.mark.parametrize(("response", "text", "tokens"), [(42, "42", 1), (2.5, "2.5", 3), ("42", "42", 1)])
+@pytest.mark.parametrize(
+    ("response", "text", "tokens"), [(42, "42", 1), (2.5, "2.5", 3), ("42", "42", 1)]
+)
 def test_a_response_that_is_a_number_is_its_text_in_the_row(
     make_system: Make, response: object, text: str, tokens: int
 ) -> None:
@@ -465,7 +547,9 @@ def test_a_kept_run_file_holds_the_rows_and_a_temporary_one_goes_with_the_result
     assert not path.exists()
 
 
-def test_the_result_as_json_is_strict_and_as_a_dataframe_flat(echo: Any, make_evaluator: Make) -> None:
+def test_the_result_as_json_is_strict_and_as_a_dataframe_flat(
+    echo: Any, make_evaluator: Make
+) -> None:
     pd = pytest.importorskip("pandas", reason="pandas is an extra")
     never = make_evaluator("never", lambda o, p: {"latency": 0.0, "k": 0.0})
     result = run(echo, EXAMPLES, [never])

@@ -38,12 +38,36 @@ def slot(sees: str, reads: tuple[str, ...] | None = None) -> Slot:
     ("of", "stream", "names"),
     [
         (slot(INPUT), Stream(0, None, []), {"id", "context", "question", "choices"}),
-        (slot(INPUT), Stream(0, None, [], more_inputs=("pred",)), {"id", "context", "question", "choices", "pred"}),
-        (slot(INPUT), Stream(0, None, [], more_inputs=("answer",)), {"id", "context", "question", "choices"}),
-        (slot(INPUT), Stream(0, None, [], inputs=("context", "explanation")), {"context", "explanation"}),
-        (slot(INPUT, ("pred", "answer")), Stream(0, None, []), {"id", "context", "question", "choices", "pred"}),
-        (slot(COLUMNS), Stream(0, None, []), {"id", "context", "question", "choices", "explanation", "pred"}),
-        (slot(COLUMNS), Stream(0, None, [], gold=("explanation",)), {"id", "context", "question", "choices", "pred"}),
+        (
+            slot(INPUT),
+            Stream(0, None, [], more_inputs=("pred",)),
+            {"id", "context", "question", "choices", "pred"},
+        ),
+        (
+            slot(INPUT),
+            Stream(0, None, [], more_inputs=("answer",)),
+            {"id", "context", "question", "choices"},
+        ),
+        (
+            slot(INPUT),
+            Stream(0, None, [], inputs=("context", "explanation")),
+            {"context", "explanation"},
+        ),
+        (
+            slot(INPUT, ("pred", "answer")),
+            Stream(0, None, []),
+            {"id", "context", "question", "choices", "pred"},
+        ),
+        (
+            slot(COLUMNS),
+            Stream(0, None, []),
+            {"id", "context", "question", "choices", "explanation", "pred"},
+        ),
+        (
+            slot(COLUMNS),
+            Stream(0, None, [], gold=("explanation",)),
+            {"id", "context", "question", "choices", "pred"},
+        ),
         (slot(EVERYTHING), Stream(0, None, []), set(ROW)),
     ],
 )
@@ -87,28 +111,38 @@ def spec(name: str) -> str:
     return f"python:target={os.environ['TOLD']}:{name},version=1"
 
 
-def responses(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[list[str], Mapping[str, Any]]:
+def responses(
+    capsys: pytest.CaptureFixture[str], *arguments: str
+) -> tuple[list[str], Mapping[str, Any]]:
     assert execute(["-d", "rows.jsonl", "--format", "json", "-q", *arguments]) == 0
     told = json.loads(capsys.readouterr().out)
     return [row["response"] for row in told["rows"]], told
 
 
-def test_a_system_named_by_a_spec_is_not_sent_the_answer(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_system_named_by_a_spec_is_not_sent_the_answer(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert responses(capsys, "-s", spec("Echo"))[0] == ["choices context id question"]
 
 
 def test_the_caller_may_let_it_see_more(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert responses(capsys, "-s", spec("Echo"), "--input", "pred")[0] == ["choices context id pred question"]
+    assert responses(capsys, "-s", spec("Echo"), "--input", "pred")[0] == [
+        "choices context id pred question"
+    ]
 
 
 def test_the_column_that_gold_is_taken_from_is_not_sent_either(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = responses(capsys, "-s", spec("Echo"), "--field", "answer=outputs.0", "--input", "outputs")
+    found = responses(
+        capsys, "-s", spec("Echo"), "--field", "answer=outputs.0", "--input", "outputs"
+    )
     assert found[0] == ["choices context id question"]
 
 
-def test_an_oracle_is_shown_everything_and_is_told_apart(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_oracle_is_shown_everything_and_is_told_apart(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     found, told = responses(capsys, "-s", spec("Oracle"))
     assert "answer" in found[0]
     assert told["config"]["reads_gold"] == ["python"]
@@ -130,7 +164,22 @@ def test_an_object_is_given_the_whole_example() -> None:
 def test_what_is_not_sent_is_in_no_response_key(folder: Path) -> None:
     assert execute(["-d", "rows.jsonl", "-s", spec("Echo"), "--run-file", "a.sqlite", "-q"]) == 0
     Path("rows.jsonl").write_text(json.dumps({**ROW, "answer": "mended"}) + "\n")
-    assert execute(["-d", "rows.jsonl", "-s", spec("Echo"), "--reuse", "a.sqlite", "--run-file", "b.sqlite", "-q"]) == 0
+    assert (
+        execute(
+            [
+                "-d",
+                "rows.jsonl",
+                "-s",
+                spec("Echo"),
+                "--reuse",
+                "a.sqlite",
+                "--run-file",
+                "b.sqlite",
+                "-q",
+            ]
+        )
+        == 0
+    )
     with closing(sqlite3.connect("b.sqlite")) as store:
         assert store.execute("SELECT reused FROM responses").fetchall() == [(1,)]
 
@@ -140,7 +189,10 @@ def test_what_is_not_sent_is_in_no_response_key(folder: Path) -> None:
     [
         pytest.param(
             "turns",
-            [{"role": "user", "content": "q", "answer": "gold"}, {"role": "user", "content": "r", "aliases": ["gold"]}],
+            [
+                {"role": "user", "content": "q", "answer": "gold"},
+                {"role": "user", "content": "r", "aliases": ["gold"]},
+            ],
             [{"role": "user", "content": "q"}, {"role": "user", "content": "r"}],
             id="the answer of a turn",
         ),
@@ -151,8 +203,15 @@ def test_what_is_not_sent_is_in_no_response_key(folder: Path) -> None:
             [{"text": "a"}, {"text": "b"}],
             id="the mark of a choice",
         ),
-        pytest.param("metadata", {"page": 3, "answer": "gold"}, {"page": 3}, id="metadata that was asked for"),
-        pytest.param("notes", {"a": [{"b": {"answers": ["gold"], "c": 1}}]}, {"a": [{"b": {"c": 1}}]}, id="deep"),
+        pytest.param(
+            "metadata", {"page": 3, "answer": "gold"}, {"page": 3}, id="metadata that was asked for"
+        ),
+        pytest.param(
+            "notes",
+            {"a": [{"b": {"answers": ["gold"], "c": 1}}]},
+            {"a": [{"b": {"c": 1}}]},
+            id="deep",
+        ),
         pytest.param(
             "tools",
             [{"parameters": {"properties": {"answer": {"type": "string"}}}}],
@@ -189,11 +248,18 @@ def test_gold_inside_of_an_input_field_stays_home_too(name: str, given: Any, sen
 def test_fields_beside_gold_in_one_column_are_sent_without_it(
     fields: list[str], sent: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    row = {"id": "1", "record": {"text": "c", "gold": "g"}, "qa": [{"q": "?", "gold": ["g"]}], "outputs": ["g", "c"]}
+    row = {
+        "id": "1",
+        "record": {"text": "c", "gold": "g"},
+        "qa": [{"q": "?", "gold": ["g"]}],
+        "outputs": ["g", "c"],
+    }
     Path("rows.jsonl").write_text(json.dumps(row) + "\n")
     flags = [part for field in fields for part in ("--field", field)]
     inputs = [part for name in ("record", "qa", "outputs") for part in ("--input", name)]
-    other = {"record", "qa", "outputs"} - {field.partition("=")[2].partition(".")[0] for field in fields[:1]}
+    other = {"record", "qa", "outputs"} - {
+        field.partition("=")[2].partition(".")[0] for field in fields[:1]
+    }
     [found] = responses(capsys, "-s", spec("Echo"), *flags, *inputs)[0]
     assert set(found.split()) == {*sent.split(), *other}
 
@@ -208,10 +274,14 @@ def test_gold_that_is_asked_for_as_an_input_is_told_to_stay_home(
     assert execute(["-d", "rows.jsonl", "-s", spec("Echo"), "--format", "json", *asked]) == 0
     told = capsys.readouterr()
     assert set(json.loads(told.out)["rows"][0]["response"].split()) == {"id", "note", "question"}
-    assert f"--input {name} shows systems nothing: {name} holds the gold answers of" in " ".join(told.err.split())
+    assert f"--input {name} shows systems nothing: {name} holds the gold answers of" in " ".join(
+        told.err.split()
+    )
 
 
-@pytest.mark.parametrize("fields", [["answer=record.gold", "context=record"], ["turns=qa", "answers=qa.0.gold"]])
+@pytest.mark.parametrize(
+    "fields", [["answer=record.gold", "context=record"], ["turns=qa", "answers=qa.0.gold"]]
+)
 def test_a_field_that_would_hold_the_answer_is_refused(
     fields: list[str], folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -72,8 +72,17 @@ OTHER_VALUES: dict[str, Any] = {
 def keys(folder: Path, name: str, **more: Any) -> tuple[str, dict[str, str]]:
     """Return the response key and the score keys of the first row of a run."""
     rows = folder / "rows.jsonl"
-    row = {"question": "who", "answer": "Ann", "context": "I am Ann and no one else.", "note": "n", "gold": "Bob"}
-    rows.write_text("".join(json.dumps({"id": str(number), **row}) + "\n" for number in range(3)), encoding="utf-8")
+    row = {
+        "question": "who",
+        "answer": "Ann",
+        "context": "I am Ann and no one else.",
+        "note": "n",
+        "gold": "Bob",
+    }
+    rows.write_text(
+        "".join(json.dumps({"id": str(number), **row}) + "\n" for number in range(3)),
+        encoding="utf-8",
+    )
     given: dict[str, Any] = {"evaluators": ["answer-quality"], "progress": False, **more}
     if "also" in given:
         given.pop("evaluators")
@@ -86,10 +95,16 @@ def keys(folder: Path, name: str, **more: Any) -> tuple[str, dict[str, str]]:
         return first.response, dict(first.scores)
 
 
-@pytest.mark.parametrize("name", [name for name, value in OTHER_VALUES.items() if value is not None])
-def test_a_key_depends_on_what_is_declared_so_and_on_nothing_else(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "name", [name for name, value in OTHER_VALUES.items() if value is not None]
+)
+def test_a_key_depends_on_what_is_declared_so_and_on_nothing_else(
+    name: str, tmp_path: Path
+) -> None:
     one = PARAMETERS[name]
-    more = {"inputs": {"reader": READER}, "seed": {"sample": 3}}.get(name, {})  # without which it is refused
+    more = {"inputs": {"reader": READER}, "seed": {"sample": 3}}.get(
+        name, {}
+    )  # without which it is refused
     usual = keys(tmp_path, "usual", **more)
     other = keys(tmp_path, "other", **{**more, one.python or name: OTHER_VALUES[name]})
     assert (usual != other) == one.keyed

@@ -100,7 +100,9 @@ def exported(path: Path) -> list[str]:
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL on this platform")
-def test_killing_a_run_repeats_at_most_the_calls_in_flight_and_loses_nothing(server: _Server, tmp_path: Path) -> None:
+def test_killing_a_run_repeats_at_most_the_calls_in_flight_and_loses_nothing(
+    server: _Server, tmp_path: Path
+) -> None:
     assert start(server, tmp_path / "whole.sqlite").wait() == 0
     assert len(server.calls) == ROWS
     server.calls.clear()
@@ -127,7 +129,9 @@ def test_killing_a_run_repeats_at_most_the_calls_in_flight_and_loses_nothing(ser
     assert exported(path) == exported(tmp_path / "whole.sqlite")
 
 
-def test_of_calls_that_take_no_time_a_kill_loses_one_and_later_a_small_share_of_what_is_kept(tmp_path: Path) -> None:
+def test_of_calls_that_take_no_time_a_kill_loses_one_and_later_a_small_share_of_what_is_kept(
+    tmp_path: Path,
+) -> None:
     path, committed = tmp_path / "run.sqlite", []
 
     class Counting:

@@ -10,7 +10,9 @@ from context_bench import EvalResult, evaluate
 from context_bench.bench.reading import read_result
 from context_bench.runner.parts import Chain
 
-pytest.importorskip("context_bench_answer_quality", reason="these rows are scored by the answer-quality plugin")
+pytest.importorskip(
+    "context_bench_answer_quality", reason="these rows are scored by the answer-quality plugin"
+)
 
 Make = Callable[..., Any]
 
@@ -20,7 +22,9 @@ def run(system: Any, **options: Any) -> EvalResult:
     return evaluate(system, examples, ["answer-quality"], progress=False, **options)
 
 
-def test_a_chain_parts_the_seconds_of_its_transformer_from_those_of_its_reader(make_system: Make) -> None:
+def test_a_chain_parts_the_seconds_of_its_transformer_from_those_of_its_reader(
+    make_system: Make,
+) -> None:
     def shorten(example: dict[str, Any]) -> dict[str, Any]:
         sleep(0.05)
         return {"context": "one"}
@@ -48,9 +52,20 @@ def test_a_chain_parts_the_seconds_of_its_transformer_from_those_of_its_reader(m
         ({"system_latency": 0.25, "headers": {"x-kompact-latency-ms": "12"}}, 0.25),
         ({}, None),
     ],
-    ids=["header", "longer than the call", "no number", "negative", "another", "conversation", "told", "nothing"],
+    ids=[
+        "header",
+        "longer than the call",
+        "no number",
+        "negative",
+        "another",
+        "conversation",
+        "told",
+        "nothing",
+    ],
 )
-def test_a_proxys_own_time_is_what_it_declares(make_system: Make, output: Any, expected: float | None) -> None:
+def test_a_proxys_own_time_is_what_it_declares(
+    make_system: Make, output: Any, expected: float | None
+) -> None:
     system = make_system("proxy", lambda example: {"response": "one", "latency": 1.0, **output})
     system.latency_headers = ("X-Kompact-Latency-Ms",)
     [row] = run(system).rows
@@ -59,14 +74,20 @@ def test_a_proxys_own_time_is_what_it_declares(make_system: Make, output: Any, e
 
 
 def test_a_system_names_the_headers_of_its_proxy(make_system: Make) -> None:
-    said = {"response": "one", "latency": 1.0, "headers": {"x-mine-ms": "500", "x-kompact-latency-ms": "1"}}
+    said = {
+        "response": "one",
+        "latency": 1.0,
+        "headers": {"x-mine-ms": "500", "x-kompact-latency-ms": "1"},
+    }
     [row] = run(make_system("proxy", lambda example: said, latency_headers=("X-Mine-Ms",))).rows
     assert row.system_latency == 0.5
 
 
 def test_the_split_is_in_the_summary_where_it_is_known(make_system: Make, tmp_path: Any) -> None:
     path = tmp_path / "run.sqlite"
-    split = make_system("split", lambda example: {"response": "one", "latency": 3.0, "system_latency": 1.0})
+    split = make_system(
+        "split", lambda example: {"response": "one", "latency": 3.0, "system_latency": 1.0}
+    )
     summary = run([split, make_system("plain", lambda example: "one")], run_file=path).summary
     assert {key: value for key, value in summary["split"].items() if "_latency_" in key} == {
         "system_latency_median": 1.0,

@@ -76,4 +76,7 @@ def test_a_dataset_whose_name_is_no_utf_8_is_run_resumed_and_reported(
         ["report", run_file],
     ):
         assert execute([*command, "--format", "json"]) == 0
-        assert [row["dataset"] for row in json.loads(capsys.readouterr().out)["rows"]] == [KEPT, f"{KEPT}#2"]
+        assert [row["dataset"] for row in json.loads(capsys.readouterr().out)["rows"]] == [
+            KEPT,
+            f"{KEPT}#2",
+        ]

@@ -28,7 +28,10 @@ def test_the_project_file_and_set_tell_theirs(
     assert "Here it is run.limit." in capsys.readouterr().err
     Path("context-bench.toml").write_text(f"[run]\n{name} = 3\n")
     assert execute(["run", "-s", "identity", "-d", "toy"]) == 2
-    assert f"No key of [run] in context-bench.toml is called '{name}'. Here it is run.limit." in capsys.readouterr().err
+    assert (
+        f"No key of [run] in context-bench.toml is called '{name}'. Here it is run.limit."
+        in capsys.readouterr().err
+    )
 
 
 def test_a_key_that_belongs_to_the_top_of_the_project_file_is_told_so(
@@ -37,7 +40,10 @@ def test_a_key_that_belongs_to_the_top_of_the_project_file_is_told_so(
     monkeypatch.chdir(tmp_path)
     Path("context-bench.toml").write_text('[run]\nbaseline = "direct"\n')
     assert execute(["run", "-s", "identity", "-d", "toy"]) == 2
-    assert "Here it is baseline, at the top of the file, outside of every table." in capsys.readouterr().err
+    assert (
+        "Here it is baseline, at the top of the file, outside of every table."
+        in capsys.readouterr().err
+    )
 
 
 def test_every_name_of_every_parameter_is_told_where_it_is_another() -> None:

@@ -24,7 +24,9 @@ from context_bench.plugins.discovery import discover, remembered_catalog
 from context_bench.plugins.settings import PluginSettings
 from context_bench.requests import examples_of
 
-EXAMPLES = [{"id": str(number), "question": "one two three", "answer": "one"} for number in range(5)]
+EXAMPLES = [
+    {"id": str(number), "question": "one two three", "answer": "one"} for number in range(5)
+]
 
 
 def echo(example: dict[str, Any]) -> str:
@@ -77,7 +79,8 @@ def test_resume_asks_by_name_for_the_objects_that_no_file_can_keep(tmp_path: Pat
     path = tmp_path / "f.sqlite"
     asked(path)
     with pytest.raises(
-        StoreError, match=r"the system echo .*the evaluator two .*Call evaluate\(\) again with run_file"
+        StoreError,
+        match=r"the system echo .*the evaluator two .*Call evaluate\(\) again with run_file",
     ):
         resume(discover(PluginSettings()), path)
 
@@ -85,14 +88,18 @@ def test_resume_asks_by_name_for_the_objects_that_no_file_can_keep(tmp_path: Pat
 def test_rescore_refuses_to_move_the_headline_of_an_evaluator_that_it_does_not_have(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pytest.importorskip("context_bench_answer_quality", reason="it would take the evaluator's place")
+    pytest.importorskip(
+        "context_bench_answer_quality", reason="it would take the evaluator's place"
+    )
     path = tmp_path / "f.sqlite"
     asked(path)
     before = path.read_bytes()
     assert execute(["rescore", str(path)]) == 2
     assert "the evaluator two" in capsys.readouterr().err
     assert path.read_bytes() == before
-    assert execute(["rescore", str(path), "--evaluators", "answer-quality", "--format", "none"]) == 0
+    assert (
+        execute(["rescore", str(path), "--evaluators", "answer-quality", "--format", "none"]) == 0
+    )
     assert execute(["rescore", str(path), "--without", "two", "--format", "none"]) == 0
 
 
@@ -115,7 +122,9 @@ def test_a_run_that_cannot_begin_leaves_nothing(wrong: dict[str, Any], tmp_path:
     labelled = {"dataset": None, "datasets": {"here": EXAMPLES}}
     for name, datasets in [("labelled", labelled), ("one", {})]:
         with pytest.raises(ContextBenchError):
-            evaluate(echo, progress=False, run_file=tmp_path / f"{name}.sqlite", **{**given, **datasets})  # type: ignore[arg-type]
+            evaluate(
+                echo, progress=False, run_file=tmp_path / f"{name}.sqlite", **{**given, **datasets}
+            )  # type: ignore[arg-type]
     assert os.listdir(tmp_path) == []
 
 
@@ -167,7 +176,9 @@ def test_every_parameter_is_declared_once_and_kept_as_it_was() -> None:
         request = Request(**{name: other.get(name, kinds.get(one.kind.written))})
         assert getattr(request, name) != getattr(Request(), name) or name == "progress", name
         if one.stored:
-            assert getattr(Request.from_dict(request.to_dict(catalog)), name) == getattr(request, name), name
+            assert getattr(Request.from_dict(request.to_dict(catalog)), name) == getattr(
+                request, name
+            ), name
         else:
             assert name not in request.to_dict(catalog)
 
@@ -186,7 +197,13 @@ def test_the_signature_of_evaluate_is_that_of_the_request() -> None:
     declared = {one.python: one for one in PARAMETERS.values() if one.python}
     assert set(parameters) == set(declared) | {"dataset", "on_warning", "flags"}
     for name, one in declared.items():
-        wanted = inspect.Parameter.empty if name == "systems" else None if callable(one.default) else one.default
+        wanted = (
+            inspect.Parameter.empty
+            if name == "systems"
+            else None
+            if callable(one.default)
+            else one.default
+        )
         assert parameters[name].default == wanted, name
 
 
@@ -205,7 +222,10 @@ def test_the_signature_of_evaluate_is_that_of_the_request() -> None:
         ({"samples": 1025}, "A run holds at most 1,024 samples of each example, not 1,025"),
         ({"systems": ["replay"] * 1025}, "A run holds at most 1,024 systems, not 1,025"),
         ({"datasets": ["toy"] * 1025}, "A run holds at most 1,024 datasets, not 1,025"),
-        ({"requests_per_minute": 1e-300}, "requests_per_minute is 1e-300, but must be a number, 0.001 at least"),
+        (
+            {"requests_per_minute": 1e-300},
+            "requests_per_minute is 1e-300, but must be a number, 0.001 at least",
+        ),
         ({"tokens_per_minute": 0}, "tokens_per_minute is 0, but must be a number, 0.001 at least"),
         ({"ids": []}, "ids names nothing"),
         ({"text_fields": []}, "text_fields names nothing"),
@@ -213,7 +233,9 @@ def test_the_signature_of_evaluate_is_that_of_the_request() -> None:
     ],
     ids=str,
 )
-def test_a_value_of_another_kind_is_refused_by_its_name(values: dict[str, Any], message: str) -> None:
+def test_a_value_of_another_kind_is_refused_by_its_name(
+    values: dict[str, Any], message: str
+) -> None:
     with pytest.raises(ConfigurationError, match=message):
         Request(**values)
     with pytest.raises(ConfigurationError, match=message):
@@ -228,7 +250,9 @@ def test_a_selection_of_the_project_file_that_names_nothing_is_refused(key: str)
 
 def test_fields_that_no_dataset_takes_are_refused() -> None:
     with pytest.raises(ConfigurationError, match="fields are for datasets that are named by specs"):
-        evaluate(lambda example: "a", [{"question": "q"}], [], fields={"answer": "gold"}, progress=False)
+        evaluate(
+            lambda example: "a", [{"question": "q"}], [], fields={"answer": "gold"}, progress=False
+        )
 
 
 @pytest.mark.parametrize("kind", [str, Path, os.fsencode], ids=["text", "path", "bytes"])
@@ -250,7 +274,9 @@ def settled_folder(path: Path, install: Callable[[], None]) -> None:
             os.utime(os.path.join(place, name), (1_700_000_000, 1_700_000_000))
 
 
-def test_the_catalog_is_taken_again_until_anything_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_catalog_is_taken_again_until_anything_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     looked: list[int] = []
 
     def look(settings: PluginSettings) -> Catalog:
@@ -275,7 +301,9 @@ def test_the_catalog_is_taken_again_until_anything_changes(tmp_path: Path, monke
     settled_folder(tmp_path, install)
     assert names() == names() == ["toy"]
     assert len(looked) == 1
-    (info / "entry_points.txt").write_text("[context_bench.evaluators]\ntoy = toy_things:Toy\nnew = toy_things:New\n")
+    (info / "entry_points.txt").write_text(
+        "[context_bench.evaluators]\ntoy = toy_things:Toy\nnew = toy_things:New\n"
+    )
     assert names() == names() == ["new", "toy"]  # changed a moment ago: looked at each time
     settled_folder(tmp_path, lambda: None)
     looked.clear()
@@ -311,9 +339,15 @@ def test_a_setting_reaches_a_proxy_by_its_name() -> None:
         ('[[systems]]\nname = "a"\nlabel = 4', r"systems\[0\].label is 4, but must be a text"),
         ('[[systems]]\nname = "a"\noptions = 3', r"systems\[0\].options is 3, but must be a table"),
         ('[[systems]]\nname = "a"\nsteps = 3', r"systems\[0\].steps is 3, but must be a list"),
-        ('[[systems]]\nname = "a"\nsteps = [{ name = 3 }]', r"systems\[0\].steps\[0\].name is 3, but must be a text"),
+        (
+            '[[systems]]\nname = "a"\nsteps = [{ name = 3 }]',
+            r"systems\[0\].steps\[0\].name is 3, but must be a text",
+        ),
         ('[[datasets]]\nname = "a"\nsplit = 3', r"datasets\[0\].split is 3, but must be a text"),
-        ('[[datasets]]\nspec = "a"\nfields = 3', r"datasets\[0\].fields is 3, but must be a table of texts"),
+        (
+            '[[datasets]]\nspec = "a"\nfields = 3',
+            r"datasets\[0\].fields is 3, but must be a table of texts",
+        ),
         (
             '[[datasets]]\nspec = "a"\nfields = { answer = 3 }',
             r"datasets\[0\].fields is {'answer': 3}, but must be a table of",
@@ -323,7 +357,11 @@ def test_a_setting_reaches_a_proxy_by_its_name() -> None:
     ],
 )
 def test_a_wrong_kind_in_the_project_file_is_told_with_its_place(
-    written: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    written: str,
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     import re
 
@@ -338,14 +376,22 @@ def test_a_wrong_kind_in_the_project_file_is_told_with_its_place(
 def test_the_examples_of_a_request_have_the_names_that_rows_show() -> None:
     given = [{"id": None, "question": "q"}, {"question": "r"}, {"id": 7}, {"id": "#x"}]
     asked = examples_of(discover(), Request(datasets=(Examples("d", given),)), 9)
-    shown = [row.example_id for row in evaluate(lambda example: "a", given, [], progress=False).rows]
+    shown = [
+        row.example_id for row in evaluate(lambda example: "a", given, [], progress=False).rows
+    ]
     assert [name for name, _ in asked] == shown == ["#0", "#1", "7", "##x"]
 
 
-@pytest.mark.parametrize(("cache", "folder"), [(None, "runs"), ("kept", "kept")], ids=["runs", "cache"])
-def test_commands_that_begin_in_one_second_keep_their_runs_apart(cache: str | None, folder: str) -> None:
+@pytest.mark.parametrize(
+    ("cache", "folder"), [(None, "runs"), ("kept", "kept")], ids=["runs", "cache"]
+)
+def test_commands_that_begin_in_one_second_keep_their_runs_apart(
+    cache: str | None, folder: str
+) -> None:
     """Each took the first name that was free, and all but the first to write found it taken."""
-    request = Request(systems=(parse_system("replay"),), datasets=(parse_dataset("rows.jsonl"),), cache_dir=cache)
+    request = Request(
+        systems=(parse_system("replay"),), datasets=(parse_dataset("rows.jsonl"),), cache_dir=cache
+    )
     paths = [run_path(request) for _ in range(20)]
     assert len(set(paths)) == 20
     assert {path.parent for path in paths} == {Path(folder)}

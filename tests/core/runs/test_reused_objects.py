@@ -27,7 +27,12 @@ def filled_anew() -> Iterator[dict[str, Any]]:
 
 def made_anew() -> Iterator[dict[str, Any]]:
     for number in range(ROWS):
-        yield {"id": str(number), "answer": str(number), "context": "c", "meta": {"numbers": [number]}}
+        yield {
+            "id": str(number),
+            "answer": str(number),
+            "context": "c",
+            "meta": {"numbers": [number]},
+        }
 
 
 class Made:
@@ -72,7 +77,11 @@ class Shown(Filled):
 
 def fits(original: Mapping[str, Any], processed: Mapping[str, Any]) -> dict[str, float]:
     same = original["id"] == original["answer"] == processed["response"]
-    return {"fits": float(same and original["meta"] == processed["seen"] == {"numbers": [int(original["id"])]})}
+    return {
+        "fits": float(
+            same and original["meta"] == processed["seen"] == {"numbers": [int(original["id"])]}
+        )
+    }
 
 
 class AtOnce:
@@ -92,7 +101,9 @@ class InBatches(AtOnce):
 class OnTheLoop(AtOnce):
     name = "on-the-loop"
 
-    async def ascore(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> dict[str, float]:
+    async def ascore(
+        self, original: Mapping[str, Any], processed: Mapping[str, Any]
+    ) -> dict[str, float]:
         await asyncio.sleep(0.001)
         return fits(original, processed)
 
@@ -108,7 +119,11 @@ def test_an_object_that_is_filled_anew_for_each_row_is_the_row_that_it_was(
         workers = 1  # it is not made for several threads, and the system alone could know
     result = evaluate([system()], examples(), [evaluator()], max_workers=workers, progress=False)
     rows = list(result.rows)
-    assert [row.example_id for row in rows] == [row.response for row in rows] == [str(n) for n in range(ROWS)]
+    assert (
+        [row.example_id for row in rows]
+        == [row.response for row in rows]
+        == [str(n) for n in range(ROWS)]
+    )
     assert [row.scores for row in rows] == [{"fits": 1.0}] * ROWS
 
 
@@ -142,31 +157,49 @@ def raised() -> Any:
     ("answer", "told"),
     [
         pytest.param(raised, "refused", id="an error whose attributes cannot be read"),
-        pytest.param(lambda: {"response": "1", "usage": Unreadable(input_tokens=3)}, "it cannot be read", id="usage"),
+        pytest.param(
+            lambda: {"response": "1", "usage": Unreadable(input_tokens=3)},
+            "it cannot be read",
+            id="usage",
+        ),
         pytest.param(lambda: {"response": Nameless()}, "it cannot be read", id="a response"),
         pytest.param(Nameless, "it cannot be read", id="an output"),
-        pytest.param(lambda: {"response": "1", "n": 10**5000}, "more digits than", id="a number of 5,000 digits"),
+        pytest.param(
+            lambda: {"response": "1", "n": 10**5000},
+            "more digits than",
+            id="a number of 5,000 digits",
+        ),
     ],
 )
 @pytest.mark.parametrize("workers", [1, 3])
-def test_what_cannot_be_read_is_the_failure_of_its_row(answer: Any, told: str, workers: int, make_system: Any) -> None:
+def test_what_cannot_be_read_is_the_failure_of_its_row(
+    answer: Any, told: str, workers: int, make_system: Any
+) -> None:
     def process(example: dict[str, Any]) -> Any:
         return answer() if example["id"] == "1" else Made().process(example)
 
     examples = list(made_anew())[:4]
-    result = evaluate([make_system("s", process)], examples, [AtOnce()], max_workers=workers, progress=False)
+    result = evaluate(
+        [make_system("s", process)], examples, [AtOnce()], max_workers=workers, progress=False
+    )
     rows = list(result.rows)
     assert [bool(row.errors) for row in rows] == [False, True, False, False]
     assert told in str(rows[1].errors[0])
 
 
-@pytest.mark.parametrize("output", [{}, {"messages": 5}, {"messages": "text"}, {"messages": [7]}, {"messages": None}])
-@pytest.mark.parametrize("messages", [5, "text", [None], [{"role": 5, "content": {"a": 1}}], {"role": "user"}])
+@pytest.mark.parametrize(
+    "output", [{}, {"messages": 5}, {"messages": "text"}, {"messages": [7]}, {"messages": None}]
+)
+@pytest.mark.parametrize(
+    "messages", [5, "text", [None], [{"role": 5, "content": {"a": 1}}], {"role": "user"}]
+)
 def test_messages_that_are_none_are_a_field_like_any_other(
     messages: Any, output: dict[str, Any], same: Any, make_system: Any
 ) -> None:
     system = make_system("s", lambda example: {"response": "x", **output})
-    result = evaluate([system], [{"id": "1", "messages": messages, "answer": "x"}], [same], progress=False)
+    result = evaluate(
+        [system], [{"id": "1", "messages": messages, "answer": "x"}], [same], progress=False
+    )
     assert [row.scores for row in result.rows] == [{"same": 1.0}]
 
 
@@ -179,13 +212,31 @@ def holding_itself() -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("example", "told"),
     [
-        pytest.param(holding_itself(), "Row 1 of the dataset cannot be taken: RecursionError", id="one in itself"),
         pytest.param(
-            {"id": 10**5000}, "Row 1 of the dataset cannot be stored: .* more digits", id="an id of 5,000 digits"
+            holding_itself(),
+            "Row 1 of the dataset cannot be taken: RecursionError",
+            id="one in itself",
         ),
-        pytest.param({"n": 10**5000}, "Row 1 of the dataset cannot be stored: .* more digits", id="5,000 digits"),
-        pytest.param({"o": iter("ab")}, "Row 1 of the dataset cannot be stored: o is of type", id="an iterator"),
-        pytest.param({"o": Nameless()}, "Row 1 of the dataset cannot be taken: RuntimeError", id="an unreadable one"),
+        pytest.param(
+            {"id": 10**5000},
+            "Row 1 of the dataset cannot be stored: .* more digits",
+            id="an id of 5,000 digits",
+        ),
+        pytest.param(
+            {"n": 10**5000},
+            "Row 1 of the dataset cannot be stored: .* more digits",
+            id="5,000 digits",
+        ),
+        pytest.param(
+            {"o": iter("ab")},
+            "Row 1 of the dataset cannot be stored: o is of type",
+            id="an iterator",
+        ),
+        pytest.param(
+            {"o": Nameless()},
+            "Row 1 of the dataset cannot be taken: RuntimeError",
+            id="an unreadable one",
+        ),
         pytest.param(
             {"messages": [{"role": "user", "content": "x"}], "region": "all"},
             "Row 1 of the dataset cannot be taken: too many values",
@@ -206,11 +257,15 @@ def test_an_example_that_cannot_be_taken_is_named_and_what_came_before_it_is_kep
 
     def examples() -> Iterator[dict[str, Any]]:
         yield next(made_anew())
-        assert is_asked.wait(60)  # a call that has not begun when the run stops is not made any more
+        assert is_asked.wait(
+            60
+        )  # a call that has not begun when the run stops is not made any more
         yield example
 
     with pytest.raises(ContextBenchError, match=told):
-        evaluate([Told()], examples(), [AtOnce()], max_workers=workers, run_file=run, progress=False)
+        evaluate(
+            [Told()], examples(), [AtOnce()], max_workers=workers, run_file=run, progress=False
+        )
     from context_bench.runs import open_run
 
     with open_run(run) as kept:

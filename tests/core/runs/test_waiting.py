@@ -99,7 +99,9 @@ class Client:
 
     def process(self, example: dict[str, Any]) -> dict[str, Any]:
         body = json.dumps({"id": example["id"]}).encode()
-        with urllib.request.urlopen(urllib.request.Request(self.server.url, body), timeout=60) as reply:
+        with urllib.request.urlopen(
+            urllib.request.Request(self.server.url, body), timeout=60
+        ) as reply:
             return {**json.loads(reply.read()), "headers": dict(reply.headers)}
 
 
@@ -109,7 +111,9 @@ def serve() -> Iterator[Callable[..., Server]]:
 
     def start(script: Mapping[str, list[float]], service: float = 0.0) -> Server:
         server = Server(script, service)
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+        thread = threading.Thread(
+            target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
+        )
         thread.start()
         servers.append((server, thread))
         return server
@@ -132,15 +136,22 @@ def run(*systems: Any, count: int, same: Any, **options: Any) -> tuple[EvalResul
 
 def evaluated(systems: Any, source: Any, same: Any, **options: Any) -> tuple[EvalResult, float]:
     began = perf_counter()
-    result = evaluate(systems, source, [same], progress=False, on_warning=lambda line: None, **options)
+    result = evaluate(
+        systems, source, [same], progress=False, on_warning=lambda line: None, **options
+    )
     return result, perf_counter() - began
 
 
-SCRIPT = {"2": [0.15], "3": [0.1]}  # the first answers come at once: an endpoint that begins with no is asked rarely
+SCRIPT = {
+    "2": [0.15],
+    "3": [0.1],
+}  # the first answers come at once: an endpoint that begins with no is asked rarely
 
 
 @pytest.mark.parametrize("workers", [1, 4])
-def test_attempts_are_counted_as_the_server_counts_them(workers: int, serve: Callable[..., Server], same: Any) -> None:
+def test_attempts_are_counted_as_the_server_counts_them(
+    workers: int, serve: Callable[..., Server], same: Any
+) -> None:
     server = serve(SCRIPT)
     result, _ = run(Client("c", server), count=4, same=same, max_workers=workers)
     seen = Counter(row for row, *_ in server.seen)
@@ -159,7 +170,9 @@ def test_a_row_takes_from_its_first_sending_to_its_answer_and_waits_for_what_the
         requests = server.requests(row.example_id)
         asked_for = sum(pause for *_, pause in requests if pause is not None)
         first_came, answer = requests[0][0], requests[-1]
-        assert row.latency >= answer[1] - first_came - TOLERANCE  # the caller waits at least from one to the other
+        assert (
+            row.latency >= answer[1] - first_came - TOLERANCE
+        )  # the caller waits at least from one to the other
         assert row.attempt_latency >= answer[1] - answer[0] - TOLERANCE >= 0.02 - 2 * TOLERANCE
         assert row.waiting >= answer[0] - first_came - row.attempt_latency - TOLERANCE
         assert row.waiting >= asked_for - TOLERANCE
@@ -168,25 +181,37 @@ def test_a_row_takes_from_its_first_sending_to_its_answer_and_waits_for_what_the
             assert row.latency >= row.attempt_latency + asked_for - TOLERANCE
 
 
-def test_with_one_worker_answers_and_waiting_fill_no_more_than_the_run(serve: Callable[..., Server], same: Any) -> None:
+def test_with_one_worker_answers_and_waiting_fill_no_more_than_the_run(
+    serve: Callable[..., Server], same: Any
+) -> None:
     server = serve(SCRIPT)
     result, seconds = run(Client("c", server), count=4, same=same, max_workers=1)
     spans = [row.attempt_latency + row.waiting for row in result.rows]
-    assert sum(pause for *_, pause in server.seen if pause is not None) - TOLERANCE <= sum(spans) <= seconds
+    assert (
+        sum(pause for *_, pause in server.seen if pause is not None) - TOLERANCE
+        <= sum(spans)
+        <= seconds
+    )
     values = result.summary["c"]
     assert values["waiting"] == pytest.approx(sum(row.waiting for row in result.rows))
     assert values["rows_per_minute"] == pytest.approx(60 * 4 / sum(spans))
     assert values["rows_per_minute"] >= 60 * 4 / seconds
 
 
-def test_p50_and_p95_are_of_the_whole_time_of_each_row(serve: Callable[..., Server], same: Any) -> None:
+def test_p50_and_p95_are_of_the_whole_time_of_each_row(
+    serve: Callable[..., Server], same: Any
+) -> None:
     server = serve({"1": [0.3], "2": [0.3]})
     result, _ = run(Client("c", server), count=3, same=same, max_workers=1)
     latencies = [row.latency for row in result.rows]
     percentiles = quantiles(latencies, n=100, method="inclusive")
     values = result.summary["c"]
-    assert (values["latency_median"], values["latency_p95"]) == pytest.approx((percentiles[49], percentiles[94]))
-    assert values["latency_median"] >= 0.3 - TOLERANCE  # and not the few milliseconds of the attempt that was answered
+    assert (values["latency_median"], values["latency_p95"]) == pytest.approx(
+        (percentiles[49], percentiles[94])
+    )
+    assert (
+        values["latency_median"] >= 0.3 - TOLERANCE
+    )  # and not the few milliseconds of the attempt that was answered
 
 
 def test_a_row_that_was_not_sent_yet_is_held_by_the_pause_that_another_was_given(
@@ -218,7 +243,9 @@ def test_a_row_that_was_not_sent_yet_is_held_by_the_pause_that_another_was_given
     held = server.requests("2")[0][0] - said_no
     assert held >= 0.4 - 0.05  # the row may have been on its way when the refusal was read
     assert late.metadata.get("attempts", 1) == 1
-    assert late.latency <= late.attempt_latency + TOLERANCE  # its latency begins with its first sending
+    assert (
+        late.latency <= late.attempt_latency + TOLERANCE
+    )  # its latency begins with its first sending
     assert late.waiting > 0
     assert result.summary["c"]["waiting"] == pytest.approx(sum(row.waiting for row in result.rows))
 
@@ -239,7 +266,9 @@ def test_a_rate_that_the_endpoint_advertises_is_waiting_before_the_first_sending
     assert result.summary["c"]["retries"] == 0
 
 
-def test_our_own_number_of_calls_in_flight_is_no_waiting(serve: Callable[..., Server], same: Any) -> None:
+def test_our_own_number_of_calls_in_flight_is_no_waiting(
+    serve: Callable[..., Server], same: Any
+) -> None:
     server = serve({}, service=0.02)
     result, _ = run(Client("c", server), count=12, same=same, max_workers=1)
     assert server.busiest == 1
@@ -247,12 +276,19 @@ def test_our_own_number_of_calls_in_flight_is_no_waiting(serve: Callable[..., Se
     assert not {"waiting", "retries", "rows_per_minute"} & set(result.summary["c"])
 
 
-def test_a_proxy_that_refuses_most_requests_is_not_first_in_speed(serve: Callable[..., Server], same: Any) -> None:
+def test_a_proxy_that_refuses_most_requests_is_not_first_in_speed(
+    serve: Callable[..., Server], same: Any
+) -> None:
     refusing, honest = serve({"1": [0.3], "2": [0.3]}), serve({}, service=0.05)
-    result, _ = run(Client("refusing", refusing), Client("honest", honest), count=3, same=same, max_workers=1)
+    result, _ = run(
+        Client("refusing", refusing), Client("honest", honest), count=3, same=same, max_workers=1
+    )
     values = result.summary
     assert (values["refusing"]["retries"], values["honest"]["retries"]) == (2, 0)
-    assert (values["refusing"]["waiting"] >= 2 * 0.3 - TOLERANCE, values["honest"]["waiting"]) == (True, 0.0)
+    assert (values["refusing"]["waiting"] >= 2 * 0.3 - TOLERANCE, values["honest"]["waiting"]) == (
+        True,
+        0.0,
+    )
     assert values["refusing"]["latency_median"] >= 0.3 - TOLERANCE
     pytest.importorskip("context_bench_compare", reason="it ranks")
     assert values["honest"]["speed_rank"] == 1
@@ -260,7 +296,9 @@ def test_a_proxy_that_refuses_most_requests_is_not_first_in_speed(serve: Callabl
     assert values["refusing"]["speed_rank"] == 1 + slower
 
 
-def test_the_latency_of_reused_rows_is_left_out(serve: Callable[..., Server], same: Any, tmp_path: Any) -> None:
+def test_the_latency_of_reused_rows_is_left_out(
+    serve: Callable[..., Server], same: Any, tmp_path: Any
+) -> None:
     server = serve({"2": [0.1], "4": [0.1]})
     path = tmp_path / "first.sqlite"
     run(Client("c", server), count=3, same=same, max_workers=1, run_file=path)
@@ -274,10 +312,14 @@ def test_the_latency_of_reused_rows_is_left_out(serve: Callable[..., Server], sa
     assert values["latency_mean"] == pytest.approx(sum(fresh) / 2)
     assert values["latency_median"] == pytest.approx(sum(fresh) / 2)
     assert values["retries"] == 1  # the refusal of row 2 was another run's
-    assert values["waiting"] == pytest.approx(sum(r.waiting for r in result.rows if r.example_id in asked))
+    assert values["waiting"] == pytest.approx(
+        sum(r.waiting for r in result.rows if r.example_id in asked)
+    )
 
 
-def test_rows_that_fail_in_the_end_were_asked_again_too(serve: Callable[..., Server], same: Any) -> None:
+def test_rows_that_fail_in_the_end_were_asked_again_too(
+    serve: Callable[..., Server], same: Any
+) -> None:
     server = serve({"1": [0.0] * 1000})
     result, _ = run(Client("c", server), count=3, same=same, max_workers=1, deadline=1.0)
     failed = [row for row in result.rows if row.errors]
@@ -287,7 +329,9 @@ def test_rows_that_fail_in_the_end_were_asked_again_too(serve: Callable[..., Ser
     assert "latency_median" in result.summary["c"]
 
 
-def test_the_run_file_gives_the_same_figures(serve: Callable[..., Server], same: Any, tmp_path: Any) -> None:
+def test_the_run_file_gives_the_same_figures(
+    serve: Callable[..., Server], same: Any, tmp_path: Any
+) -> None:
     path = tmp_path / "run.sqlite"
     result, _ = run(Client("c", serve(SCRIPT)), count=4, same=same, max_workers=1, run_file=path)
     assert read_result(path).summary == result.summary

@@ -32,7 +32,9 @@ scalars = (
 )
 keys = st.text(st.characters()) | st.integers() | st.none() | st.just("$type")
 values = st.recursive(
-    scalars, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(keys, inner, max_size=4), max_leaves=12
+    scalars,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(keys, inner, max_size=4),
+    max_leaves=12,
 )
 
 
@@ -54,7 +56,9 @@ def test_what_is_stored_reads_back_with_the_same_digest(value: object) -> None:
 
 @given(values, values)
 def test_values_that_differ_have_bytes_that_differ(one: object, other: object) -> None:
-    assert (canonical_bytes(one) == canonical_bytes(other)) == (to_json(one) == to_json(other) or _same(one, other))
+    assert (canonical_bytes(one) == canonical_bytes(other)) == (
+        to_json(one) == to_json(other) or _same(one, other)
+    )
 
 
 def _same(one: object, other: object) -> bool:
@@ -146,7 +150,12 @@ def test_damaged_text_is_a_store_error(text: str) -> None:
 
 def test_the_digest_of_a_known_value_never_changes() -> None:
     """Run files and caches hold these; a change here invalidates all of them."""
-    known = {"id": "a", "n": [1, 2.5, None, True], "text": "naïve 日本 \ud800", "deep": {"b": b"\x01"}}
+    known = {
+        "id": "a",
+        "n": [1, 2.5, None, True],
+        "text": "naïve 日本 \ud800",
+        "deep": {"b": b"\x01"},
+    }
     assert digest(known).hex() == "09a2cc45ffedc3eabcd1a12d485cd86a"
     assert digest().hex() == "cae66941d9efbd404e4d88758ea67670"
 

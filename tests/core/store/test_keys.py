@@ -44,7 +44,8 @@ def test_packed_identities_sort_in_canonical_order(one: RowId, other: RowId) -> 
 
 
 @pytest.mark.parametrize(
-    "row", [RowId(MAX_DATASETS, 0), RowId(0, MAX_POSITIONS), RowId(0, 0, MAX_SLOTS), RowId(0, 0, 0, -1)]
+    "row",
+    [RowId(MAX_DATASETS, 0), RowId(0, MAX_POSITIONS), RowId(0, 0, MAX_SLOTS), RowId(0, 0, 0, -1)],
 )
 def test_an_identity_out_of_range_is_refused(row: RowId) -> None:
     with pytest.raises(ConfigurationError, match="is out of range: no run numbers so many"):
@@ -54,7 +55,13 @@ def test_an_identity_out_of_range_is_refused(row: RowId) -> None:
 SYSTEM: dict[str, Any] = {
     "adapter": "context-bench-openai/openai",
     "version": "1",
-    "fingerprint": {"model": "m", "endpoint": "http://h/v1", "temperature": 0, "prompt": "p", "layout": "system"},
+    "fingerprint": {
+        "model": "m",
+        "endpoint": "http://h/v1",
+        "temperature": 0,
+        "prompt": "p",
+        "layout": "system",
+    },
 }
 
 
@@ -77,7 +84,15 @@ def test_anything_that_can_change_an_output_changes_the_system_key(change: dict[
 
 def test_a_system_without_a_fingerprint_has_a_key_of_its_own_run_and_slot() -> None:
     assert (
-        len({unshared_key("run", 0), unshared_key("run", 1), unshared_key("other", 0), system_key("run", "0", {})}) == 4
+        len(
+            {
+                unshared_key("run", 0),
+                unshared_key("run", 1),
+                unshared_key("other", 0),
+                system_key("run", "0", {}),
+            }
+        )
+        == 4
     )
 
 
@@ -88,7 +103,8 @@ def test_a_chain_differs_from_its_steps_and_from_its_reverse() -> None:
 
 
 examples = st.dictionaries(
-    st.sampled_from(["id", "context", "question", "answer", "x"]), st.text() | st.integers() | st.none()
+    st.sampled_from(["id", "context", "question", "answer", "x"]),
+    st.text() | st.integers() | st.none(),
 )
 
 
@@ -100,7 +116,9 @@ def test_changing_a_field_that_is_read_changes_the_key_and_no_other_does(
     reads = ("context", "question")
     same = field not in reads or (field in example and example[field] == text)
     assert (example_key(changed, reads) == example_key(example, reads)) == same
-    assert (example_key(changed) == example_key(example)) == (field in example and example[field] == text)
+    assert (example_key(changed) == example_key(example)) == (
+        field in example and example[field] == text
+    )
 
 
 def test_an_absent_field_is_not_an_empty_one() -> None:
@@ -154,7 +172,10 @@ def test_known_keys_never_change() -> None:
         "response": response,
         "evaluator": evaluator_key("context-bench-rouge/rouge", "1", {}),
         "score": score_key(
-            response, keys.output_key({"response": "r"}), evaluator_key("context-bench-rouge/rouge", "1", {}), example
+            response,
+            keys.output_key({"response": "r"}),
+            evaluator_key("context-bench-rouge/rouge", "1", {}),
+            example,
         ),
     }
     assert {name: key.hex() for name, key in pins.items()} == PINS

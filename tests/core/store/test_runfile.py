@@ -89,7 +89,9 @@ def test_a_failed_row_is_kept_and_forgotten_once_it_succeeds(tmp_path: Path) -> 
     assert row.errors == ()
 
 
-def test_the_examples_of_a_batch_that_cannot_be_written_are_not_written_either(tmp_path: Path) -> None:
+def test_the_examples_of_a_batch_that_cannot_be_written_are_not_written_either(
+    tmp_path: Path,
+) -> None:
     store = a_run(tmp_path / "r.sqlite")
     with pytest.raises(StoreError, match="cannot be written"):
         store.commit([an_example(0), a_row(0, output=object())])
@@ -111,7 +113,9 @@ def test_an_existing_file_is_never_overwritten(tmp_path: Path) -> None:
     ],
     ids=["missing", "empty", "garbage"],
 )
-def test_what_is_no_run_file_is_refused(tmp_path: Path, content: bytes | None, message: str) -> None:
+def test_what_is_no_run_file_is_refused(
+    tmp_path: Path, content: bytes | None, message: str
+) -> None:
     path = tmp_path / "r.sqlite"
     if content is not None:
         path.write_bytes(content)
@@ -182,7 +186,9 @@ def test_a_run_file_that_could_not_be_created_leaves_nothing(tmp_path: Path) -> 
 
 def test_a_turn_that_comes_when_the_run_has_ended_is_not_kept(tmp_path: Path) -> None:
     store, row = a_run(tmp_path / "run.sqlite"), RowId(0, 0)
-    first, late = (StoredTurn(row, number, b"k" * 16, '{"response":"r"}', 0.5, 1, None) for number in range(2))
+    first, late = (
+        StoredTurn(row, number, b"k" * 16, '{"response":"r"}', 0.5, 1, None) for number in range(2)
+    )
     store.keep_turn(first)
     store.finish("stopped", "2026-01-01T00:00:01+00:00")
     with pytest.raises(TimeoutError, match="the run has ended"):

@@ -55,6 +55,8 @@ def test_an_interrupted_write_keeps_no_other_thread_from_writing(
         other = Thread(target=store.add_dataset, args=(1, "other", {}), daemon=True)
         other.start()
         other.join(5.0)
-        assert not other.is_alive(), f"signal {place} left the run file locked for as long as somebody holds {held!r}"
+        assert not other.is_alive(), (
+            f"signal {place} left the run file locked for as long as somebody holds {held!r}"
+        )
     assert place > 5
     store.close()

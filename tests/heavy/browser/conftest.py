@@ -24,7 +24,9 @@ FLAGS = [
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     expect.set_options(timeout=LONGEST_WAIT)
-    path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    path = next(
+        filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+    )
     if path is None:
         if os.environ.get("CI"):
             pytest.fail("there is no Chromium; .ci/run installs it")
@@ -50,13 +52,20 @@ class Watched:
         self.faults: list[str] = []
         page.set_default_timeout(LONGEST_WAIT)
         page.on("request", lambda request: self.requests.append(request.url))
-        page.on("console", lambda told: self.faults.append(told.text) if told.type in ("error", "warning") else None)
+        page.on(
+            "console",
+            lambda told: (
+                self.faults.append(told.text) if told.type in ("error", "warning") else None
+            ),
+        )
         page.on("pageerror", lambda error: self.faults.append(str(error)))
         page.on("dialog", lambda dialog: (self.faults.append(dialog.message), dialog.dismiss()))
 
 
 @pytest.fixture
 def watched(browser: Browser, request: Any) -> Iterator[Watched]:
-    context = browser.new_context(viewport={"width": 1240, "height": 900}, **getattr(request, "param", {}))
+    context = browser.new_context(
+        viewport={"width": 1240, "height": 900}, **getattr(request, "param", {})
+    )
     yield Watched(context.new_page())
     context.close()

@@ -29,7 +29,9 @@ def main(report: Path, folder: Path) -> None:
             page = chromium.new_page(viewport=size, color_scheme=theme)  # type: ignore[arg-type]
             page.goto(report.resolve().as_uri())
             for section in SECTIONS:
-                page.locator(f"#{section}").screenshot(path=folder / f"report-{section}-{theme}.png")
+                page.locator(f"#{section}").screenshot(
+                    path=folder / f"report-{section}-{theme}.png"
+                )
             opened(page).screenshot(path=folder / f"report-row-{theme}.png")
             page.close()
         chromium.close()

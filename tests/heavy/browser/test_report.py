@@ -53,13 +53,27 @@ def many_rows(examples: int) -> list[EvalRow]:
 
 
 def many_row(number: int, slot: int, keys: dict[str, KeyMeaning]) -> EvalRow:
-    common: dict[str, Any] = {"dataset": ("calls", "mail")[number % 2], "headline": "f1", "keys": keys}
+    common: dict[str, Any] = {
+        "dataset": ("calls", "mail")[number % 2],
+        "headline": "f1",
+        "keys": keys,
+    }
     common |= {"position": number, "slot": slot, "latency": 0.1 + number % 7}
     if slot == 2 and number % 97 == 0:
-        return EvalRow(SYSTEMS[slot], f"id-{number}", {}, errors=(Failure("system", "TimeoutError", "late"),), **common)
+        return EvalRow(
+            SYSTEMS[slot],
+            f"id-{number}",
+            {},
+            errors=(Failure("system", "TimeoutError", "late"),),
+            **common,
+        )
     score = 1.0 if (number * (slot + 1)) % 10 else 0.0
     return EvalRow(
-        SYSTEMS[slot], f"id-{number}", {"f1": score}, response=f"answer {number} {'long ' * 30}{slot}", **common
+        SYSTEMS[slot],
+        f"id-{number}",
+        {"f1": score},
+        response=f"answer {number} {'long ' * 30}{slot}",
+        **common,
     )
 
 
@@ -76,7 +90,9 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def viewer(attacked: Path) -> Iterator[str]:
     command = [sys.executable, "-m", "context_bench", "view", str(attacked.parent / "runs")]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
     assert process.stdout is not None
     yield process.stdout.readline().strip()
     process.terminate()
@@ -92,7 +108,10 @@ def open_every_row(page: Any, count: int) -> list[str]:
     page.keyboard.press("Enter")
     told = []
     for number in range(
-        min(count, page.evaluate("JSON.parse(document.getElementById('rows-data').textContent).id.length"))
+        min(
+            count,
+            page.evaluate("JSON.parse(document.getElementById('rows-data').textContent).id.length"),
+        )
     ):
         unfold_row(page, number)
         told.append(page.inner_text("dialog"))
@@ -130,7 +149,9 @@ def test_a_report_asks_for_nothing_and_shows_attacks_as_text(watched: Any, attac
     assert any("ConnectionError" in one for one in told)
 
 
-def test_the_viewer_shows_attacks_as_text_and_asks_only_its_own_server(watched: Any, viewer: str) -> None:
+def test_the_viewer_shows_attacks_as_text_and_asks_only_its_own_server(
+    watched: Any, viewer: str
+) -> None:
     watched.page.goto(viewer)
     watched.page.click("tbody a")
     told = open_every_row(watched.page, 30)
@@ -143,7 +164,10 @@ def test_the_viewer_shows_attacks_as_text_and_asks_only_its_own_server(watched: 
 def test_it_opens_on_what_regressed_or_differs(watched: Any, large: Path) -> None:
     watched.page.goto(large.as_uri())
     rows = json.loads(watched.page.text_content("#rows-data"))
-    wanted = sum(bool(state & (rows["bits"]["regressed"] | rows["bits"]["different"])) for state in rows["state"])
+    wanted = sum(
+        bool(state & (rows["bits"]["regressed"] | rows["bits"]["different"]))
+        for state in rows["state"]
+    )
     expect(watched.page.locator("#only-regressed")).to_be_checked()
     expect(watched.page.locator("#only-different")).to_be_checked()
     expect(watched.page.locator("#counted")).to_have_text(f"{wanted:,} of 50,000 lines")
@@ -175,7 +199,9 @@ def test_fifty_thousand_lines_of_three_systems_are_a_file_that_is_small_and_a_li
     assert watched.requests == [large.as_uri()]
 
 
-def test_sorting_puts_the_lowest_scores_first_and_rows_without_one_last(watched: Any, large: Path) -> None:
+def test_sorting_puts_the_lowest_scores_first_and_rows_without_one_last(
+    watched: Any, large: Path
+) -> None:
     page = watched.page
     page.goto(large.as_uri())
     page.click("#all")
@@ -217,7 +243,9 @@ CLOSINGS = {
 
 
 @pytest.mark.parametrize("closing", CLOSINGS.values(), ids=CLOSINGS)
-def test_the_row_has_the_focus_back_when_the_closing_returns(watched: Any, attacked: Path, closing: str) -> None:
+def test_the_row_has_the_focus_back_when_the_closing_returns(
+    watched: Any, attacked: Path, closing: str
+) -> None:
     page = watched.page
     page.goto(attacked.as_uri())
     page.click("#all")
@@ -240,10 +268,15 @@ def test_tables_and_charts_are_read_without_scripts(watched: Any, attacked: Path
 
 
 @pytest.mark.parametrize(
-    "watched", [{**theme, "bypass_csp": True} for theme in EVERY_THEME], indirect=True, ids=["light", "dark"]
+    "watched",
+    [{**theme, "bypass_csp": True} for theme in EVERY_THEME],
+    indirect=True,
+    ids=["light", "dark"],
 )
 @pytest.mark.parametrize("is_open", [False, True], ids=["page", "row"])
-def test_the_page_passes_an_automated_accessibility_check(watched: Any, attacked: Path, is_open: bool) -> None:
+def test_the_page_passes_an_automated_accessibility_check(
+    watched: Any, attacked: Path, is_open: bool
+) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
     watched.page.goto(attacked.as_uri())
@@ -256,7 +289,10 @@ def test_the_page_passes_an_automated_accessibility_check(watched: Any, attacked
 
 
 @pytest.mark.parametrize(
-    "watched", [{**theme, "bypass_csp": True} for theme in EVERY_THEME], indirect=True, ids=["light", "dark"]
+    "watched",
+    [{**theme, "bypass_csp": True} for theme in EVERY_THEME],
+    indirect=True,
+    ids=["light", "dark"],
 )
 @pytest.mark.parametrize("shown", ["list", "run"])
 def test_the_viewers_pages_pass_it_too(watched: Any, viewer: str, shown: str) -> None:
@@ -299,7 +335,9 @@ def test_on_a_phone_everything_is_on_the_page_or_scrolled_to(watched: Any, tmp_p
         for slot, label in enumerate(labels)
     ]
     with (tmp_path / "report.html").open("w", encoding="utf-8") as stream:
-        HtmlReporter().write(EvalResult(rows, (), {}, {"systems": labels, "baseline": labels[0]}), stream)
+        HtmlReporter().write(
+            EvalResult(rows, (), {}, {"systems": labels, "baseline": labels[0]}), stream
+        )
     page = watched.page
     page.set_viewport_size({"width": 390, "height": 800})
     page.goto((tmp_path / "report.html").as_uri())

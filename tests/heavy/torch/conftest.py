@@ -22,7 +22,12 @@ TEXTS = [
     "The price of bread rose by twelve per cent, said the minister.",
     "Water boils at 100 degrees; on a mountain it boils sooner.",
 ]
-SIZES = {"hidden_size": 48, "num_attention_heads": 4, "intermediate_size": 64, "max_position_embeddings": 512}
+SIZES = {
+    "hidden_size": 48,
+    "num_attention_heads": 4,
+    "intermediate_size": 64,
+    "max_position_embeddings": 512,
+}
 LAYERS = 12
 
 
@@ -60,17 +65,37 @@ def deberta_v3(folder: Path) -> None:
     )
     transformers.DebertaV2Model(config).eval().save_pretrained(folder)
     (folder / "spm.model").write_bytes(learnt.getvalue())
-    (folder / "tokenizer_config.json").write_text('{"do_lower_case": false, "vocab_type": "spm"}\n', "utf-8")
+    (folder / "tokenizer_config.json").write_text(
+        '{"do_lower_case": false, "vocab_type": "spm"}\n', "utf-8"
+    )
 
 
 def bert(folder: Path) -> None:
     """Write what `bert-base-uncased` consists of."""
-    characters = sorted({character for text in TEXTS for character in text.lower() if not character.isspace()})
-    words = sorted({word.strip(".,;!").lower() for text in TEXTS[:5] for word in text.split()} - set(characters))
-    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *characters, *(f"##{one}" for one in characters), *words]
+    characters = sorted(
+        {character for text in TEXTS for character in text.lower() if not character.isspace()}
+    )
+    words = sorted(
+        {word.strip(".,;!").lower() for text in TEXTS[:5] for word in text.split()}
+        - set(characters)
+    )
+    pieces = [
+        "[PAD]",
+        "[UNK]",
+        "[CLS]",
+        "[SEP]",
+        "[MASK]",
+        *characters,
+        *(f"##{one}" for one in characters),
+        *words,
+    ]
     (folder / "vocab.txt").write_text("\n".join(pieces) + "\n", "utf-8")
-    (folder / "tokenizer_config.json").write_text('{"do_lower_case": true, "model_max_length": 512}\n', "utf-8")
-    config = transformers.BertConfig(vocab_size=len(pieces), num_hidden_layers=LAYERS, initializer_range=0.3, **SIZES)
+    (folder / "tokenizer_config.json").write_text(
+        '{"do_lower_case": true, "model_max_length": 512}\n', "utf-8"
+    )
+    config = transformers.BertConfig(
+        vocab_size=len(pieces), num_hidden_layers=LAYERS, initializer_range=0.3, **SIZES
+    )
     transformers.BertModel(config).eval().save_pretrained(folder)
 
 
@@ -90,7 +115,11 @@ def roberta(folder: Path) -> None:
     transformers.RobertaModel(config).eval().save_pretrained(folder)
 
 
-MAKERS: dict[str, Callable[[Path], None]] = {"deberta-v3": deberta_v3, "bert": bert, "roberta": roberta}
+MAKERS: dict[str, Callable[[Path], None]] = {
+    "deberta-v3": deberta_v3,
+    "bert": bert,
+    "roberta": roberta,
+}
 
 
 @pytest.fixture(scope="session")
@@ -127,7 +156,9 @@ def by_hand() -> Callable[..., tuple[float, float, float]]:
         inside[[0, -1]] = False
         return hidden / hidden.norm(dim=-1, keepdim=True), inside
 
-    def scores(folder: Path, layer: int, candidate: str, reference: str) -> tuple[float, float, float]:
+    def scores(
+        folder: Path, layer: int, candidate: str, reference: str
+    ) -> tuple[float, float, float]:
         one, counts_one = vectors(folder, layer, candidate)
         other, counts_other = vectors(folder, layer, reference)
         cosines = one @ other.T

@@ -45,20 +45,28 @@ def test_scores_are_those_of_the_definition(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_scores_are_those_of_the_authors_package(kind: str, folder_of: Callable[[str], Path], tmp_path: Path) -> None:
+def test_scores_are_those_of_the_authors_package(
+    kind: str, folder_of: Callable[[str], Path], tmp_path: Path
+) -> None:
     folder = folder_of(kind)
-    bounded = tmp_path / kind  # the package cannot read a tokenizer without a greatest length, as deberta-v3's is
+    bounded = (
+        tmp_path / kind
+    )  # the package cannot read a tokenizer without a greatest length, as deberta-v3's is
     bounded.mkdir()
     for file in folder.iterdir():
         (bounded / file.name).symlink_to(file)
     settings = json.loads((folder / "tokenizer_config.json").read_text("utf-8"))
     (bounded / "tokenizer_config.json").unlink()
-    (bounded / "tokenizer_config.json").write_text(json.dumps({**settings, "model_max_length": 512}), "utf-8")
+    (bounded / "tokenizer_config.json").write_text(
+        json.dumps({**settings, "model_max_length": 512}), "utf-8"
+    )
     candidates, references = [one for one, _ in PAIRS], [other for _, other in PAIRS]
     theirs = bert_score.score(candidates, references, model_type=str(bounded), num_layers=12)
     ours = match_pairs(embedder_for(str(folder)), candidates, references)
     for match, precision, recall, f1 in zip(ours, *(values.tolist() for values in theirs)):
-        assert (match.precision, match.recall, match.f1) == pytest.approx((precision, recall, f1), abs=1e-5)
+        assert (match.precision, match.recall, match.f1) == pytest.approx(
+            (precision, recall, f1), abs=1e-5
+        )
 
 
 def test_layers_are_those_of_the_authors_package() -> None:
@@ -80,7 +88,9 @@ def test_a_text_longer_than_the_model_is_cut(folder_of: Callable[[str], Path]) -
     assert vectors.vectors.shape == (512, 48)
 
 
-def test_texts_are_computed_in_batches(folder_of: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_texts_are_computed_in_batches(
+    folder_of: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     embedder = TransformerEmbedder(str(folder_of("bert")))
     _, model, _, _ = embedder._opened()
     sizes: list[int] = []
@@ -110,7 +120,9 @@ def test_the_gpu_gives_the_scores_of_the_processor(
 ) -> None:
     folder = folder_of("deberta-v3")
     found = match_pairs(TransformerEmbedder(str(folder)), TEXTS[:1], TEXTS[1:2])[0]
-    assert (found.precision, found.recall, found.f1) == pytest.approx(by_hand(folder, 12, *TEXTS[:2]), abs=1e-3)
+    assert (found.precision, found.recall, found.f1) == pytest.approx(
+        by_hand(folder, 12, *TEXTS[:2]), abs=1e-3
+    )
 
 
 def test_a_model_that_cannot_be_had_is_named(tmp_path: Path) -> None:
@@ -138,18 +150,29 @@ def downloaded(folder_of: Callable[[str], Path], tmp_path: Path) -> dict[str, st
     (repository / "refs" / "main").write_text("a" * 40, "utf-8")
     for file in folder_of("deberta-v3").iterdir():
         (snapshot / file.name).write_bytes(file.read_bytes())
-    return {**os.environ, "HF_HOME": str(tmp_path), "HF_HUB_OFFLINE": "1", "HF_ENDPOINT": "http://127.0.0.1:9"}
+    return {
+        **os.environ,
+        "HF_HOME": str(tmp_path),
+        "HF_HUB_OFFLINE": "1",
+        "HF_ENDPOINT": "http://127.0.0.1:9",
+    }
 
 
 def test_the_documented_default_is_deberta_at_its_ninth_layer(
-    downloaded: dict[str, str], folder_of: Callable[[str], Path], by_hand: Callable[..., tuple[float, float, float]]
+    downloaded: dict[str, str],
+    folder_of: Callable[[str], Path],
+    by_hand: Callable[..., tuple[float, float, float]],
 ) -> None:
     script = SCRIPT.format(candidate=TEXTS[0], reference=TEXTS[1])
-    done = subprocess.run([sys.executable, "-c", script], env=downloaded, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=downloaded, capture_output=True, text=True, check=True
+    )
     score, details, hedging = json.loads(done.stdout.splitlines()[-1])
     precision, recall, f1 = by_hand(folder_of("deberta-v3"), 9, *TEXTS[:2])
     assert BERTScore().model_type == HedgingLanguage().model_type == details["model"] == DEBERTA
-    assert (details["precision"], details["recall"], details["f1"]) == pytest.approx((precision, recall, f1), abs=1e-5)
+    assert (details["precision"], details["recall"], details["f1"]) == pytest.approx(
+        (precision, recall, f1), abs=1e-5
+    )
     assert score == pytest.approx(0.1 * precision + 0.9 * recall, abs=1e-5)
     assert hedging == pytest.approx(f1, abs=1e-5)
 
@@ -163,7 +186,14 @@ def test_a_run_takes_the_documented_model_by_option(
     rows = [{"id": str(number), "answer": TEXTS[1], "response": TEXTS[0]} for number in range(3)]
     (tmp_path / "rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
     command = ["run", "--system", "replay", "--dataset", "rows.jsonl", "--evaluators", "bertscore"]
-    command += ["--set", f"evaluators.bertscore.model_type={DEBERTA}", "--format", "json", "-o", "report.json"]
+    command += [
+        "--set",
+        f"evaluators.bertscore.model_type={DEBERTA}",
+        "--format",
+        "json",
+        "-o",
+        "report.json",
+    ]
     done = subprocess.run(
         [sys.executable, "-m", "context_bench", *command],
         cwd=tmp_path,

@@ -37,7 +37,10 @@ TRUTH = [{"geo.area": {"base": [10], "unit": ["cm", ""], "deep": ["", {"a": [1, 
         ("`geo.area(base=10)`", 1.0),
         ("<think>[geo.area(base=11)] is [wrong].</think>[geo.area(base=10)]", 1.0),
         ('[{"geo.area": "{\\"base\\": 10}"}]', 1.0),
-        ('<tool_call>\n{"name": "geo.area", "arguments": {"base": 10, "deep": {"a": 1}}}\n</tool_call>', 1.0),
+        (
+            '<tool_call>\n{"name": "geo.area", "arguments": {"base": 10, "deep": {"a": 1}}}\n</tool_call>',
+            1.0,
+        ),
         (
             '<tool_call>{"name": "geo.area", "arguments": {"base": 10}}</tool_call>\n<tool_call>{"name": "f"}</tool_call>',
             0.0,
@@ -135,7 +138,9 @@ ACCEPTED = {
 def test_arguments_have_the_types_that_their_function_describes(arguments, right):
     """Each verdict is that of `ast_checker` of bfcl-eval 2026.3.23, which reads the calls with `default_decode_ast_prompting`."""
     example = {"ground_truth": [{"geo.area": ACCEPTED}], "tools": [FUNCTION]}
-    assert BFCLMatch().score(example, {"response": f"[geo.area({arguments})]"}) == {"bfcl_ast": right}
+    assert BFCLMatch().score(example, {"response": f"[geo.area({arguments})]"}) == {
+        "bfcl_ast": right
+    }
 
 
 @pytest.mark.parametrize(
@@ -289,7 +294,9 @@ FOREIGN = [
 ]
 
 
-@pytest.mark.parametrize(("language", "argument", "right"), FOREIGN, ids=[f"{one[0]}: {one[1]:.60}" for one in FOREIGN])
+@pytest.mark.parametrize(
+    ("language", "argument", "right"), FOREIGN, ids=[f"{one[0]}: {one[1]:.60}" for one in FOREIGN]
+)
 def test_values_in_java_and_javascript_are_read_as_bfcl_reads_them(language, argument, right):
     """Each verdict is that of `ast_checker` of bfcl-eval 2026.3.23, with its parsers; of `names` its quirks are kept, too."""
     function, accepted = (JAVA, JAVA_ACCEPTED) if language == "java" else (SCRIPT, SCRIPT_ACCEPTED)
@@ -300,27 +307,45 @@ def test_values_in_java_and_javascript_are_read_as_bfcl_reads_them(language, arg
 
 
 def test_the_language_of_a_category_is_told_and_its_answer_written_in_it():
-    function = {"name": "f", "parameters": {"type": "dict", "properties": {"n": {"type": "long"}}, "required": ["n"]}}
-    record = {"id": "java_3", "question": "Run.", "function": function, "ground_truth": [{"f": {"n": [5]}}]}
+    function = {
+        "name": "f",
+        "parameters": {"type": "dict", "properties": {"n": {"type": "long"}}, "required": ["n"]},
+    }
+    record = {
+        "id": "java_3",
+        "question": "Run.",
+        "function": function,
+        "ground_truth": [{"f": {"n": [5]}}],
+    }
     for identity in ("java_3", "simple_java_3"):
         example = records.bfcl({**record, "id": identity})
         assert (example["language"], example["answer"]) == ("java", "[f(n=5L)]")
         assert "written in Java:" in example["context"]
     script = records.bfcl({**record, "id": "javascript_3"})
-    assert (script["language"], "written in JavaScript:" in script["context"]) == ("javascript", True)
+    assert (script["language"], "written in JavaScript:" in script["context"]) == (
+        "javascript",
+        True,
+    )
     assert "language" not in records.bfcl({**record, "id": "simple_3"})
 
 
 def test_the_types_of_a_call_that_bfcl_runs_do_not_count():
     example = {"ground_truth": ["geo.area(base=10, height=1/4)"], "tools": [FUNCTION]}
-    assert BFCLMatch().score(example, {"response": "[geo.area(base=10.0, height=0.25)]"}) == {"bfcl_ast": 1.0}
+    assert BFCLMatch().score(example, {"response": "[geo.area(base=10.0, height=0.25)]"}) == {
+        "bfcl_ast": 1.0
+    }
 
 
 def test_each_expected_call_takes_the_first_call_that_fits():
     """As BFCL's checker does; the second of these calls is left without one of its own there, too."""
     truth = [{"play": {"long": [20, 15]}}, {"play": {"long": [20]}}]
-    for response, right in (("[play(long=20), play(long=15)]", 0.0), ("[play(long=15), play(long=20)]", 1.0)):
-        assert BFCLMatch().score({"ground_truth": truth}, {"response": response}) == {"bfcl_ast": right}
+    for response, right in (
+        ("[play(long=20), play(long=15)]", 0.0),
+        ("[play(long=15), play(long=20)]", 1.0),
+    ):
+        assert BFCLMatch().score({"ground_truth": truth}, {"response": response}) == {
+            "bfcl_ast": right
+        }
 
 
 @pytest.mark.parametrize(
@@ -344,10 +369,17 @@ def test_each_expected_call_takes_the_first_call_that_fits():
 )
 def test_the_answer_is_a_reply_that_is_right_and_absent_where_none_is(arguments, answer):
     """Some rows of the release contradict themselves: BFCL's checker takes no reply to live_simple_112-68-0."""
-    record = {"id": "simple_0", "question": "Area?", "function": [FUNCTION], "ground_truth": [{"geo.area": arguments}]}
+    record = {
+        "id": "simple_0",
+        "question": "Area?",
+        "function": [FUNCTION],
+        "ground_truth": [{"geo.area": arguments}],
+    }
     example = records.bfcl(record)
     assert example.get("answer") == answer
-    assert BFCLMatch().score(example, {"response": answer or "geo.area(base=10)"}) == {"bfcl_ast": float(bool(answer))}
+    assert BFCLMatch().score(example, {"response": answer or "geo.area(base=10)"}) == {
+        "bfcl_ast": float(bool(answer))
+    }
 
 
 def test_where_relevance_counts_any_call_is_right():
@@ -358,24 +390,42 @@ def test_where_relevance_counts_any_call_is_right():
 
 def test_calls_of_an_endpoint_count_as_endpoints_and_as_bfcl_write_them():
     kept = {"geo_area": '{"base": 10}'}
-    assert BFCLMatch().score({"ground_truth": TRUTH}, {"response": "", "tool_calls": [kept]}) == {"bfcl_ast": 1.0}
-    call = {"type": "function", "function": {"name": "geo.area", "arguments": json.dumps({"base": 10})}}
-    assert BFCLMatch().score({"ground_truth": TRUTH}, {"response": "", "tool_calls": [call]}) == {"bfcl_ast": 1.0}
+    assert BFCLMatch().score({"ground_truth": TRUTH}, {"response": "", "tool_calls": [kept]}) == {
+        "bfcl_ast": 1.0
+    }
+    call = {
+        "type": "function",
+        "function": {"name": "geo.area", "arguments": json.dumps({"base": 10})},
+    }
+    assert BFCLMatch().score({"ground_truth": TRUTH}, {"response": "", "tool_calls": [call]}) == {
+        "bfcl_ast": 1.0
+    }
 
 
 def test_calls_are_paired_in_any_order():
-    truth = [{"play": {"artist": ["A"], "long": [20]}}, {"play": {"artist": ["A"], "long": [20, 15]}}]
+    truth = [
+        {"play": {"artist": ["A"], "long": [20]}},
+        {"play": {"artist": ["A"], "long": [20, 15]}},
+    ]
     response = "[play(artist='A', long=15), play(artist='A', long=20)]"
     assert BFCLMatch().score({"ground_truth": truth}, {"response": response}) == {"bfcl_ast": 1.0}
 
 
 def test_where_no_function_fits_no_call_is_right():
-    assert BFCLMatch().score({"ground_truth": []}, {"response": "None of them helps."}) == {"bfcl_ast": 1.0}
-    assert BFCLMatch().score({"ground_truth": []}, {"response": "[area(base=1)]"}) == {"bfcl_ast": 0.0}
+    assert BFCLMatch().score({"ground_truth": []}, {"response": "None of them helps."}) == {
+        "bfcl_ast": 1.0
+    }
+    assert BFCLMatch().score({"ground_truth": []}, {"response": "[area(base=1)]"}) == {
+        "bfcl_ast": 0.0
+    }
 
 
 def test_the_request_is_the_question_and_expected_calls_are_joined():
-    record = {"id": "live_simple_0", "question": [[{"role": "user", "content": "Area of 10?"}]], "function": [TOOL]}
+    record = {
+        "id": "live_simple_0",
+        "question": [[{"role": "user", "content": "Area of 10?"}]],
+        "function": [TOOL],
+    }
     row = Row(tables={"answers": {"live_simple_0": {"ground_truth": [{"area": {"base": [10]}}]}}})
     example = records.bfcl(record, row)
     assert (example["question"], example["answer"]) == ("Area of 10?", "[area(base=10)]")
@@ -385,8 +435,16 @@ def test_the_request_is_the_question_and_expected_calls_are_joined():
 
 def test_the_reference_of_apigen_is_right():
     answers = [{"name": "area", "arguments": {"base": 3, "deep": {"a": [1, {"b": "c"}]}}}]
-    tool = {"name": "area", "parameters": {"base": {"type": "int", "default": 3}, "deep": {"type": "dict"}}}
-    record = {"id": 1, "query": "Area?", "answers": json.dumps(answers), "tools": json.dumps([tool])}
+    tool = {
+        "name": "area",
+        "parameters": {"base": {"type": "int", "default": 3}, "deep": {"type": "dict"}},
+    }
+    record = {
+        "id": 1,
+        "query": "Area?",
+        "answers": json.dumps(answers),
+        "tools": json.dumps([tool]),
+    }
     example = records.apigen(record)
     assert BFCLMatch().score(example, {"response": example["answer"]}) == {"bfcl_ast": 1.0}
     assert BFCLMatch().score(example, {"response": record["answers"]}) == {"bfcl_ast": 1.0}

@@ -11,7 +11,9 @@ from context_bench.bench.reading import canonical_row, read_result
 from context_bench.errors import ConfigurationError, MetricError
 from context_bench.store.reader import RunReader
 
-pytest.importorskip("context_bench_answer_quality", reason="these rows are scored by the answer-quality plugin")
+pytest.importorskip(
+    "context_bench_answer_quality", reason="these rows are scored by the answer-quality plugin"
+)
 
 EXAMPLES = [
     {"id": "gold", "question": "q", "answer": "red car"},
@@ -38,10 +40,17 @@ class Says:
         return {"response": said, "usage": {"prompt_tokens": 10, "completion_tokens": 1}}
 
 
-def run(*systems: Says, examples: Any = EXAMPLES, evaluators: Any = ("answer-quality",), **options: Any) -> EvalResult:
+def run(
+    *systems: Says, examples: Any = EXAMPLES, evaluators: Any = ("answer-quality",), **options: Any
+) -> EvalResult:
     options.setdefault("reference_from", "direct")
     return evaluate(
-        list(systems), examples, evaluators, progress=False, on_warning=options.pop("told", [].append), **options
+        list(systems),
+        examples,
+        evaluators,
+        progress=False,
+        on_warning=options.pop("told", [].append),
+        **options,
     )
 
 
@@ -49,7 +58,12 @@ def test_rows_without_gold_are_held_against_the_reference_and_never_mixed_with_t
     result = run(Says("proxy", "red bus"), Says("direct", "red car"))
     ours = result.summary["proxy"]
     assert (ours["mean_score"], ours["agreement"]) == (0.5, 0.5)
-    assert (ours["num_rows"], ours["num_scored"], ours["num_agreement"], ours["num_unscored"]) == (3, 1, 2, 0)
+    assert (ours["num_rows"], ours["num_scored"], ours["num_agreement"], ours["num_unscored"]) == (
+        3,
+        1,
+        2,
+        0,
+    )
     gold, none, empty = (row for row in result.rows if row.system == "proxy")
     assert (gold.headline, gold.reference, gold.is_agreement) == ("f1", None, False)
     for row in (none, empty):
@@ -65,7 +79,12 @@ def test_a_score_of_agreement_is_known_before_the_first_call(field: str, named: 
     direct = Says("direct", "red car")
     given: dict[str, Any] = {"examples": None, "datasets": {"here": EXAMPLES[1:]}} if named else {}
     if field == "agreement_f1":
-        assert run(Says("proxy", "red bus"), direct, score_field=field, **given).summary["proxy"]["mean_score"] == 0.5
+        assert (
+            run(Says("proxy", "red bus"), direct, score_field=field, **given).summary["proxy"][
+                "mean_score"
+            ]
+            == 0.5
+        )
         return
     with pytest.raises(MetricError, match="'agreement_f2', which no evaluator of this run gives"):
         run(Says("proxy", "red bus"), direct, score_field=field, **given)
@@ -82,7 +101,11 @@ def test_the_reference_is_not_scored_against_itself_but_asked_twice_for_the_nois
         "more calls."
     ]
     assert result.summary["proxy"]["agreement"] == 1.0
-    assert result.summary["proxy"]["agreement_floor"] == result.summary["direct"]["agreement_floor"] == 0.5
+    assert (
+        result.summary["proxy"]["agreement_floor"]
+        == result.summary["direct"]["agreement_floor"]
+        == 0.5
+    )
     assert "agreement" not in result.summary["direct"]
     [itself] = {row.unscored["context-bench-answer-quality/answer-quality"] for row in result.rows
                 if row.system == "direct" and not row.is_extra}  # fmt: skip
@@ -90,7 +113,9 @@ def test_the_reference_is_not_scored_against_itself_but_asked_twice_for_the_nois
 
 
 def test_the_second_answer_of_the_reference_counts_for_nothing_else() -> None:
-    result = run(Says("proxy", "red"), Says("direct", "red"), examples=EXAMPLES[1:], baseline="direct")
+    result = run(
+        Says("proxy", "red"), Says("direct", "red"), examples=EXAMPLES[1:], baseline="direct"
+    )
     theirs = result.summary["direct"]
     assert (theirs["num_rows"], theirs["num_unscored"], theirs["num_failed"]) == (2, 2, 0)
     assert theirs["num_compared"] == 2
@@ -100,7 +125,9 @@ def test_the_second_answer_of_the_reference_counts_for_nothing_else() -> None:
 def test_asked_for_repetitions_are_the_floor_and_none_is_added() -> None:
     direct = Says("direct", "red car", "red bus")
     told: list[str] = []
-    result = run(Says("proxy", "red car"), direct, examples=EXAMPLES[1:2], samples=2, told=told.append)
+    result = run(
+        Says("proxy", "red car"), direct, examples=EXAMPLES[1:2], samples=2, told=told.append
+    )
     assert (len(direct.calls), told) == (2, [])
     assert result.summary["direct"]["agreement_floor"] == 0.5
     assert result.summary["proxy"]["num_agreement"] == 2
@@ -114,7 +141,9 @@ def test_without_gaps_the_reference_is_asked_once_and_nothing_changes() -> None:
     assert all(row.reference is None for row in result.rows)
 
 
-def test_where_the_reference_failed_rows_are_unscored_with_the_reason_until_it_answers(tmp_path: Path) -> None:
+def test_where_the_reference_failed_rows_are_unscored_with_the_reason_until_it_answers(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "run.sqlite"
     result = run(Says("proxy", "red"), Says("direct", "red", failing=("none",)), run_file=path)
     [row] = [row for row in result.rows if (row.system, row.example_id) == ("proxy", "none")]
@@ -128,16 +157,24 @@ def test_where_the_reference_failed_rows_are_unscored_with_the_reason_until_it_a
 
 
 def test_a_system_that_fails_without_gold_counts_as_wrong() -> None:
-    result = run(Says("proxy", "red", failing=("none",)), Says("direct", "red"), examples=EXAMPLES[1:])
+    result = run(
+        Says("proxy", "red", failing=("none",)), Says("direct", "red"), examples=EXAMPLES[1:]
+    )
     assert result.summary["proxy"]["agreement"] == 0.5
-    assert (result.summary["proxy"]["num_failed"], result.summary["proxy"]["num_agreement"]) == (1, 1)
+    assert (result.summary["proxy"]["num_failed"], result.summary["proxy"]["num_agreement"]) == (
+        1,
+        1,
+    )
     assert "mean_score" not in result.summary["proxy"]
 
 
 @pytest.mark.parametrize("order", ["interleaved", "system"])
 @pytest.mark.parametrize("reference", ["first", "last"])
 def test_workers_order_and_place_change_nothing(order: str, reference: str) -> None:
-    examples = [{"id": str(n), "question": "q", **({"answer": "red"} if n % 3 == 0 else {})} for n in range(30)]
+    examples = [
+        {"id": str(n), "question": "q", **({"answer": "red"} if n % 3 == 0 else {})}
+        for n in range(30)
+    ]
 
     def rows(workers: int) -> list[Any]:
         pair = [Says("proxy", "red bus"), Says("direct", "red car")]
@@ -163,7 +200,11 @@ class Slow:
     version = "1"
 
     def score(self, original: dict[str, Any], processed: dict[str, Any]) -> dict[str, float]:
-        return {"same": float(original["answer"] == processed["response"])} if "answer" in original else {}
+        return (
+            {"same": float(original["answer"] == processed["response"])}
+            if "answer" in original
+            else {}
+        )
 
     def score_batch(self, pairs: Any) -> list[dict[str, float]]:
         return [self.score(*pair) for pair in pairs]
@@ -172,7 +213,11 @@ class Slow:
 def test_evaluators_in_batches_and_without_a_manifest_are_given_the_reference_too() -> None:
     result = run(Says("proxy", "red"), Says("direct", "red"), evaluators=[Slow()], max_workers=4)
     rows = [row for row in result.rows if row.system == "proxy"]
-    assert [row.scores for row in rows] == [{"same": 0.0}, {"agreement_same": 1.0}, {"agreement_same": 1.0}]
+    assert [row.scores for row in rows] == [
+        {"same": 0.0},
+        {"agreement_same": 1.0},
+        {"agreement_same": 1.0},
+    ]
     assert result.summary["proxy"]["agreement"] == 1.0
     assert result.summary["proxy"]["mean_score"] == 0.0
 
@@ -223,10 +268,19 @@ def test_the_reference_needs_the_examples_that_it_is_held_to() -> None:
 def test_only_evaluators_that_need_an_answer_are_given_one(tmp_path: Path) -> None:
     pytest.importorskip("context_bench_ifeval", reason="an evaluator that needs no answer")
     examples = [
-        {"id": "a", "question": "q", "instruction_id_list": ["punctuation:no_comma"], "kwargs": [{}], "prompt": "q"}
+        {
+            "id": "a",
+            "question": "q",
+            "instruction_id_list": ["punctuation:no_comma"],
+            "kwargs": [{}],
+            "prompt": "q",
+        }
     ]
     result = run(
-        Says("proxy", "red, blue"), Says("direct", "red"), examples=examples, evaluators=("ifeval", "answer-quality")
+        Says("proxy", "red, blue"),
+        Says("direct", "red"),
+        examples=examples,
+        evaluators=("ifeval", "answer-quality"),
     )
     [row] = [row for row in result.rows if row.system == "proxy"]
     assert row.scores["ifeval_strict"] == 0.0
@@ -246,7 +300,9 @@ def test_the_story_of_a_row_says_whose_response_it_was_held_to(tmp_path: Path, c
     path = tmp_path / "run.sqlite"
     run(Says("proxy", "red"), Says("direct", "red"), run_file=path)
     assert execute(["explain", "row", str(path), "none"]) == 0
-    assert "the response of direct, in place of a gold answer" in " ".join(capsys.readouterr().out.split())
+    assert "the response of direct, in place of a gold answer" in " ".join(
+        capsys.readouterr().out.split()
+    )
 
 
 def test_metrics_of_the_users_do_not_see_the_second_answer_either() -> None:

@@ -25,7 +25,9 @@ PART = ReferenceAnswers()
         (("answers", "aliases"), ["answers", "aliases"]),
     ],
 )
-def test_gold_is_what_an_evaluator_needs_beside_the_prompt(needs: tuple[str, ...], fields: list[str]) -> None:
+def test_gold_is_what_an_evaluator_needs_beside_the_prompt(
+    needs: tuple[str, ...], fields: list[str]
+) -> None:
     assert PART.gold_fields(needs) == fields
 
 
@@ -40,7 +42,9 @@ def test_gold_is_what_an_evaluator_needs_beside_the_prompt(needs: tuple[str, ...
         ({"answers": ["", "red"]}, False),
     ],
 )
-def test_an_answer_is_absent_where_no_field_says_anything(example: dict[str, Any], is_lacking: bool) -> None:
+def test_an_answer_is_absent_where_no_field_says_anything(
+    example: dict[str, Any], is_lacking: bool
+) -> None:
     assert PART.lacks(example, ("answer", "answers")) is is_lacking
 
 
@@ -67,7 +71,11 @@ class Same:
     name = "same"
 
     def score(self, original: Any, processed: Any) -> dict[str, float]:
-        return {"same": float(original["answer"] == processed["response"])} if "answer" in original else {}
+        return (
+            {"same": float(original["answer"] == processed["response"])}
+            if "answer" in original
+            else {}
+        )
 
 
 class Says:
@@ -85,18 +93,35 @@ def test_agreement_and_noise_floor_are_two_numbers_of_one_run() -> None:
     pair = [Says("proxy", "red", "blue"), Says("direct", "red", "red", "blue", "green")]
     examples = [{"id": "a", "question": "q"}, {"id": "b", "question": "q"}]
     told: list[str] = []
-    result = evaluate(pair, examples, [Same()], reference_from="direct", progress=False, on_warning=told.append)
+    result = evaluate(
+        pair, examples, [Same()], reference_from="direct", progress=False, on_warning=told.append
+    )
     assert result.summary["proxy"]["agreement"] == 1.0
-    assert result.summary["proxy"]["agreement_floor"] == result.summary["direct"]["agreement_floor"] == 0.5
+    assert (
+        result.summary["proxy"]["agreement_floor"]
+        == result.summary["direct"]["agreement_floor"]
+        == 0.5
+    )
     assert "mean_score" not in result.summary["proxy"]
     assert any("is asked twice" in line for line in told)
 
 
-def test_the_part_stands_in_plan_lock_and_run_file(context_bench: Any, jsonl: Any, tmp_path: Any) -> None:
-    for package in ("context_bench_compress", "context_bench_local", "context_bench_answer_quality"):
+def test_the_part_stands_in_plan_lock_and_run_file(
+    context_bench: Any, jsonl: Any, tmp_path: Any
+) -> None:
+    for package in (
+        "context_bench_compress",
+        "context_bench_local",
+        "context_bench_answer_quality",
+    ):
         pytest.importorskip(package, reason="it brings what the run takes")
     asked = ["--system", "identity", "--system", "other=identity", "--reference-from", "identity"]
-    asked += ["--dataset", jsonl([{"question": "q", "response": "red"}]), "--evaluators", "answer-quality"]
+    asked += [
+        "--dataset",
+        jsonl([{"question": "q", "response": "red"}]),
+        "--evaluators",
+        "answer-quality",
+    ]
     part = "context-bench-agreement/agreement"
     assert f"run part {part}: derived-job" in context_bench("run", *asked, "--dry-run").out
     assert context_bench("lock", *asked).code == 0

@@ -34,28 +34,63 @@ def score(answer, response, **options):
     [
         pytest.param("Paris", "The capital is Paris.", [0.5, 0, 1, 1], id="the documented example"),
         pytest.param("Paris", "Paris", [1, 1, 1, 1], id="the same text"),
-        pytest.param("Paris", "the paris!", [1, 1, 1, 1], id="case, article and punctuation do not count"),
+        pytest.param(
+            "Paris", "the paris!", [1, 1, 1, 1], id="case, article and punctuation do not count"
+        ),
         pytest.param("Paris", "London", [0, 0, 0, 0], id="another word"),
         pytest.param("U.S.A.", "USA", [1, 1, 1, 0], id="punctuation goes before articles"),
         pytest.param("1,000", "1000", [1, 1, 1, 0], id="thousands separator"),
-        pytest.param("well-known", "well known", [0, 0, 0, 0], id="a deleted hyphen joins two words"),
-        pytest.param("a b b c", "b b b d", [4 / 7, 0, 2 / 3, 0], id="repeated tokens count as often as in both"),
+        pytest.param(
+            "well-known", "well known", [0, 0, 0, 0], id="a deleted hyphen joins two words"
+        ),
+        pytest.param(
+            "a b b c",
+            "b b b d",
+            [4 / 7, 0, 2 / 3, 0],
+            id="repeated tokens count as often as in both",
+        ),
         pytest.param("no", "I do not know", [0, 0, 0, 1], id="a substring inside a word"),
         pytest.param("‘Paris’", "Paris", [0, 0, 0, 0], id="curly quotes stay"),
         pytest.param("New York", "new\n\tyork", [1, 1, 1, 0], id="any white space separates"),
-        pytest.param("the", "an", [0, 1, 0, 0], id="version 1.1 has no f1 for two texts of articles"),
-        pytest.param(" Paris \n", "in Paris", [2 / 3, 0, 1, 1], id="white space around a reference is ignored"),
+        pytest.param(
+            "the", "an", [0, 1, 0, 0], id="version 1.1 has no f1 for two texts of articles"
+        ),
+        pytest.param(
+            " Paris \n",
+            "in Paris",
+            [2 / 3, 0, 1, 1],
+            id="white space around a reference is ignored",
+        ),
         pytest.param("the’s", "’s", [1, 1, 1, 0], id="an article ends at a curly quote"),
-        pytest.param(["NYC", "New York City"], "New York City", [1, 1, 1, 1], id="the best of several references"),
-        pytest.param(["x y", "y z w", "y q"], "y", [2 / 3, 0, 0.5, 0], id="partial overlap with each reference"),
+        pytest.param(
+            ["NYC", "New York City"],
+            "New York City",
+            [1, 1, 1, 1],
+            id="the best of several references",
+        ),
+        pytest.param(
+            ["x y", "y z w", "y q"],
+            "y",
+            [2 / 3, 0, 0.5, 0],
+            id="partial overlap with each reference",
+        ),
         pytest.param([42, "forty-two"], "42", [1, 1, 1, 1], id="a number stands for its digits"),
         pytest.param([3.5], "3.5", [1, 1, 1, 1], id="a decimal number"),
-        pytest.param([None, "", "Paris"], "Paris", [1, 1, 1, 1], id="blanks among references are passed over"),
-        pytest.param({"text": ["Paris"], "answer_start": [3]}, "Paris", [1, 1, 1, 1], id="the layout of SQuAD tables"),
+        pytest.param(
+            [None, "", "Paris"], "Paris", [1, 1, 1, 1], id="blanks among references are passed over"
+        ),
+        pytest.param(
+            {"text": ["Paris"], "answer_start": [3]},
+            "Paris",
+            [1, 1, 1, 1],
+            id="the layout of SQuAD tables",
+        ),
         pytest.param("42", 42, [1, 1, 1, 1], id="a response that is a number"),
         pytest.param("Paris", "", [0, 0, 0, 0], id="an empty response"),
         pytest.param("Paris", " \n", [0, 0, 0, 0], id="a blank response"),
-        pytest.param("The", "", [0, 0, 0, 0], id="an empty response against a reference of articles"),
+        pytest.param(
+            "The", "", [0, 0, 0, 0], id="an empty response against a reference of articles"
+        ),
         pytest.param("x " * 20, "x " * 10, [2 / 3, 0, 0.5, 0], id="a long reference"),
     ],
 )
@@ -104,7 +139,9 @@ def test_without_a_reference_the_row_is_unscored(original):
     assert scores.details["unscored"].startswith("the example")
 
 
-@pytest.mark.parametrize("processed", [{}, {"response": None}, {"response": b"x"}, {"response": ["x"]}])
+@pytest.mark.parametrize(
+    "processed", [{}, {"response": None}, {"response": b"x"}, {"response": ["x"]}]
+)
 def test_without_a_response_the_row_is_unscored(processed):
     assert AnswerQuality().score({"answer": "Paris"}, processed) == {}
 
@@ -134,7 +171,9 @@ def test_any_text_equals_itself(text, tokens):
         pytest.param("$5", "it costs $5.", 1, id="a sign needs no boundary"),
         pytest.param("$5", "US$50", 0, id="but a digit does"),
         pytest.param("C++", "I write C++17", 1, id="after a sign anything may follow"),
-        pytest.param("東京", "私は東京に住む", 1, id="scripts without spaces have no word boundaries"),
+        pytest.param(
+            "東京", "私は東京に住む", 1, id="scripts without spaces have no word boundaries"
+        ),
         pytest.param("été", "à l'été", 1, id="accents are letters"),
         pytest.param("et", "été", 0, id="and join words"),
     ],
@@ -177,19 +216,32 @@ def test_squad_2_gives_f1_to_two_texts_of_which_nothing_is_left():
         pytest.param("squad-2.0", ["-"], "", 1.0, 1.0, id="a reference of marks alone is none"),
         pytest.param("squad-2.0", [""], "The.", 1.0, 1.0, id="nor is such a response an answer"),
         pytest.param(
-            "squad-2.0", ["the", "cat"], "the", 0.0, 0.0, id="beside a reference with words it does not count"
+            "squad-2.0",
+            ["the", "cat"],
+            "the",
+            0.0,
+            0.0,
+            id="beside a reference with words it does not count",
         ),
-        pytest.param("squad-2.0", ["the", "cat"], "a cat", 1.0, 1.0, id="a reference with words counts"),
+        pytest.param(
+            "squad-2.0", ["the", "cat"], "a cat", 1.0, 1.0, id="a reference with words counts"
+        ),
         pytest.param("hotpotqa", ["yes"], "Yes, both of them", 0.0, 0.0, id="more than yes"),
         pytest.param("hotpotqa", ["yes"], "Yes.", 1.0, 1.0, id="yes"),
         pytest.param("hotpotqa", ["No Doubt"], "no", 0.0, 0.0, id="no, where a name is right"),
         pytest.param("hotpotqa", ["No Doubt"], "band No Doubt", 0.8, 0.0, id="a part of a name"),
-        pytest.param("hotpotqa", ["no", "No Doubt"], "doubt no", 1.0, 0.0, id="each reference for itself"),
+        pytest.param(
+            "hotpotqa", ["no", "No Doubt"], "doubt no", 1.0, 0.0, id="each reference for itself"
+        ),
         pytest.param("triviaqa", ["well-known"], "well_known", 1.0, 1.0, id="marks are spaces"),
         pytest.param("triviaqa", ["USA"], "U.S.A.", 0.0, 0.0, id="which parts letters"),
         pytest.param("triviaqa", ["dont"], "don\u2019t", 0.0, 0.0, id="as single curly quotes do"),
-        pytest.param("triviaqa", ["rock n roll"], "Rock \u2018n\u2019 Roll", 1.0, 1.0, id="on both sides"),
-        pytest.param("triviaqa", ["\u201crock\u201d"], "rock", 0.0, 0.0, id="and double ones do not"),
+        pytest.param(
+            "triviaqa", ["rock n roll"], "Rock \u2018n\u2019 Roll", 1.0, 1.0, id="on both sides"
+        ),
+        pytest.param(
+            "triviaqa", ["\u201crock\u201d"], "rock", 0.0, 0.0, id="and double ones do not"
+        ),
     ],
 )
 def test_the_rules_are_those_of_the_benchmark_s_script(rules, answers, response, f1, exact_match):
@@ -237,7 +289,12 @@ def test_docstring_examples_are_true(module):
 
 
 def test_readme_examples_are_true():
-    readme = Path(__file__).resolve().parents[3] / "plugins" / "context-bench-answer-quality" / "README.md"
+    readme = (
+        Path(__file__).resolve().parents[3]
+        / "plugins"
+        / "context-bench-answer-quality"
+        / "README.md"
+    )
     results = doctest.testfile(str(readme), module_relative=False)
     assert results.attempted >= 5
     assert results.failed == 0

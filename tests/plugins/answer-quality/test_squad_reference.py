@@ -56,11 +56,29 @@ def squad_scores(response, references):
 def assert_agreement(response, references):
     scores = AnswerQuality().score({"answers": references}, {"response": response})
     expected = squad_scores(response, references)
-    assert {key: scores[key] for key in expected} == pytest.approx(expected, abs=1e-12), (response, references)
+    assert {key: scores[key] for key in expected} == pytest.approx(expected, abs=1e-12), (
+        response,
+        references,
+    )
 
 
 PIECES = [
-    *("a", "an", "the", "The", "Paris", "paris", "U.S.A.", "USA", "1,000", "1000", "well-known", "x", "’s", "“the”"),
+    *(
+        "a",
+        "an",
+        "the",
+        "The",
+        "Paris",
+        "paris",
+        "U.S.A.",
+        "USA",
+        "1,000",
+        "1000",
+        "well-known",
+        "x",
+        "’s",
+        "“the”",
+    ),
     *(
         "—",
         "東京",
@@ -102,7 +120,13 @@ def test_agrees_with_the_definition_on_any_text(response, references):
         assert_agreement(response, references)
 
 
-QA_TASKS = {"qasper": 21.82, "hotpotqa": 27.56, "2wikimqa": 32.46, "musique": 8.01, "narrativeqa": 18.99}
+QA_TASKS = {
+    "qasper": 21.82,
+    "hotpotqa": 27.56,
+    "2wikimqa": 32.46,
+    "musique": 8.01,
+    "narrativeqa": 18.99,
+}
 
 
 @pytest.mark.shared
@@ -120,17 +144,27 @@ def test_agrees_with_the_definition_on_real_answers(task):
 def test_published_longbench_scores(task, published):
     rows = records(f"longbench-llama2-7b-chat-4k/{task}")
     evaluator = AnswerQuality()
-    scores = [evaluator.score({"answers": row["answers"]}, {"response": row["pred"]})["f1"] for row in rows]
+    scores = [
+        evaluator.score({"answers": row["answers"]}, {"response": row["pred"]})["f1"]
+        for row in rows
+    ]
     assert round(100 * sum(scores) / len(rows), 2) == published
 
 
 @pytest.mark.shared
 @pytest.mark.parametrize(
     ("task", "key", "published"),
-    [("longbook_qa_eng", "f1", 22.44), ("passkey", "contains", 100.0), ("kv_retrieval", "contains", 89.0)],
+    [
+        ("longbook_qa_eng", "f1", 22.44),
+        ("passkey", "contains", 100.0),
+        ("kv_retrieval", "contains", 89.0),
+    ],
 )
 def test_published_infinitebench_scores(task, key, published):
     rows = records(f"infinitebench-gpt4/{task}")
     evaluator = AnswerQuality()
-    scores = [evaluator.score({"answers": row["ground_truth"]}, {"response": row["prediction"]})[key] for row in rows]
+    scores = [
+        evaluator.score({"answers": row["ground_truth"]}, {"response": row["prediction"]})[key]
+        for row in rows
+    ]
     assert round(100 * sum(scores) / len(rows), 2) == published

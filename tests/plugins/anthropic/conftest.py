@@ -123,17 +123,24 @@ class Steps:
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
         kind = "application/json" if not isinstance(body, bytes) else "text/plain"
         return Steps.raw(
-            _head(status, {"content-type": kind, "content-length": len(content), **(headers or {})}) + content
+            _head(status, {"content-type": kind, "content-length": len(content), **(headers or {})})
+            + content
         )
 
     @staticmethod
-    def error(status: int, kind: str, message: str, headers: Mapping[str, str] | None = None) -> Step:
-        return Steps.answer(status, {"type": "error", "error": {"type": kind, "message": message}}, headers)
+    def error(
+        status: int, kind: str, message: str, headers: Mapping[str, str] | None = None
+    ) -> Step:
+        return Steps.answer(
+            status, {"type": "error", "error": {"type": kind, "message": message}}, headers
+        )
 
     @staticmethod
     def gzipped(text: str) -> Step:
         content = gzip.compress(json.dumps(Steps.message(text)).encode())
-        return Steps.raw(_head(200, {"content-encoding": "gzip", "content-length": len(content)}) + content)
+        return Steps.raw(
+            _head(200, {"content-encoding": "gzip", "content-length": len(content)}) + content
+        )
 
     @staticmethod
     def raw(content: bytes, keep: bool = True) -> Step:
@@ -146,7 +153,9 @@ class Steps:
     @staticmethod
     def cut_mid_body() -> Step:
         body = json.dumps(Steps.message()).encode()
-        return Steps.raw(_head(200, {"content-length": len(body)}) + body[: len(body) // 2], keep=False)
+        return Steps.raw(
+            _head(200, {"content-length": len(body)}) + body[: len(body) // 2], keep=False
+        )
 
     @staticmethod
     def cut_without_a_length() -> Step:
@@ -192,9 +201,16 @@ class Steps:
     @staticmethod
     def stream(*events: Mapping[str, Any], end: bool = True) -> Step:
         """Send events as the interface names them, in pieces."""
-        lines = (f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode() for event in events)
-        chunks = b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in _pieces(b"".join(lines)))
-        head = _head(200, {"content-type": "text/event-stream; charset=utf-8", "transfer-encoding": "chunked"})
+        lines = (
+            f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode() for event in events
+        )
+        chunks = b"".join(
+            b"%x\r\n%s\r\n" % (len(piece), piece) for piece in _pieces(b"".join(lines))
+        )
+        head = _head(
+            200,
+            {"content-type": "text/event-stream; charset=utf-8", "transfer-encoding": "chunked"},
+        )
         return Steps.raw(head + chunks + (b"0\r\n\r\n" if end else b""), keep=end)
 
 

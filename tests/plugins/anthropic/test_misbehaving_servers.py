@@ -142,7 +142,9 @@ PASSING: Table = {
 
 
 def proxy(server: Any, **options: Any) -> AnthropicProxy:
-    return AnthropicProxy(server.url, **{"model": "m", "retry_base_delay": 0, "api_key": "sk-ant-1", **options})
+    return AnthropicProxy(
+        server.url, **{"model": "m", "retry_base_delay": 0, "api_key": "sk-ant-1", **options}
+    )
 
 
 @pytest.mark.parametrize("case", FINAL)
@@ -179,7 +181,10 @@ def test_retry_after_is_obeyed_in_both_forms(server: Any, steps: Any, form: str)
     now = datetime(2026, 1, 1, tzinfo=timezone.utc)
     headers = {"retry-after": "7"}
     if form == "date":
-        headers = {"date": format_datetime(now), "retry-after": format_datetime(now + timedelta(seconds=7))}
+        headers = {
+            "date": format_datetime(now),
+            "retry-after": format_datetime(now + timedelta(seconds=7)),
+        }
     server.play(steps.error(429, "rate_limit_error", "slow", headers), steps.ok("good"))
     system = proxy(server)
     told: list[tuple[int | None, float]] = []
@@ -194,7 +199,9 @@ def test_retry_after_is_obeyed_in_both_forms(server: Any, steps: Any, form: str)
 
 
 @pytest.mark.parametrize("how", ["silent", "trickling_body"])
-def test_an_endpoint_that_is_too_slow_is_given_up(server: Any, steps: Any, ask: Ask, how: str) -> None:
+def test_an_endpoint_that_is_too_slow_is_given_up(
+    server: Any, steps: Any, ask: Ask, how: str
+) -> None:
     server.play(getattr(steps, how)())
     with pytest.raises(EndpointTimeoutError, match=r"no complete reply within 0.4 s \(timeout\)"):
         ask(proxy(server, timeout=0.4, max_retries=0), EXAMPLE)
@@ -204,7 +211,8 @@ def test_nobody_there_is_told(ask: Ask, new_server: Any) -> None:
     server = new_server()
     server.stop()
     with pytest.raises(
-        EndpointUnreachableError, match=r"cannot be reached: .*Is the server running and the address right\?"
+        EndpointUnreachableError,
+        match=r"cannot be reached: .*Is the server running and the address right\?",
     ):
         ask(proxy(server, max_retries=0), EXAMPLE)
 

@@ -17,7 +17,9 @@ from context_bench_anthropic.proxy import ADAPTER_VERSION
 
 tomllib = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
 PACKAGE = Path(context_bench_anthropic.__file__).parent
-SYSTEMS: dict[str, Any] = tomllib.loads((PACKAGE / "context_bench_plugin.toml").read_text("utf-8"))["systems"]
+SYSTEMS: dict[str, Any] = tomllib.loads((PACKAGE / "context_bench_plugin.toml").read_text("utf-8"))[
+    "systems"
+]
 
 
 MANIFEST = SYSTEMS["anthropic"]
@@ -36,7 +38,11 @@ def test_the_manifest_says_what_the_class_is() -> None:
     assert tuple(MANIFEST["reads"]) == AnthropicProxy.reads
     assert MANIFEST["capabilities"] == ["network", "env:ANTHROPIC_API_KEY"]
     assert MANIFEST["options"]["api_key"]["secret"] is True
-    assert set(context_bench_anthropic.__all__) == {"AnthropicProxy", "MessageReply", "MessagesClient"}
+    assert set(context_bench_anthropic.__all__) == {
+        "AnthropicProxy",
+        "MessageReply",
+        "MessagesClient",
+    }
 
 
 def test_the_plugin_check_is_clean() -> None:
@@ -48,7 +54,9 @@ def test_the_examples_in_docstrings_are_true(module: str) -> None:
     assert doctest.testmod(importlib.import_module(f"context_bench_anthropic.{module}")).failed == 0
 
 
-def test_the_blocks_of_the_readme_run(server: Any, steps: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_blocks_of_the_readme_run(
+    server: Any, steps: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
     readme = Path(__file__).parents[3] / "plugins" / "context-bench-anthropic" / "README.md"
     blocks = [block.split("```")[0] for block in readme.read_text("utf-8").split("```python\n")[1:]]
     assert blocks

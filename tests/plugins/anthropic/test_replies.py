@@ -10,7 +10,12 @@ import pytest
 
 from context_bench import evaluate
 from context_bench_anthropic import AnthropicProxy, MessagesClient
-from context_bench_openai import EndpointUnreachableError, EndpointURLError, ServerFailedError, UnusableReplyError
+from context_bench_openai import (
+    EndpointUnreachableError,
+    EndpointURLError,
+    ServerFailedError,
+    UnusableReplyError,
+)
 
 Ask = Callable[[Any, Mapping[str, Any]], dict[str, Any]]
 CONTEXT, QUESTION = "Rome is in Italy.", "Where is Rome?"
@@ -37,7 +42,10 @@ LAYOUTS: dict[str, tuple[Any, list[Any]]] = {
     "system": ([text(CONTEXT)], [user(text(QUESTION))]),
     "user": (None, [user(text(f"{CONTEXT}\n\n"), text(QUESTION))]),
     "tool": (None, [user(text(QUESTION)), {"role": "assistant", "content": [CALL]}, user(RESULT)]),
-    "chat": (None, [user(text(CONTEXT)), {"role": "assistant", "content": [READ]}, user(text(QUESTION))]),
+    "chat": (
+        None,
+        [user(text(CONTEXT)), {"role": "assistant", "content": [READ]}, user(text(QUESTION))],
+    ),
 }
 
 
@@ -103,7 +111,9 @@ def test_what_is_sent_beside_the_prompt(server: Any, monkeypatch: pytest.MonkeyP
     assert request.headers["anthropic-version"] == "2023-06-01"
     assert request.headers["anthropic-beta"] == "x"
     assert "authorization" not in request.headers
-    sent = {name: value for name, value in request.body.items() if name not in ("messages", "system")}
+    sent = {
+        name: value for name, value in request.body.items() if name not in ("messages", "system")
+    }
     assert sent == {
         "model": "m", "max_tokens": 50, "temperature": 0, "top_p": 0.9, "top_k": 4,
         "thinking": {"type": "enabled", "budget_tokens": 1024}, "metadata": {"user_id": "u"},
@@ -129,7 +139,12 @@ def test_a_row_holds_the_answer_and_what_was_measured(server: Any, steps: Any, a
     assert found.pop("latency") > 0
     assert found == {
         "response": "Italy",
-        "usage": {"input_tokens": 1003, "output_tokens": 5, "cache_read_tokens": 900, "cache_write_tokens": 100},
+        "usage": {
+            "input_tokens": 1003,
+            "output_tokens": 5,
+            "cache_read_tokens": 900,
+            "cache_write_tokens": 100,
+        },
         "finish_reason": "end_turn",
         "model": "served",
         "headers": {"request-id": "req_1", "x-kompact-tokens-saved": "29"},
@@ -167,7 +182,9 @@ def test_a_row_holds_the_answer_and_what_was_measured(server: Any, steps: Any, a
     ],
     ids=["empty content", "cut off", "thinking", "tool use", "refusal", "no usage", "odd usage"],
 )  # fmt: skip
-def test_special_replies(server: Any, steps: Any, ask: Ask, message: dict[str, Any], expected: dict[str, Any]) -> None:
+def test_special_replies(
+    server: Any, steps: Any, ask: Ask, message: dict[str, Any], expected: dict[str, Any]
+) -> None:
     server.play(steps.ok(**message))
     found = ask(proxy(server), EXAMPLE)
     assert {name: found.get(name) for name in expected} == expected
@@ -183,9 +200,21 @@ START = {
 EVENTS: list[dict[str, Any]] = [
     START,
     {"type": "ping"},
-    {"type": "content_block_start", "index": 0, "content_block": {"type": "thinking", "thinking": ""}},
-    {"type": "content_block_delta", "index": 0, "delta": {"type": "thinking_delta", "thinking": "Hm."}},
-    {"type": "content_block_delta", "index": 0, "delta": {"type": "signature_delta", "signature": "s"}},
+    {
+        "type": "content_block_start",
+        "index": 0,
+        "content_block": {"type": "thinking", "thinking": ""},
+    },
+    {
+        "type": "content_block_delta",
+        "index": 0,
+        "delta": {"type": "thinking_delta", "thinking": "Hm."},
+    },
+    {
+        "type": "content_block_delta",
+        "index": 0,
+        "delta": {"type": "signature_delta", "signature": "s"},
+    },
     {"type": "content_block_stop", "index": 0},
     {"type": "content_block_start", "index": 1, "content_block": {"type": "text", "text": ""}},
     {"type": "content_block_delta", "index": 1, "delta": {"type": "text_delta", "text": "It"}},
@@ -196,8 +225,16 @@ EVENTS: list[dict[str, Any]] = [
         "index": 2,
         "content_block": {"type": "tool_use", "id": "t", "name": "f", "input": {}},
     },
-    {"type": "content_block_delta", "index": 2, "delta": {"type": "input_json_delta", "partial_json": '{"q":'}},
-    {"type": "content_block_delta", "index": 2, "delta": {"type": "input_json_delta", "partial_json": " 1}"}},
+    {
+        "type": "content_block_delta",
+        "index": 2,
+        "delta": {"type": "input_json_delta", "partial_json": '{"q":'},
+    },
+    {
+        "type": "content_block_delta",
+        "index": 2,
+        "delta": {"type": "input_json_delta", "partial_json": " 1}"},
+    },
     {"type": "content_block_stop", "index": 2},
     {
         "type": "message_delta",
@@ -208,12 +245,18 @@ EVENTS: list[dict[str, Any]] = [
 ]
 
 
-def test_a_stream_is_put_together_and_its_first_token_timed(server: Any, steps: Any, ask: Ask) -> None:
+def test_a_stream_is_put_together_and_its_first_token_timed(
+    server: Any, steps: Any, ask: Ask
+) -> None:
     server.play(steps.stream(*EVENTS))
     found = ask(proxy(server, stream=True), EXAMPLE)
     assert server.requests[0].body["stream"] is True
     assert 0 < found["ttft"] <= found["latency"]
-    assert (found["response"], found["reasoning"], found["finish_reason"]) == ("Italy", "Hm.", "tool_use")
+    assert (found["response"], found["reasoning"], found["finish_reason"]) == (
+        "Italy",
+        "Hm.",
+        "tool_use",
+    )
     assert found["usage"] == {"input_tokens": 93, "output_tokens": 15, "cache_read_tokens": 90}
     assert found["tool_calls"] == [{"id": "t", "name": "f", "arguments": '{"q": 1}'}]
 
@@ -224,7 +267,10 @@ def test_a_stream_is_put_together_and_its_first_token_timed(server: Any, steps: 
         (EVENTS[:8], True, EndpointUnreachableError, 200),
         (EVENTS[:8], False, EndpointUnreachableError, None),
         (
-            [START, {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}],
+            [
+                START,
+                {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}},
+            ],
             True,
             ServerFailedError,
             529,
@@ -234,7 +280,13 @@ def test_a_stream_is_put_together_and_its_first_token_timed(server: Any, steps: 
     ids=["ends early", "is cut", "holds an error", "is empty"],
 )
 def test_a_stream_that_fails_is_asked_again_and_then_told(
-    server: Any, steps: Any, ask: Ask, events: list[Any], end: bool, error: type[Exception], status: int | None
+    server: Any,
+    steps: Any,
+    ask: Ask,
+    events: list[Any],
+    end: bool,
+    error: type[Exception],
+    status: int | None,
 ) -> None:
     server.play(steps.stream(*events, end=end), steps.stream(*EVENTS))
     assert ask(proxy(server, stream=True, retry_base_delay=0), EXAMPLE)["attempts"] == 2
@@ -250,16 +302,35 @@ def test_an_event_that_is_no_json_is_told(server: Any, steps: Any) -> None:
         proxy(server, stream=True).process(EXAMPLE)
 
 
-def test_a_conversation_is_asked_turn_by_turn_and_its_usage_summed(server: Any, steps: Any, ask: Ask) -> None:
+def test_a_conversation_is_asked_turn_by_turn_and_its_usage_summed(
+    server: Any, steps: Any, ask: Ask
+) -> None:
     server.play(steps.ok("one"), steps.ok("two"))
-    turns = [{"role": "user", "content": "old"}, {"role": "assistant", "content": "known"}, "first", "second"]
+    turns = [
+        {"role": "user", "content": "old"},
+        {"role": "assistant", "content": "known"},
+        "first",
+        "second",
+    ]
     found = ask(proxy(server, system_prompt="Be short."), {"turns": turns, "multi_turn": True})
     assert (found["response"], found["turn_responses"]) == ("two", ["one", "two"])
     assert found["usage"] == {"input_tokens": 22, "output_tokens": 6}
     first, second = (request.body["messages"] for request in server.requests)
     assert [message["content"][0]["text"] for message in first] == ["old", "known", "first"]
-    assert [message["content"][0]["text"] for message in second] == ["old", "known", "first", "one", "second"]
-    assert [message["role"] for message in second] == ["user", "assistant", "user", "assistant", "user"]
+    assert [message["content"][0]["text"] for message in second] == [
+        "old",
+        "known",
+        "first",
+        "one",
+        "second",
+    ]
+    assert [message["role"] for message in second] == [
+        "user",
+        "assistant",
+        "user",
+        "assistant",
+        "user",
+    ]
     with pytest.raises(ValueError, match="There is nothing to ask"):
         ask(proxy(server), {"turns": [{"role": "assistant", "content": "x"}], "multi_turn": True})
 
@@ -275,10 +346,16 @@ def test_a_conversation_goes_on_from_the_results_of_tools(server: Any, ask: Ask)
     found = ask(proxy(server), {"turns": turns, "multi_turn": True})
     assert len(found["turn_responses"]) == len(server.requests) == 1
     body = server.requests[0].body
-    assert (body["system"], [tool["name"] for tool in body["tools"]]) == ([text("Be brief.")], ["read"])
+    assert (body["system"], [tool["name"] for tool in body["tools"]]) == (
+        [text("Be brief.")],
+        ["read"],
+    )
     assert body["messages"] == [
         user(text("Read.")),
-        {"role": "assistant", "content": [{"type": "tool_use", "id": "c", "name": "read", "input": {}}]},
+        {
+            "role": "assistant",
+            "content": [{"type": "tool_use", "id": "c", "name": "read", "input": {}}],
+        },
         user({"type": "tool_result", "tool_use_id": "c", "content": [text("done")]}),
     ]
 
@@ -331,7 +408,8 @@ def test_what_cannot_work_is_told_before_the_first_row(
 def test_what_can_change_an_answer_is_in_the_fingerprint_and_nothing_else() -> None:
     def fingerprint(**options: Any) -> str:
         return json.dumps(
-            AnthropicProxy(**{"base_url": "http://h", "model": "m", **options}).fingerprint(), sort_keys=True
+            AnthropicProxy(**{"base_url": "http://h", "model": "m", **options}).fingerprint(),
+            sort_keys=True,
         )
 
     base = fingerprint()
@@ -354,12 +432,20 @@ def test_a_run_by_its_spec_scores_rows_and_counts_cached_tokens(
     server: Any, steps: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-env")
-    server.play(steps.ok("Italy", usage={"input_tokens": 3, "cache_read_input_tokens": 7, "output_tokens": 2}))
+    server.play(
+        steps.ok(
+            "Italy", usage={"input_tokens": 3, "cache_read_input_tokens": 7, "output_tokens": 2}
+        )
+    )
     rows = [{"id": str(n), **EXAMPLE} for n in range(4)]
-    result = evaluate(f"anthropic:base_url={server.url},model=m,max_tokens=9", rows, [], max_workers=2)
+    result = evaluate(
+        f"anthropic:base_url={server.url},model=m,max_tokens=9", rows, [], max_workers=2
+    )
     found = list(result.rows)
     assert [row.response for row in found] == ["Italy"] * 4
-    assert {(row.usage.input_tokens, row.usage.cache_read_tokens) for row in found if row.usage} == {(10, 7)}
+    assert {
+        (row.usage.input_tokens, row.usage.cache_read_tokens) for row in found if row.usage
+    } == {(10, 7)}
     assert server.requests[0].headers["x-api-key"] == "sk-ant-env"
 
 
@@ -367,7 +453,12 @@ def test_the_client_alone_takes_a_request_as_the_interface_has_it(server: Any, s
     server.play(steps.ok("Hello"))
     with_client = MessagesClient(server.url)
     reply = with_client.ask(
-        {"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": "Hi"}], "stop": None}
+        {
+            "model": "m",
+            "max_tokens": 5,
+            "messages": [{"role": "user", "content": "Hi"}],
+            "stop": None,
+        }
     )
     assert (reply.text, reply.finish_reason) == ("Hello", "end_turn")
     assert "stop" not in server.requests[0].body

@@ -26,7 +26,13 @@ class Same:
 def run_file(tmp_path: Path) -> str:
     path = str(tmp_path / "run.sqlite")
     rows = [{"id": "q\x1b[31m", "question": "a", "answer": "a"}]
-    evaluate(lambda example: example["question"] + "\x1b]0;pwned\x07", rows, [Same()], progress=False, run_file=path)
+    evaluate(
+        lambda example: example["question"] + "\x1b]0;pwned\x07",
+        rows,
+        [Same()],
+        progress=False,
+        run_file=path,
+    )
     return path
 
 
@@ -62,6 +68,8 @@ def test_a_short_call_is_told_in_a_unit_in_which_it_is_not_zero(
     assert float(told[1]) > 0
 
 
-def test_an_example_that_is_not_there_is_told(run_file: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_example_that_is_not_there_is_told(
+    run_file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert execute(["explain", "row", run_file, "other"]) == 2
     assert "other" in capsys.readouterr().err

@@ -44,37 +44,55 @@ WRONG = [
 
 @pytest.mark.parametrize(("target", "response"), RIGHT)
 def test_these_are_right(target, response):
-    assert BBHExactMatch().score({"answer": target}, {"response": response}) == {"bbh_exact_match": 1.0}
+    assert BBHExactMatch().score({"answer": target}, {"response": response}) == {
+        "bbh_exact_match": 1.0
+    }
 
 
 @pytest.mark.parametrize(("target", "response"), WRONG)
 def test_these_are_wrong(target, response):
-    assert BBHExactMatch().score({"answer": target}, {"response": response}) == {"bbh_exact_match": 0.0}
+    assert BBHExactMatch().score({"answer": target}, {"response": response}) == {
+        "bbh_exact_match": 0.0
+    }
 
 
 def test_any_of_several_targets_is_right():
     score = BBHExactMatch().score
-    assert score({"answers": ["(A)", "(B)"], "answer": "(C)"}, {"response": "(B)"}) == {"bbh_exact_match": 1.0}
-    assert score({"answers": ["(A)", "(B)"], "answer": "(C)"}, {"response": "(C)"}) == {"bbh_exact_match": 0.0}
+    assert score({"answers": ["(A)", "(B)"], "answer": "(C)"}, {"response": "(B)"}) == {
+        "bbh_exact_match": 1.0
+    }
+    assert score({"answers": ["(A)", "(B)"], "answer": "(C)"}, {"response": "(C)"}) == {
+        "bbh_exact_match": 0.0
+    }
     assert score({"answers": [], "answer": "(C)"}, {"response": "(C)"}) == {"bbh_exact_match": 1.0}
 
 
 @pytest.mark.parametrize(
-    "original", [{}, {"answer": None}, {"answer": " "}, {"answers": [None]}, {"answer": b"x"}], ids=str
+    "original",
+    [{}, {"answer": None}, {"answer": " "}, {"answers": [None]}, {"answer": b"x"}],
+    ids=str,
 )
 def test_without_a_target_nothing_is_scored(original):
     assert BBHExactMatch().score(original, {"response": "True"}) == {}
 
 
-@pytest.mark.parametrize("processed", [{}, {"response": None}, {"response": ["True"]}, {"response": math.nan}], ids=str)
+@pytest.mark.parametrize(
+    "processed", [{}, {"response": None}, {"response": ["True"]}, {"response": math.nan}], ids=str
+)
 def test_without_a_response_nothing_is_scored(processed):
     assert BBHExactMatch().score({"answer": "True"}, processed) == {}
 
 
 def test_the_details_tell_the_answer_and_whether_it_was_stated():
     score = BBHExactMatch().score
-    assert score({"answer": "x"}, {"response": "the answer is y."}).details == {"extracted": "y", "is_stated": True}
-    assert score({"answer": "x"}, {"response": "y\nz"}).details == {"extracted": "y", "is_stated": False}
+    assert score({"answer": "x"}, {"response": "the answer is y."}).details == {
+        "extracted": "y",
+        "is_stated": True,
+    }
+    assert score({"answer": "x"}, {"response": "y\nz"}).details == {
+        "extracted": "y",
+        "is_stated": False,
+    }
 
 
 def test_the_pattern_is_an_option_and_part_of_the_fingerprint():
@@ -92,8 +110,18 @@ def test_a_pattern_that_is_no_regular_expression_is_refused(pattern):
         BBHExactMatch(pattern=pattern)
 
 
-texts = st.text() | st.sampled_from(["the answer is ", "\n", ".", "*", "\x00", "\ud800", "\u202e", "10" * 5_000_000])
-values = texts | st.none() | st.integers() | st.floats() | st.booleans() | st.binary() | st.lists(texts, max_size=2)
+texts = st.text() | st.sampled_from(
+    ["the answer is ", "\n", ".", "*", "\x00", "\ud800", "\u202e", "10" * 5_000_000]
+)
+values = (
+    texts
+    | st.none()
+    | st.integers()
+    | st.floats()
+    | st.booleans()
+    | st.binary()
+    | st.lists(texts, max_size=2)
+)
 
 
 @given(values, values, values)
@@ -107,4 +135,7 @@ def test_any_values_are_scored_or_not(answer, answers, response):
 def test_a_target_is_right_wherever_it_is_stated(target):
     line = target.strip().split("\n")[0]
     for response in (line, f"So the answer is {line}", f"Hm.\nThe answer is: {line}\nmore"):
-        assert BBHExactMatch().score({"answer": line}, {"response": response}) in ({}, {"bbh_exact_match": 1.0})
+        assert BBHExactMatch().score({"answer": line}, {"response": response}) in (
+            {},
+            {"bbh_exact_match": 1.0},
+        )

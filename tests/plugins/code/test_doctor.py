@@ -19,15 +19,21 @@ def test_the_sandbox_that_works_is_named(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(sandbox, "name_of", lambda: weakest)
     [(_, state, text)] = check()
     assert state == "ok"
-    assert text == f"tier {weakest!r} works; the strongest is {strongest!r}, which does not work here"
+    assert (
+        text == f"tier {weakest!r} works; the strongest is {strongest!r}, which does not work here"
+    )
 
 
-def test_a_machine_without_a_sandbox_is_a_warning_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_machine_without_a_sandbox_is_a_warning_with_the_reason(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def none() -> str:
         raise SandboxError("no sandbox works here (namespaces: not permitted)")
 
     monkeypatch.setattr(sandbox, "name_of", none)
-    assert list(check()) == [("sandbox", "warning", "no sandbox works here (namespaces: not permitted)")]
+    assert list(check()) == [
+        ("sandbox", "warning", "no sandbox works here (namespaces: not permitted)")
+    ]
 
 
 def test_what_is_said_is_what_a_run_would_use() -> None:

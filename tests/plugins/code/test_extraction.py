@@ -20,7 +20,9 @@ from context_bench_code.inside.fitting import Problem, is_code
 
 Row = dict[str, Any]
 
-ADD = Problem('from typing import List\n\n\ndef add(a, b):\n    """The sum."""\n', frozenset({"add"}))
+ADD = Problem(
+    'from typing import List\n\n\ndef add(a, b):\n    """The sum."""\n', frozenset({"add"})
+)
 NO_PROMPT = Problem("", frozenset({"add"}))
 BODY = "    if a:\n        return a + b\n    return b\n"
 FUNCTION = f"def add(a, b):\n{BODY}"
@@ -63,7 +65,9 @@ WRAPPINGS: dict[str, str] = {
     "the marks of Code Llama, opened in the prompt": f"{FUNCTION}[/PYTHON]\nThis is it.",
     "the marks of Code Llama, never closed": f"[PYTHON]\n{FUNCTION}",
     "a body in the marks of Code Llama": f"[PYTHON]\n{BODY}[/PYTHON]",
-    "a fence in a list": "1. Do this:\n" + textwrap.indent(f"```python\n{FUNCTION}```\n", "   ") + "2. Done.",
+    "a fence in a list": "1. Do this:\n"
+    + textwrap.indent(f"```python\n{FUNCTION}```\n", "   ")
+    + "2. Done.",
     "a fence among words": f"Sure! Here's the code:\n\n```python\n{FUNCTION}```\n\nLet me know if it's what you wanted.",
     "a fence with a fence in its docstring": f'```python\ndef add(a, b):\n    """\n    ```\n    1\n    ```\n    """\n{BODY}```',
     "words around a function": f"Sure, here's the function:\n\n{FUNCTION}\nThis works because it's simple.",
@@ -130,7 +134,9 @@ def test_a_word_above_a_function_is_not_run(name: str) -> None:
     fit = find_solution(WRAPPINGS[name], ADD)
     assert fit is not None
     statements = [statement for source in fit.sources for statement in ast.parse(source).body]
-    assert not any(isinstance(each, ast.Expr) and isinstance(each.value, ast.Name) for each in statements)
+    assert not any(
+        isinstance(each, ast.Expr) and isinstance(each.value, ast.Name) for each in statements
+    )
 
 
 HUMANEVAL_FORMS: dict[str, Callable[[str, str, str], str]] = {
@@ -138,13 +144,17 @@ HUMANEVAL_FORMS: dict[str, Callable[[str, str, str], str]] = {
     "stripped body": lambda prompt, head, body: body.strip(),
     "dedented body": lambda prompt, head, body: textwrap.dedent(body),
     "body with carriage returns": lambda prompt, head, body: body.replace("\n", "\r\n"),
-    "body among words": lambda prompt, head, body: f"Here is the completion:\n\n{body}\n\nHope it helps!",
+    "body among words": lambda prompt, head, body: (
+        f"Here is the completion:\n\n{body}\n\nHope it helps!"
+    ),
     "fenced body": lambda prompt, head, body: f"```\n{body}\n```",
     "prompt and body": lambda prompt, head, body: prompt + body,
     "function": lambda prompt, head, body: head + body,
     "function in a fence": lambda prompt, head, body: f"```python\n{head}{body}\n```",
     "function in tildes": lambda prompt, head, body: f"~~~\n{head}{body}\n~~~",
-    "function among words": lambda prompt, head, body: f"Sure, here's it:\n\n{head}{body}\n\nIt's done in steps.",
+    "function among words": lambda prompt, head, body: (
+        f"Sure, here's it:\n\n{head}{body}\n\nIt's done in steps."
+    ),
     "function in a list": lambda prompt, head, body: (
         "1. So:\n" + textwrap.indent(f"```python\n{head}{body}\n```", "   ", lambda line: True)
     ),
@@ -169,12 +179,18 @@ def test_every_humaneval_solution_is_found_whole(form: str, humaneval: list[Row]
 
 LAST = {
     "a better attempt": (NAIVE, "def add(a, b):\n    return b\n"),
-    "dots that stand for nothing to do": (NAIVE, "def add(a, b):\n    if not b:\n        ...\n    return a + b\n"),
+    "dots that stand for nothing to do": (
+        NAIVE,
+        "def add(a, b):\n    if not b:\n        ...\n    return a + b\n",
+    ),
     "an error of its own": (NAIVE, "def add(a, b):\n    raise ValueError(a)\n"),
     "a generator": (NAIVE, "def add(a, b):\n    yield a + b\n"),
     "a lambda": (NAIVE, "add = lambda a, b: a + b\n"),
     "a class": (NAIVE, "class add(int):\n    def __new__(cls, a, b):\n        return a + b\n"),
-    "one of two that give nothing back": ("def add(a, b):\n    a += b\n", "def add(a, b):\n    a.append(b)\n"),
+    "one of two that give nothing back": (
+        "def add(a, b):\n    a += b\n",
+        "def add(a, b):\n    a.append(b)\n",
+    ),
     "an import alone": ("import math\n", "from operator import add\n"),
     "an overload": (NAIVE, "def add(a: int, b: int) -> int: ...\ndef add(a, b):\n    return b\n"),
     "a definition that may be imported": (
@@ -192,7 +208,8 @@ def test_of_two_blocks_the_last_counts_that_is(first: str, last: str) -> None:
 
 
 METHOD = Problem(
-    "class Stack:\n    def __init__(self):\n        self.all = []\n\n    def push(self, item):\n", frozenset({"Stack"})
+    "class Stack:\n    def __init__(self):\n        self.all = []\n\n    def push(self, item):\n",
+    frozenset({"Stack"}),
 )
 PUSHED = "        self.all.append(item)\n        return self.all\n"
 METHODS = {
@@ -232,8 +249,13 @@ def test_half_of_a_program_that_cannot_be_read_is_no_solution(response: str) -> 
 
 
 def test_a_whole_function_keeps_the_imports_and_helpers_of_its_prompt() -> None:
-    prompt = "import math\n\n\ndef helper(x):\n    return math.floor(x)\n\n\ndef add(a, b):\n    pass\n"
-    fit = find_solution("```python\ndef add(a, b):\n    return helper(a) + b\n```", Problem(prompt, frozenset({"add"})))
+    prompt = (
+        "import math\n\n\ndef helper(x):\n    return math.floor(x)\n\n\ndef add(a, b):\n    pass\n"
+    )
+    fit = find_solution(
+        "```python\ndef add(a, b):\n    return helper(a) + b\n```",
+        Problem(prompt, frozenset({"add"})),
+    )
     assert fit is not None
     assert [type(statement).__name__ for statement in ast.parse(fit.sources[0]).body] == [
         "Import",
@@ -284,7 +306,9 @@ def test_a_name_that_python_has_is_called_only_where_nothing_else_is() -> None:
     assert called_names(["assert area(Circle(1)) == 3"], ["class Circle: ..."]) == {"area"}
 
 
-@pytest.mark.parametrize("response", ["", "   \n", "I cannot help with that.", "<think>return a + b"])
+@pytest.mark.parametrize(
+    "response", ["", "   \n", "I cannot help with that.", "<think>return a + b"]
+)
 def test_talk_is_not_code(response: str) -> None:
     assert find_solution(part_answer(response).answer, ADD) is None
 
@@ -304,8 +328,34 @@ def test_a_program_has_the_order_of_the_reference_harnesses() -> None:
 
 
 FRAGMENTS = [
-    *("```", "```python\n", "~~~", "\n", "[BEGIN]", "[DONE]", "<think>", "</think>", "def add(a, b):", "    ", "\t"),
-    *("return a", "class A:", "@x", "'''", '"""', "(", "# x", "\r", "\x00", "\ud800", "import", "`a`", "é"),
+    *(
+        "```",
+        "```python\n",
+        "~~~",
+        "\n",
+        "[BEGIN]",
+        "[DONE]",
+        "<think>",
+        "</think>",
+        "def add(a, b):",
+        "    ",
+        "\t",
+    ),
+    *(
+        "return a",
+        "class A:",
+        "@x",
+        "'''",
+        '"""',
+        "(",
+        "# x",
+        "\r",
+        "\x00",
+        "\ud800",
+        "import",
+        "`a`",
+        "é",
+    ),
 ]
 
 

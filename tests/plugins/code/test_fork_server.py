@@ -84,8 +84,12 @@ def test_importing_and_constructing_start_nothing() -> None:
 def test_many_threads_get_their_own_verdicts(evaluator: CodeExecution, row: Row) -> None:
     responses = [f"    return a + b + {number % 3}" for number in range(60)]
     with ThreadPoolExecutor(16) as pool:
-        scores = list(pool.map(lambda response: evaluator.score(row, {"response": response}), responses))
-    assert [score["pass_at_1"] for score in scores] == [float(number % 3 == 0) for number in range(60)]
+        scores = list(
+            pool.map(lambda response: evaluator.score(row, {"response": response}), responses)
+        )
+    assert [score["pass_at_1"] for score in scores] == [
+        float(number % 3 == 0) for number in range(60)
+    ]
 
 
 @pytest.mark.parametrize("which", ["the first process", "the last process"])
@@ -139,8 +143,12 @@ def test_nothing_is_left_when_the_runner_ends(evaluator: CodeExecution) -> None:
     assert wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in children))
 
 
-@pytest.mark.parametrize("death", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM], ids=lambda death: death.name)
-def test_nothing_is_left_when_the_runner_dies_by(death: signal.Signals, evaluator: CodeExecution) -> None:
+@pytest.mark.parametrize(
+    "death", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM], ids=lambda death: death.name
+)
+def test_nothing_is_left_when_the_runner_dies_by(
+    death: signal.Signals, evaluator: CodeExecution
+) -> None:
     action = """
         threading.Timer(0.3, lambda: print("inside", flush=True)).start()
         evaluator.score(row, {"response": "    import time\\n    time.sleep(90)"})
@@ -155,11 +163,22 @@ def test_nothing_is_left_when_the_runner_dies_by(death: signal.Signals, evaluato
     assert wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in children))
 
 
-def test_the_python_of_programs_is_not_looked_for_on_the_path(evaluator: CodeExecution, tmp_path: Path) -> None:
+def test_the_python_of_programs_is_not_looked_for_on_the_path(
+    evaluator: CodeExecution, tmp_path: Path
+) -> None:
     for name in ("python", "python3"):
         (tmp_path / name).write_text("#!/bin/sh\nexit 1\n")
         (tmp_path / name).chmod(0o755)
-    code = RUNNER.format(action="import sys; print(evaluator.score(row, {'response': '    return a + b'}))")
-    environment = {**os.environ, "PATH": str(tmp_path), "PYTHONHOME": "", "PYTHONSTARTUP": "nowhere"}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=60)
+    code = RUNNER.format(
+        action="import sys; print(evaluator.score(row, {'response': '    return a + b'}))"
+    )
+    environment = {
+        **os.environ,
+        "PATH": str(tmp_path),
+        "PYTHONHOME": "",
+        "PYTHONSTARTUP": "nowhere",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=60
+    )
     assert done.stdout == "{'pass_at_1': 1.0}\n"

@@ -19,7 +19,11 @@ def manifest() -> dict[str, Any]:
         import tomllib
     except ImportError:
         tomllib = pytest.importorskip("tomli", reason="Python 3.10 reads TOML with tomli")
-    return dict(tomllib.loads(resources.files(context_bench_code).joinpath("context_bench_plugin.toml").read_text()))
+    return dict(
+        tomllib.loads(
+            resources.files(context_bench_code).joinpath("context_bench_plugin.toml").read_text()
+        )
+    )
 
 
 def test_the_options_are_the_constructor_s(manifest: dict[str, Any]) -> None:
@@ -41,7 +45,11 @@ def test_the_component_is_described_as_it_is(manifest: dict[str, Any]) -> None:
 
 
 def test_the_entry_point_leads_to_the_class() -> None:
-    found = [point for point in metadata.entry_points(group="context_bench.evaluators") if point.name == "code"]
+    found = [
+        point
+        for point in metadata.entry_points(group="context_bench.evaluators")
+        if point.name == "code"
+    ]
     if not found:
         pytest.skip("context-bench-code is on the path and not installed")
     assert found[0].load() is CodeExecution

@@ -26,10 +26,16 @@ def test_the_estimate_has_the_known_values(n: int, c: int, k: int, expected: flo
     assert pass_at_k(n, c, k) == pytest.approx(expected, abs=5e-5)
 
 
-@given(st.integers(1, 300).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n), st.integers(1, n))))
+@given(
+    st.integers(1, 300).flatmap(
+        lambda n: st.tuples(st.just(n), st.integers(0, n), st.integers(1, n))
+    )
+)
 def test_the_product_equals_the_quotient_of_binomials(numbers: tuple[int, int, int]) -> None:
     n, c, k = numbers
-    assert pass_at_k(n, c, k) == pytest.approx(float(1 - Fraction(comb(n - c, k), comb(n, k))), abs=1e-12)
+    assert pass_at_k(n, c, k) == pytest.approx(
+        float(1 - Fraction(comb(n - c, k), comb(n, k))), abs=1e-12
+    )
 
 
 def test_a_million_samples_neither_overflow_nor_take_long() -> None:

@@ -15,7 +15,10 @@ MAIN = "def main():\n    print(add(int(input()), 2))\n\n"
 USED = {
     "input": (ADD, "a, b = map(int, input().split())\nprint(add(a, b))\n"),
     "input in a loop": (ADD, "while True:\n    print(add(int(input()), 1))\n"),
-    "standard input": (f"import sys\n{ADD}", "print(add(*map(int, sys.stdin.readline().split())))\n"),
+    "standard input": (
+        f"import sys\n{ADD}",
+        "print(add(*map(int, sys.stdin.readline().split())))\n",
+    ),
     "a function that asks": (ADD + MAIN, "main()\n"),
     "a function that calls one that asks": (f"{ADD}{MAIN}def run():\n    main()\n\n", "run()\n"),
     "sys.exit": (f"import sys\n{ADD}print(add(1, 2))\n", "sys.exit(0)\n"),
@@ -26,14 +29,19 @@ USED = {
         "print(add(parser.parse_args().a, 1))\n",
     ),
     "SystemExit": (ADD, "raise SystemExit(0)\n"),
-    "unittest.main": (f"import unittest\n{ADD}class TestAdd(unittest.TestCase): ...\n", "unittest.main()\n"),
+    "unittest.main": (
+        f"import unittest\n{ADD}class TestAdd(unittest.TestCase): ...\n",
+        "unittest.main()\n",
+    ),
     "what follows": (ADD, "n = int(input())\nassert add(n, 1) == n + 1\n"),
 }
 
 
 @pytest.mark.parametrize(("kept", "left_out"), USED.values(), ids=USED.keys())
 def test_an_end_is_left_out_that_uses(kept: str, left_out: str) -> None:
-    assert without_usage(Fit("function", ("import os", kept + left_out))) == Fit("function", ("import os", kept))
+    assert without_usage(Fit("function", ("import os", kept + left_out))) == Fit(
+        "function", ("import os", kept)
+    )
 
 
 KEPT = {

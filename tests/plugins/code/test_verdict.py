@@ -14,7 +14,9 @@ NONCE = b"n" * 32
 FAILED = b'{"outcome": "failed assertion"}\n'
 
 
-def ending(report: bytes, status: int | None, *, used: float, killed: bool = False, overslept: bool = False) -> Ending:
+def ending(
+    report: bytes, status: int | None, *, used: float, killed: bool = False, overslept: bool = False
+) -> Ending:
     return Ending(
         report=HEADER + report,
         output=b"",
@@ -33,13 +35,31 @@ CASES: dict[str, tuple[Ending, str]] = {
     "done on a slow machine": (ending(NONCE, 0, used=9.0), "passed"),
     "wrong": (ending(FAILED, 0, used=1.0), "failed assertion"),
     "wrong on a slow machine": (ending(FAILED, 0, used=0.1), "failed assertion"),
-    "its time used up, and killed for it": (ending(b"", -signal.SIGKILL, used=10.01, killed=True), "timeout"),
-    "its time used up, and ended by the kernel": (ending(b"", -signal.SIGKILL, used=11.0), "timeout"),
-    "its time used up, and told so by the kernel": (ending(b"", -signal.SIGXCPU, used=11.0), "timeout"),
+    "its time used up, and killed for it": (
+        ending(b"", -signal.SIGKILL, used=10.01, killed=True),
+        "timeout",
+    ),
+    "its time used up, and ended by the kernel": (
+        ending(b"", -signal.SIGKILL, used=11.0),
+        "timeout",
+    ),
+    "its time used up, and told so by the kernel": (
+        ending(b"", -signal.SIGXCPU, used=11.0),
+        "timeout",
+    ),
     "asleep for its time": (ending(b"", None, used=0.0, overslept=True), "timeout"),
-    "asleep for its time, and done at the last moment": (ending(NONCE, 0, used=0.1, overslept=True), "timeout"),
-    "late, with half of its time": (ending(b"", -signal.SIGKILL, used=5.0, killed=True), "undecided"),
-    "late, with none of its time": (ending(b"", -signal.SIGKILL, used=0.0, killed=True), "undecided"),
+    "asleep for its time, and done at the last moment": (
+        ending(NONCE, 0, used=0.1, overslept=True),
+        "timeout",
+    ),
+    "late, with half of its time": (
+        ending(b"", -signal.SIGKILL, used=5.0, killed=True),
+        "undecided",
+    ),
+    "late, with none of its time": (
+        ending(b"", -signal.SIGKILL, used=0.0, killed=True),
+        "undecided",
+    ),
     "late, and done at the last moment": (ending(NONCE, 0, used=5.0, killed=True), "undecided"),
     "killed from outside": (ending(b"", -signal.SIGKILL, used=1.0), "undecided"),
     "crashed": (ending(b"", -signal.SIGSEGV, used=1.0), "crashed"),

@@ -320,10 +320,17 @@ def body(text: str) -> str:
 def bait(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, str]]:
     """A file and a port within everybody's reach, and a secret in the environment."""
     monkeypatch.setenv("CONTEXT_BENCH_TEST_SECRET", "secret")
-    with tempfile.TemporaryDirectory() as folder, socket.create_server(("127.0.0.1", 0)) as listener:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        socket.create_server(("127.0.0.1", 0)) as listener,
+    ):
         os.chmod(folder, 0o777)
         Path(folder, "secret").write_text("secret")
-        yield {"port": str(listener.getsockname()[1]), "outside": folder, "runner": str(os.getpid())}
+        yield {
+            "port": str(listener.getsockname()[1]),
+            "outside": folder,
+            "runner": str(os.getpid()),
+        }
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
@@ -341,7 +348,9 @@ def test_no_harm_by(attack: str, evaluator: CodeExecution, row: Row, bait: dict[
 
 
 def test_a_program_sees_libraries_and_nothing_else(evaluator: CodeExecution, row: Row) -> None:
-    response = body("import os\nraise ValueError(os.getuid(), set(os.environ), sorted(os.listdir('/')))")
+    response = body(
+        "import os\nraise ValueError(os.getuid(), set(os.environ), sorted(os.listdir('/')))"
+    )
     message: str = evaluator.score(row, {"response": response}).details["message"]  # type: ignore[attr-defined]
     user, variables, root = ast.literal_eval(message.removeprefix("ValueError: "))
     assert user != 0
@@ -350,7 +359,9 @@ def test_a_program_sees_libraries_and_nothing_else(evaluator: CodeExecution, row
     assert not {"proc", "sys", "tmp", "var", "run", "mnt", "boot", "srv"} & set(root)
 
 
-def test_a_program_may_change_its_other_limits_and_look_at_all(evaluator: CodeExecution, row: Row) -> None:
+def test_a_program_may_change_its_other_limits_and_look_at_all(
+    evaluator: CodeExecution, row: Row
+) -> None:
     response = body("""
         import resource
         before = resource.getrlimit(resource.RLIMIT_CPU)
@@ -366,21 +377,27 @@ def test_a_program_may_change_its_other_limits_and_look_at_all(evaluator: CodeEx
 
 
 def test_programs_do_not_find_what_others_wrote(evaluator: CodeExecution, row: Row) -> None:
-    response = body("import os\nassert not os.listdir('.')\nopen('mine', 'w').write('x')\nreturn None")
+    response = body(
+        "import os\nassert not os.listdir('.')\nopen('mine', 'w').write('x')\nreturn None"
+    )
     outcomes = [evaluator.score(row, {"response": response}).details for _ in range(3)]  # type: ignore[attr-defined]
     assert [details["test"] for details in outcomes] == ["assert candidate(i, 2) == i + 2"] * 3
     assert all("line" not in details for details in outcomes)
 
 
 @pytest.mark.parametrize("response", ENDLESS.values(), ids=ENDLESS.keys())
-def test_what_uses_up_its_processor_time_scores_zero(hasty: CodeExecution, row: Row, response: str) -> None:
+def test_what_uses_up_its_processor_time_scores_zero(
+    hasty: CodeExecution, row: Row, response: str
+) -> None:
     score = hasty.score(row, {"response": body(response)})
     assert score == {"pass_at_1": 0.0}
     assert score.details["outcome"] == "timeout"  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("response", WAITING.values(), ids=WAITING.keys())
-def test_what_waits_for_ever_has_had_its_time_and_scores_zero(hasty: CodeExecution, row: Row, response: str) -> None:
+def test_what_waits_for_ever_has_had_its_time_and_scores_zero(
+    hasty: CodeExecution, row: Row, response: str
+) -> None:
     score = hasty.score(row, {"response": body(response)})
     assert score == {"pass_at_1": 0.0}
     assert score.details["outcome"] == "timeout"  # type: ignore[attr-defined]
@@ -417,7 +434,9 @@ def _children(process: int) -> list[int]:
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
-                parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+                parents[int(entry.name)] = int(
+                    (entry / "stat").read_text().rpartition(")")[2].split()[1]
+                )
             except OSError:  # it has ended
                 continue
     found = [process]

@@ -49,7 +49,9 @@ WRAPPED = {
     "an indent that does not break": FUNCTION.replace("    ", NBSP * 4),
     "blanks that do not break": f"```python\n{FUNCTION}```".replace(" ", NBSP),
     "wide blanks": FUNCTION.replace("    ", EM_SPACE * 4),
-    "a body that does not break, and a use of it": f"```python\n{BODY}```\n{USAGE}".replace("    ", NBSP * 4),
+    "a body that does not break, and a use of it": f"```python\n{BODY}```\n{USAGE}".replace(
+        "    ", NBSP * 4
+    ),
     "line separators": FUNCTION.replace("\n", "\u2028"),
     "lines that end unseen": f"```python\n{FUNCTION}```\n".replace("\n", f"{ZERO_WIDTH}\n"),
     "a body behind a byte order mark, in a fence": f"```python\n\ufeff{BODY}```",
@@ -64,17 +66,28 @@ WRAPPED = {
     "an object with a fence in it": json.dumps({"answer": f"```python\n{FUNCTION}```"}),
     "an object of Python": repr({"code": FUNCTION}),
     "a call": json.dumps({"name": "submit", "arguments": {"code": FUNCTION}}),
-    "a call whose arguments are a text": json.dumps({"name": "submit", "arguments": json.dumps({"code": FUNCTION})}),
+    "a call whose arguments are a text": json.dumps(
+        {"name": "submit", "arguments": json.dumps({"code": FUNCTION})}
+    ),
     "character data": f"<code><![CDATA[\n{FUNCTION}]]></code>",
-    "an indented block among words": "Use this:\n\n" + textwrap.indent(FUNCTION, "    ") + "\nDone.\n",
+    "an indented block among words": "Use this:\n\n"
+    + textwrap.indent(FUNCTION, "    ")
+    + "\nDone.\n",
     "a directive": ".. code-block:: python\n\n" + textwrap.indent(FUNCTION, "   ") + "\nDone.\n",
     "a text of YAML": "```yaml\ncode: |\n" + textwrap.indent(FUNCTION, "  ") + "```\n",
-    "a page in an object, with blanks": json.dumps({"answer": f"<pre>{ESCAPED}</pre>".replace("    ", NBSP * 4)}),
+    "a page in an object, with blanks": json.dumps(
+        {"answer": f"<pre>{ESCAPED}</pre>".replace("    ", NBSP * 4)}
+    ),
 }
 
 
 def function_in(sources: tuple[str, ...]) -> str:
-    functions = [node for source in sources for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
+    functions = [
+        node
+        for source in sources
+        for node in ast.parse(source).body
+        if isinstance(node, ast.FunctionDef)
+    ]
     found = [node for node in functions if node.name == "add"][-1]
     return "\n".join(map(ast.dump, found.body[ast.get_docstring(found) is not None :]))
 
@@ -160,7 +173,20 @@ def test_no_solution_is_made_of(response: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "unit", ["<pre>", "<pre></pre>", "&lt;", "> ", "> \n", NBSP, '"""', "'", '{"code":', '{"code": "', "</code>"]
+    "unit",
+    [
+        "<pre>",
+        "<pre></pre>",
+        "&lt;",
+        "> ",
+        "> \n",
+        NBSP,
+        '"""',
+        "'",
+        '{"code":',
+        '{"code": "',
+        "</code>",
+    ],
 )
 def test_a_reply_of_nothing_but_wrappings_is_read_a_few_times(unit: str) -> None:
     """The time grows with the length, and not with its square: that would be minutes."""

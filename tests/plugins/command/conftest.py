@@ -57,7 +57,9 @@ def acme_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., 
     """Install a dataset and an evaluator for child processes, so that runs need no other plugin; write its rows."""
     site = tmp_path / "site"
     (site / "acme_rows-1.0.dist-info").mkdir(parents=True)
-    (site / "acme_rows-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-rows\nVersion: 1.0\n")
+    (site / "acme_rows-1.0.dist-info" / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: acme-rows\nVersion: 1.0\n"
+    )
     (site / "acme_rows-1.0.dist-info" / "entry_points.txt").write_text(
         "[context_bench.datasets]\nacme-rows = acme_rows:load\n[context_bench.evaluators]\nacme-yes = acme_rows:Yes\n"
     )

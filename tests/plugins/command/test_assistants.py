@@ -11,7 +11,14 @@ from typing import Any
 
 import pytest
 
-from context_bench_command import LLMCLI, ClaudeCLI, CodexCLI, CommandExitError, CommandOutputError, GeminiCLI
+from context_bench_command import (
+    LLMCLI,
+    ClaudeCLI,
+    CodexCLI,
+    CommandExitError,
+    CommandOutputError,
+    GeminiCLI,
+)
 
 Fake = Callable[[str, str], Path]
 EXAMPLE = {"context": "Rome is in Italy.", "question": "Where is Rome?"}
@@ -38,9 +45,19 @@ CODEX = [
     {"type": "error", "message": "Reconnecting... 1/5"},
     {"type": "item.completed", "item": {"id": "item_0", "type": "reasoning", "text": "thinking"}},
     {"type": "item.completed", "item": {"id": "item_1", "type": "agent_message", "text": "Italy"}},
-    {"type": "turn.completed", "usage": {"input_tokens": 24763, "cached_input_tokens": 24448, "output_tokens": 122}},
+    {
+        "type": "turn.completed",
+        "usage": {"input_tokens": 24763, "cached_input_tokens": 24448, "output_tokens": 122},
+    },
 ]
-TOKENS = {"prompt": 24939, "candidates": 20, "total": 25113, "cached": 21263, "thoughts": 154, "tool": 0}
+TOKENS = {
+    "prompt": 24939,
+    "candidates": 20,
+    "total": 25113,
+    "cached": 21263,
+    "thoughts": 154,
+    "tool": 0,
+}
 GEMINI = {"response": "Italy", "stats": {"models": {"gemini-x": {"api": {}, "tokens": TOKENS}}}}
 
 
@@ -60,7 +77,9 @@ def test_claude_is_asked_as_documented_and_its_usage_and_cost_are_read(
     monkeypatch.setenv("OPENAI_API_KEY", "sk-other")
     Path("CLAUDE.md").write_text("Instructions of a project that is not measured.")
     path = fake("claude", printing(CLAUDE))
-    system = ClaudeCLI("sonnet", system_prompt="Be short.", max_turns=2, arguments=["--effort", "low"])
+    system = ClaudeCLI(
+        "sonnet", system_prompt="Be short.", max_turns=2, arguments=["--effort", "low"]
+    )
     assert system.process(EXAMPLE) == {
         "response": "Italy",
         "usage": {
@@ -88,7 +107,10 @@ def test_claude_is_asked_as_documented_and_its_usage_and_cost_are_read(
 
 def test_a_line_separator_within_a_message_of_codex_parts_no_event(fake: Fake) -> None:
     text = "It\u2028al\x85y"
-    events = [{"type": "item.completed", "item": {"type": "agent_message", "text": one}} for one in ("I look.", text)]
+    events = [
+        {"type": "item.completed", "item": {"type": "agent_message", "text": one}}
+        for one in ("I look.", text)
+    ]
     written = "".join(json.dumps(event, ensure_ascii=False) + "\n" for event in events).encode()
     fake("codex", f"import sys\nsys.stdout.buffer.write({written!r})\n")
     assert CodexCLI("gpt-x").process(EXAMPLE)["response"] == text
@@ -116,7 +138,12 @@ def test_gemini_is_asked_as_documented_and_its_counts_are_read(fake: Fake) -> No
     path = fake("gemini", printing(GEMINI))
     assert GeminiCLI("gemini-x").process(EXAMPLE) == {
         "response": "Italy",
-        "usage": {"input_tokens": 24939, "output_tokens": 174, "cache_read_tokens": 21263, "reasoning_tokens": 154},
+        "usage": {
+            "input_tokens": 24939,
+            "output_tokens": 174,
+            "cache_read_tokens": 21263,
+            "reasoning_tokens": 154,
+        },
         "model": "gemini-x",
     }
     assert asked_of(path)["arguments"] == ["--output-format", "json", "-m", "gemini-x"]
@@ -125,7 +152,14 @@ def test_gemini_is_asked_as_documented_and_its_counts_are_read(fake: Fake) -> No
 def test_llm_is_asked_as_documented(fake: Fake) -> None:
     path = fake("llm", "print('Italy')")
     assert LLMCLI("gpt-x", system_prompt="Be short.").process(EXAMPLE) == {"response": "Italy"}
-    assert asked_of(path)["arguments"] == ["prompt", "--no-stream", "-m", "gpt-x", "-s", "Be short."]
+    assert asked_of(path)["arguments"] == [
+        "prompt",
+        "--no-stream",
+        "-m",
+        "gpt-x",
+        "-s",
+        "Be short.",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -170,7 +204,9 @@ def test_a_proxy_in_front_of_claude_is_part_of_its_identity_and_its_password_is_
 ) -> None:
     fake("claude", printing(CLAUDE))
     plain = ClaudeCLI("sonnet").fingerprint()
-    given = ClaudeCLI("sonnet", env=["ANTHROPIC_BASE_URL=http://user:secret-word@localhost:8787"]).fingerprint()
+    given = ClaudeCLI(
+        "sonnet", env=["ANTHROPIC_BASE_URL=http://user:secret-word@localhost:8787"]
+    ).fingerprint()
     monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://localhost:8787")
     inherited = ClaudeCLI("sonnet").fingerprint()
     assert given == inherited == {**plain, "endpoint": "http://localhost:8787"}
@@ -178,7 +214,9 @@ def test_a_proxy_in_front_of_claude_is_part_of_its_identity_and_its_password_is_
         assert not hasattr(ClaudeCLI(), "fingerprint")
 
 
-def test_the_path_of_a_program_begins_where_the_user_stands(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_path_of_a_program_begins_where_the_user_stands(
+    fake: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked = fake("claude", printing(CLAUDE))
     monkeypatch.chdir(asked.parent.parent)
     assert ClaudeCLI("sonnet", program="bin/claude").process(EXAMPLE)["response"] == "Italy"
@@ -189,9 +227,23 @@ def test_a_preset_runs_on_the_command_line(fake: Fake, acme_rows: Callable[..., 
     path = fake("claude", printing(CLAUDE))
     acme_rows({"id": "1", **EXAMPLE})
     spec = "claude-cli:model=sonnet,arguments=--effort low,env=ANTHROPIC_BASE_URL=http://localhost:8787 A=1"
-    arguments = ["run", "--system", spec, "--dataset", "acme-rows", "--evaluators", "acme-yes", "-o", "r.json"]
+    arguments = [
+        "run",
+        "--system",
+        spec,
+        "--dataset",
+        "acme-rows",
+        "--evaluators",
+        "acme-yes",
+        "-o",
+        "r.json",
+    ]
     done = subprocess.run(
-        [sys.executable, "-m", "context_bench", *arguments], capture_output=True, text=True, timeout=300, check=False
+        [sys.executable, "-m", "context_bench", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     assert '"Italy"' in Path("r.json").read_text()

@@ -15,10 +15,14 @@ from context_bench.cli import execute
 
 tomllib = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
 PACKAGE = Path(context_bench_command.__file__).parent
-SYSTEMS: dict[str, Any] = tomllib.loads((PACKAGE / "context_bench_plugin.toml").read_text("utf-8"))["systems"]
+SYSTEMS: dict[str, Any] = tomllib.loads((PACKAGE / "context_bench_plugin.toml").read_text("utf-8"))[
+    "systems"
+]
 
 
-CLASSES = {name: getattr(context_bench_command, system["class"]) for name, system in SYSTEMS.items()}
+CLASSES = {
+    name: getattr(context_bench_command, system["class"]) for name, system in SYSTEMS.items()
+}
 
 
 @pytest.fixture(autouse=True)
@@ -32,7 +36,9 @@ def test_the_options_are_those_of_the_constructor(name: str) -> None:
     assert set(parameters) == set(SYSTEMS[name]["options"])
     for option, declared in SYSTEMS[name]["options"].items():
         default = parameters[option].default
-        assert declared.get("default", ()) == (() if default in (None, inspect.Parameter.empty) else default)
+        assert declared.get("default", ()) == (
+            () if default in (None, inspect.Parameter.empty) else default
+        )
 
 
 def test_what_needs_a_program_or_the_network_says_so() -> None:

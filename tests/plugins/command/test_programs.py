@@ -26,7 +26,12 @@ from context_bench_command import (
 )
 
 Script = Callable[..., list[str]]
-EXAMPLE = {"id": "1", "context": "Rome is in Italy.", "question": "Where is Rome?", "answer": "Italy"}
+EXAMPLE = {
+    "id": "1",
+    "context": "Rome is in Italy.",
+    "question": "Where is Rome?",
+    "answer": "Italy",
+}
 ECHO = "import sys; sys.stdout.write(sys.stdin.read())"
 ARGUMENTS = "import sys, json; print(json.dumps(sys.argv[1:]))"
 JSON = "import sys, json; row = json.load(sys.stdin); print(json.dumps({'response': row['question'], 'row': row}))"
@@ -37,8 +42,12 @@ def command(run: list[str], **options: Any) -> Command:
     return Command(run, **{"version": "1", "timeout": PATIENCE, **options})
 
 
-def test_the_prompt_goes_to_standard_input_and_the_response_comes_from_standard_output(script: Script) -> None:
-    assert command(script(ECHO)).process(EXAMPLE) == {"response": "Rome is in Italy.\n\nWhere is Rome?"}
+def test_the_prompt_goes_to_standard_input_and_the_response_comes_from_standard_output(
+    script: Script,
+) -> None:
+    assert command(script(ECHO)).process(EXAMPLE) == {
+        "response": "Rome is in Italy.\n\nWhere is Rome?"
+    }
     asked = command(script(ECHO), prompt="Q: {question} {x y} {{question}}\n")
     assert asked.process(EXAMPLE) == {"response": "Q: Where is Rome? {x y} {question}"}
 
@@ -58,7 +67,9 @@ def test_the_prompt_goes_to_standard_input_and_the_response_comes_from_standard_
         "{context}",
     ],
 )
-def test_a_placeholder_is_one_argument_whatever_it_stands_for_and_no_shell_sees_it(script: Script, text: str) -> None:
+def test_a_placeholder_is_one_argument_whatever_it_stands_for_and_no_shell_sees_it(
+    script: Script, text: str
+) -> None:
     asked = command([*script(ARGUMENTS), "--q={question}", "{question}"], protocol="text")
     response = asked.process({**EXAMPLE, "question": text})["response"]
     assert response == __import__("json").dumps([f"--q={text}", text])
@@ -67,16 +78,24 @@ def test_a_placeholder_is_one_argument_whatever_it_stands_for_and_no_shell_sees_
 def test_with_a_placeholder_standard_input_is_empty_unless_it_is_asked_for(script: Script) -> None:
     code = "import sys; print(len(sys.argv[1]), len(sys.stdin.read()))"
     assert command([*script(code), "{question}"]).process(EXAMPLE)["response"] == "14 0"
-    assert command([*script(code), "{question}"], stdin="prompt").process(EXAMPLE)["response"] == "14 33"
+    assert (
+        command([*script(code), "{question}"], stdin="prompt").process(EXAMPLE)["response"]
+        == "14 33"
+    )
     assert command([*script(code), "{prompt}"]).process(EXAMPLE)["response"] == "33 0"
 
 
 def test_json_sends_the_example_and_takes_an_object(script: Script) -> None:
-    assert command(script(JSON), protocol="json").process(EXAMPLE) == {"response": "Where is Rome?", "row": EXAMPLE}
+    assert command(script(JSON), protocol="json").process(EXAMPLE) == {
+        "response": "Where is Rome?",
+        "row": EXAMPLE,
+    }
     chosen = command(script(JSON), protocol="json", fields=["question"])
     assert chosen.process(EXAMPLE)["row"] == {"question": "Where is Rome?"}
     assert chosen.reads == ("question",)
-    assert command(script("print('\"just text\"')"), protocol="json").process(EXAMPLE) == {"response": "just text"}
+    assert command(script("print('\"just text\"')"), protocol="json").process(EXAMPLE) == {
+        "response": "just text"
+    }
 
 
 @pytest.mark.parametrize("protocol", ["json", "jsonl"])
@@ -87,7 +106,9 @@ def test_json_holds_no_number_that_json_does_not_have(script: Script, protocol: 
         "print(json.dumps({'id': row['id'], 'response': 'ok', 'row': row.get('example', row)}))"
     )
     asked = command(script(code), protocol=protocol, fields=["id", "prices"])
-    found = asked.process({"id": "1", "prices": [1.5, float("nan"), (float("inf"), {"low": -float("inf")})]})
+    found = asked.process(
+        {"id": "1", "prices": [1.5, float("nan"), (float("inf"), {"low": -float("inf")})]}
+    )
     assert found["row"] == {"id": "1", "prices": [1.5, None, [None, {"low": None}]]}
     asked.close()
 
@@ -98,31 +119,46 @@ def test_json_holds_no_number_that_json_does_not_have(script: Script, protocol: 
         ({"prompt": "Q: {question}"}, "prompt is given, but no prompt is sent"),
         ({"prompt": "Q: {question}", "protocol": "json"}, "prompt is given, but no prompt is sent"),
         ({"fields": ["question"]}, "fields is given, but only json and jsonl send fields"),
-        ({"stdin": "none", "protocol": "json"}, "stdin is given, but json and jsonl always send the example there"),
+        (
+            {"stdin": "none", "protocol": "json"},
+            "stdin is given, but json and jsonl always send the example there",
+        ),
     ],
     ids=["a prompt behind a placeholder", "a prompt of json", "fields of text", "no input of json"],
 )
-def test_an_option_that_nothing_takes_is_refused(script: Script, options: dict[str, Any], told: str) -> None:
+def test_an_option_that_nothing_takes_is_refused(
+    script: Script, options: dict[str, Any], told: str
+) -> None:
     with pytest.raises(ConfigurationError, match=told):
         command([*script(ARGUMENTS), "{question}"], **options)
     command([*script(ARGUMENTS), "{prompt}"], prompt="Q: {question}", protocol="json")
 
 
-@pytest.mark.parametrize(("text", "given"), [("half a \ud83d pair", "half a ? pair"), ("\udcff", "?")])
+@pytest.mark.parametrize(
+    ("text", "given"), [("half a \ud83d pair", "half a ? pair"), ("\udcff", "?")]
+)
 def test_half_a_surrogate_pair_is_a_question_mark_in_an_argument_as_on_standard_input(
     script: Script, text: str, given: str
 ) -> None:
-    assert command(script(ECHO), prompt="{question}").process({"question": text}) == {"response": given}
-    assert command([*script(ARGUMENTS), "{question}"]).process({"question": text}) == {"response": f'["{given}"]'}
+    assert command(script(ECHO), prompt="{question}").process({"question": text}) == {
+        "response": given
+    }
+    assert command([*script(ARGUMENTS), "{question}"]).process({"question": text}) == {
+        "response": f'["{given}"]'
+    }
 
 
 def test_an_argument_that_no_program_can_be_given_is_told_with_a_way_out(script: Script) -> None:
-    with pytest.raises(CommandMissingError, match=r"null (?:byte|character).*: give the text on standard input"):
+    with pytest.raises(
+        CommandMissingError, match=r"null (?:byte|character).*: give the text on standard input"
+    ):
         command([*script(ARGUMENTS), "{question}"]).process({"question": "a\0b"})
 
 
 def test_a_transformer_writes_the_new_context(script: Script) -> None:
-    shorter = CommandTransformer(script("import sys; print(sys.stdin.read()[:4])"), prompt="{context}", version="1")
+    shorter = CommandTransformer(
+        script("import sys; print(sys.stdin.read()[:4])"), prompt="{context}", version="1"
+    )
     assert shorter.process(EXAMPLE) == {"context": "Rome"}
 
 
@@ -208,12 +244,16 @@ STARTS_A_CHILD = """
 
 @pytest.mark.skipif(os.name == "nt", reason="process groups")
 def test_what_a_program_has_started_ends_with_it(script: Script) -> None:
-    assert command(script(STARTS_A_CHILD.format(end="pass"))).process(EXAMPLE) == {"response": "answer"}
+    assert command(script(STARTS_A_CHILD.format(end="pass"))).process(EXAMPLE) == {
+        "response": "answer"
+    }
     assert is_gone(int(Path("child").read_text()))
 
 
 @pytest.mark.skipif(os.name == "nt", reason="process groups")
-def test_what_a_program_has_started_is_killed_with_it(script: Script, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_program_has_started_is_killed_with_it(
+    script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def clock() -> float:  # its time is up once it has started its child
         has_started = Path("child").is_file() and Path("child").read_text()
         return time.monotonic() + (2 * PATIENCE if has_started else 0.0)
@@ -229,14 +269,18 @@ def test_what_a_program_has_started_is_killed_with_it(script: Script, monkeypatc
 def test_ctrl_c_leaves_no_program_behind(
     script: Script, tmp_path: Path, acme_rows: Callable[..., None], protocol: str
 ) -> None:
-    slow = script("import os, time; open('pid', 'w').write(str(os.getpid())); time.sleep(600)", "slow")
+    slow = script(
+        "import os, time; open('pid', 'w').write(str(os.getpid())); time.sleep(600)", "slow"
+    )
     acme_rows({"id": "1", "question": "q"})
     (tmp_path / "context-bench.toml").write_text(
         f"[[systems]]\nname = 'command'\noptions = {{ run = {slow!r}, version = '1', protocol = '{protocol}' }}\n"
         "[[datasets]]\nname = 'acme-rows'\n[run]\nevaluators = ['acme-yes']\n"
     )
     run = subprocess.Popen(
-        [sys.executable, "-m", "context_bench", "run"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        [sys.executable, "-m", "context_bench", "run"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
     )
     try:
         until = time.monotonic() + PATIENCE
@@ -266,13 +310,23 @@ def test_ctrl_c_leaves_no_program_behind(
         ([sys.executable], {"timeout": 1e300}, "timeout must be seconds above 0 and up to 86,400"),
         ([sys.executable], {"cwd": "nowhere"}, "cwd is 'nowhere', which is no folder"),
         ([sys.executable], {"env": ["NOVALUE"]}, "must hold NAME=value"),
-        ([sys.executable], {"env": ["MY_API_KEY=x"]}, "MY_API_KEY, which sounds like a secret.*name it in pass_env"),
-        ([sys.executable], {"pass_env": ["NOT_SET_ANYWHERE"]}, "NOT_SET_ANYWHERE, which is not set"),
+        (
+            [sys.executable],
+            {"env": ["MY_API_KEY=x"]},
+            "MY_API_KEY, which sounds like a secret.*name it in pass_env",
+        ),
+        (
+            [sys.executable],
+            {"pass_env": ["NOT_SET_ANYWHERE"]},
+            "NOT_SET_ANYWHERE, which is not set",
+        ),
         ([sys.executable, "{question}"], {"protocol": "jsonl"}, r"cannot hold \{question\}"),
     ],
     ids=str,
 )
-def test_what_cannot_work_is_told_before_the_first_row(run: Any, options: dict[str, Any], said: str) -> None:
+def test_what_cannot_work_is_told_before_the_first_row(
+    run: Any, options: dict[str, Any], said: str
+) -> None:
     with pytest.raises(ConfigurationError, match=said) as caught:
         command(run, **options)
     assert "\n" not in str(caught.value)
@@ -285,14 +339,20 @@ def test_a_program_that_goes_missing_later_fails_its_row(tmp_path: Path) -> None
     asked = command(["./tool"])
     assert asked.process(EXAMPLE) == {"response": "x"}
     program.unlink()
-    with pytest.raises(CommandMissingError, match="tool cannot be started: there is no such program"):
+    with pytest.raises(
+        CommandMissingError, match="tool cannot be started: there is no such program"
+    ):
         asked.process(EXAMPLE)
 
 
 @pytest.mark.parametrize(
     ("example", "error", "said"),
     [
-        ({"question": "x" * 4_000_000}, CommandMissingError, "too long: give the text on standard input"),
+        (
+            {"question": "x" * 4_000_000},
+            CommandMissingError,
+            "too long: give the text on standard input",
+        ),
         ({"question": "a\0b"}, CommandMissingError, "null byte"),
         ({"context": "c"}, ValueError, "has no field 'question' for the placeholder"),
     ],
@@ -320,14 +380,20 @@ def test_a_program_sees_the_listed_environment_and_no_secret_reaches_what_it_say
     monkeypatch.setenv("OTHER_API_KEY", "sk-other-9")
     (tmp_path / "there").mkdir()
     asked = command(
-        script(SHOW_ENV), protocol="json", env=["MODE=fast"], pass_env=["PASSED_API_KEY"], cwd=str(tmp_path / "there")
+        script(SHOW_ENV),
+        protocol="json",
+        env=["MODE=fast"],
+        pass_env=["PASSED_API_KEY"],
+        cwd=str(tmp_path / "there"),
     )
     found = asked.process(EXAMPLE)
     assert found["env"]["MODE"] == "fast"
     assert found["env"]["PASSED_API_KEY"] == "***"
     assert "OTHER_API_KEY" not in found["env"]
     assert found["cwd"] == str(tmp_path / "there")
-    leaking = script("import os, sys; sys.exit('bad key ' + os.environ['PASSED_API_KEY'])", "leaking")
+    leaking = script(
+        "import os, sys; sys.exit('bad key ' + os.environ['PASSED_API_KEY'])", "leaking"
+    )
     with pytest.raises(CommandExitError, match=r"bad key \*\*\*"):
         command(leaking, pass_env=["PASSED_API_KEY"]).process(EXAMPLE)
     assert "sk-canary-9" not in str(asked.fingerprint())

@@ -41,7 +41,9 @@ PATIENCE = 120.0
 
 
 def worker(script: Script, **options: Any) -> Command:
-    return Command(script(WORKER), protocol="jsonl", **{"version": "1", "timeout": PATIENCE, **options})
+    return Command(
+        script(WORKER), protocol="jsonl", **{"version": "1", "timeout": PATIENCE, **options}
+    )
 
 
 def started() -> int:
@@ -50,7 +52,9 @@ def started() -> int:
 
 def test_one_program_answers_row_after_row(script: Script) -> None:
     asked = worker(script)
-    assert [asked.process({"question": str(n)})["response"] for n in range(20)] == [f"said {n}" for n in range(20)]
+    assert [asked.process({"question": str(n)})["response"] for n in range(20)] == [
+        f"said {n}" for n in range(20)
+    ]
     assert started() == 1
     asked.close()
 
@@ -109,8 +113,16 @@ def test_the_pipe_that_somebody_reads_keeps_its_number(monkeypatch: pytest.Monke
 
 LAST_WORDS: dict[str, tuple[str, type[Exception] | None, str]] = {
     "an answer without a line end": ("""{"id": "1", "response": "said"}""", None, ""),
-    "an answer behind a byte order mark": ("\\ufeff" + """{"id": "1", "response": "said"}""", None, ""),
-    "half an answer": ("""{"id": "1", "resp""", CommandExitError, "ended with status 0 before it answered"),
+    "an answer behind a byte order mark": (
+        "\\ufeff" + """{"id": "1", "response": "said"}""",
+        None,
+        "",
+    ),
+    "half an answer": (
+        """{"id": "1", "resp""",
+        CommandExitError,
+        "ended with status 0 before it answered",
+    ),
     "nothing": ("", CommandExitError, "ended with status 0 before it answered"),
 }
 
@@ -129,10 +141,14 @@ def test_what_a_program_wrote_last_is_an_answer_where_it_is_one(script: Script, 
     asked.close()
 
 
-def test_a_program_that_closes_its_output_and_lives_on_is_not_told_as_killed_by_somebody(script: Script) -> None:
+def test_a_program_that_closes_its_output_and_lives_on_is_not_told_as_killed_by_somebody(
+    script: Script,
+) -> None:
     code = "import os, sys, time; sys.stdin.readline(); os.close(1); time.sleep(600)"
     asked = Command(script(code), protocol="jsonl", version="1", timeout=PATIENCE)
-    with pytest.raises(CommandExitError, match="closed its standard output before it answered, and was killed"):
+    with pytest.raises(
+        CommandExitError, match="closed its standard output before it answered, and was killed"
+    ):
         asked.process({"question": "a"})
     asked.close()
 
@@ -153,7 +169,12 @@ def test_an_answer_in_thousands_of_pieces_is_put_together_once() -> None:
 
     from context_bench_command.workers import _Worker
 
-    pieces = [Piece(b'{"id": "1", "response": "'), *[Piece(b"x" * 1000)] * 4000, Piece(b'"}\n'), Piece(b"{}\n{}")]
+    pieces = [
+        Piece(b'{"id": "1", "response": "'),
+        *[Piece(b"x" * 1000)] * 4000,
+        Piece(b'"}\n'),
+        Piece(b"{}\n{}"),
+    ]
     read = _Worker(SimpleNamespace(pieces=lambda: iter(pieces)), "program", 2**30, ())  # type: ignore[arg-type]
     lines = [read._lines.get(timeout=PATIENCE) for _ in range(4)]
     assert [len(line or b"") for line in lines] == [4_000_027, 2, 2, 0]

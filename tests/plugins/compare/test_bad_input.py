@@ -68,7 +68,9 @@ def overwritten(path: Path) -> None:
 
 
 DAMAGES: dict[str, Callable[[Path], Any]] = {
-    "newer schema": lambda path: changed(path, "UPDATE meta SET value = '99' WHERE name = 'schema'"),
+    "newer schema": lambda path: changed(
+        path, "UPDATE meta SET value = '99' WHERE name = 'schema'"
+    ),
     "no schema": lambda path: changed(path, "DELETE FROM meta WHERE name = 'schema'"),
     "half-written": cut,
     "overwritten": overwritten,
@@ -131,7 +133,10 @@ def test_a_baseline_whose_file_has_gone_is_told_with_those_there_are(
         assert execute(["baseline", "promote", "good.sqlite", "--as", name, "--reason", "r"]) == 0
     (tmp_path / "baselines" / "main.sqlite").unlink()
     capsys.readouterr()
-    assert execute(["compare", "good.sqlite", "-m", "right", "--gate", "right:max-drop=1pp,vs=@main"]) == 2
+    assert (
+        execute(["compare", "good.sqlite", "-m", "right", "--gate", "right:max-drop=1pp,vs=@main"])
+        == 2
+    )
     [line] = capsys.readouterr().err.splitlines()
     assert "'@main'" in line
     assert "@mail" in line

@@ -14,7 +14,9 @@ import pytest
 
 from context_bench.runs import open_run
 
-pytest.importorskip("context_bench_replay", reason="the documented system replays answers of a file")
+pytest.importorskip(
+    "context_bench_replay", reason="the documented system replays answers of a file"
+)
 pytest.importorskip("context_bench_local", reason="the documented dataset is a file")
 pytest.importorskip("context_bench_answer_quality", reason="the documented gate is on its score")
 
@@ -26,7 +28,9 @@ def steps() -> list[tuple[str, str, str]]:
     """Return name, condition and command of each step of the composite action that runs a command."""
     text = PAGE.read_text(encoding="utf-8")
     [action] = [
-        block for block in re.findall(r"```yaml\n(.*?)```", text, flags=re.DOTALL) if "using: composite" in block
+        block
+        for block in re.findall(r"```yaml\n(.*?)```", text, flags=re.DOTALL)
+        if "using: composite" in block
     ]
     found = []
     for step in action.split("    - name: ")[1:]:
@@ -51,13 +55,18 @@ class Machine:
         [project] = re.findall(r"```toml\n(.*?)```", text, flags=re.DOTALL)
         (folder / "context-bench.toml").write_text(project, encoding="utf-8")
         examples = [{"id": f"q{n}", "answer": f"a{n}"} for n in range(200)]
-        recorded = [{"id": f"q{n}", "response": f"a{n}" if n * 37 % 100 < right else "no"} for n in range(200)]
+        recorded = [
+            {"id": f"q{n}", "response": f"a{n}" if n * 37 % 100 < right else "no"}
+            for n in range(200)
+        ]
         for name, lines in (("answers.jsonl", examples), ("recorded.jsonl", recorded)):
             text = "".join(json.dumps(line) + "\n" for line in lines)
             (folder / name).write_text(text, encoding="utf-8")
         (folder / "bin").mkdir()
         command = folder / "bin" / "context-bench"
-        command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m context_bench "$@"\n', encoding="utf-8")
+        command.write_text(
+            f'#!/bin/sh\nexec "{sys.executable}" -m context_bench "$@"\n', encoding="utf-8"
+        )
         command.chmod(0o755)
 
     def restore(self, other: Machine) -> None:
@@ -68,7 +77,11 @@ class Machine:
     def job(self, sha: str, is_main: bool) -> tuple[int, str]:
         """Return the exit code of the first step that fails, 0 when none does, and all that was said."""
         summary = self.folder / "summary.md"
-        environ = os.environ | {"GITHUB_SHA": sha, "GITHUB_STEP_SUMMARY": str(summary), "GATE": default_gate()}
+        environ = os.environ | {
+            "GITHUB_SHA": sha,
+            "GITHUB_STEP_SUMMARY": str(summary),
+            "GATE": default_gate(),
+        }
         environ["PATH"] = f"{self.folder / 'bin'}{os.pathsep}{environ['PATH']}"
         code, said = 0, ""
         for _, condition, command in steps():

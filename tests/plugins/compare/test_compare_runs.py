@@ -47,13 +47,26 @@ class Right:
 
 def examples(count: int) -> list[dict[str, Any]]:
     return [
-        {"id": f"doc{n // 5}-{n}", "answer": f"a{n}", "dataset": "even" if n % 2 == 0 else "odd", "size": n % 3}
+        {
+            "id": f"doc{n // 5}-{n}",
+            "answer": f"a{n}",
+            "dataset": "even" if n % 2 == 0 else "odd",
+            "size": n % 3,
+        }
         for n in range(count)
     ]
 
 
 def run(path: Path, *systems: Sometimes, count: int = 300, **more: Any) -> Path:
-    evaluate(list(systems), examples(count), [Right()], progress=False, run_file=path, score_field="right", **more)
+    evaluate(
+        list(systems),
+        examples(count),
+        [Right()],
+        progress=False,
+        run_file=path,
+        score_field="right",
+        **more,
+    )
     return path
 
 
@@ -86,7 +99,10 @@ def told(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> 
 def test_each_system_gets_its_verdict_and_numbers_that_come_out_again(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lines = {line["system"]: line for line in told(capsys, "compare", "all.sqlite", "-m", "right")["comparisons"]}
+    lines = {
+        line["system"]: line
+        for line in told(capsys, "compare", "all.sqlite", "-m", "right")["comparisons"]
+    }
     assert {name: line["verdict"] for name, line in lines.items()} == {
         "good": "better",
         "same": "inconclusive",
@@ -96,26 +112,35 @@ def test_each_system_gets_its_verdict_and_numbers_that_come_out_again(
         ours = [Sometimes(name, *CHANCES[name]).process(one) for one in examples(300)]
         theirs = [DIRECT.process(one) for one in examples(300)]
         right = [
-            (a["response"] == e["answer"], b["response"] == e["answer"]) for a, b, e in zip(ours, theirs, examples(300))
+            (a["response"] == e["answer"], b["response"] == e["answer"])
+            for a, b, e in zip(ours, theirs, examples(300))
         ]
         improved, regressed = sum(a and not b for a, b in right), sum(b and not a for a, b in right)
         assert (line["improved"]["count"], line["regressed"]["count"]) == (improved, regressed)
         assert line["difference"] == pytest.approx((improved - regressed) / 300)
         flips = improved + regressed
-        assert line["p_value"] == pytest.approx(stats.binomtest(improved, flips).pvalue if flips else 1.0, abs=1e-9)
+        assert line["p_value"] == pytest.approx(
+            stats.binomtest(improved, flips).pvalue if flips else 1.0, abs=1e-9
+        )
         assert line["p_value_corrected"] >= line["p_value"]
         assert line["interval"]["low"] <= line["difference"] <= line["interval"]["high"]
 
 
-def test_the_same_command_says_the_same_twice(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_same_command_says_the_same_twice(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     arguments = ("compare", "all.sqlite", "-m", "right", "--cluster", "id:-", "--by", "size")
     assert told(capsys, *arguments) == told(capsys, *arguments)
 
 
-def test_clusters_make_the_interval_no_narrower_by_number(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_clusters_make_the_interval_no_narrower_by_number(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     [line] = [
         one
-        for one in told(capsys, "compare", "all.sqlite", "-m", "right", "--cluster", "id:-")["comparisons"]
+        for one in told(capsys, "compare", "all.sqlite", "-m", "right", "--cluster", "id:-")[
+            "comparisons"
+        ]
         if one["system"] == "bad"
     ]
     assert line["clusters"] == 60
@@ -126,7 +151,9 @@ def test_slices_add_up_to_the_whole(here: Path, capsys: pytest.CaptureFixture[st
     for field, count in (("size", 3), ("dataset", 2)):
         lines = [
             one
-            for one in told(capsys, "compare", "all.sqlite", "-m", "right", "--by", field)["comparisons"]
+            for one in told(capsys, "compare", "all.sqlite", "-m", "right", "--by", field)[
+                "comparisons"
+            ]
             if one["system"] == "bad"
         ]
         slices = [line for line in lines if line["slice"] != "all"]
@@ -135,13 +162,25 @@ def test_slices_add_up_to_the_whole(here: Path, capsys: pytest.CaptureFixture[st
         assert sum(line["regressed"]["count"] for line in slices) == lines[0]["regressed"]["count"]
 
 
-def test_two_runs_are_matched_by_the_content_of_their_rows(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_two_runs_are_matched_by_the_content_of_their_rows(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     [line] = told(capsys, "compare", "old.sqlite", "new.sqlite", "-m", "right")["comparisons"]
-    assert (line["system"], line["baseline"], line["verdict"], line["rows"]) == ("new/proxy", "old/proxy", "worse", 300)
+    assert (line["system"], line["baseline"], line["verdict"], line["rows"]) == (
+        "new/proxy",
+        "old/proxy",
+        "worse",
+        300,
+    )
     shuffled = examples(200)
     random.Random(0).shuffle(shuffled)
     evaluate(
-        Sometimes("proxy", 0.55, 3), shuffled, [Right()], progress=False, run_file="short.sqlite", score_field="right"
+        Sometimes("proxy", 0.55, 3),
+        shuffled,
+        [Right()],
+        progress=False,
+        run_file="short.sqlite",
+        score_field="right",
     )
     [line] = told(capsys, "compare", "old.sqlite", "short.sqlite", "-m", "right")["comparisons"]
     assert (line["rows"], line["unmatched"]) == (200, 100)
@@ -159,37 +198,66 @@ class Length:
         return {"length": len(processed["response"]) / 100}
 
 
-def test_only_the_evaluator_of_a_score_must_be_the_same(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_only_the_evaluator_of_a_score_must_be_the_same(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     for name, version in (("one", "1"), ("two", "2")):
         both = [Right(), Length(version)]
-        evaluate(Sometimes(name, 0.8, 1), examples(50), both, progress=False, run_file=here / f"{name}.sqlite")
+        evaluate(
+            Sometimes(name, 0.8, 1),
+            examples(50),
+            both,
+            progress=False,
+            run_file=here / f"{name}.sqlite",
+        )
     [line] = told(capsys, "compare", "one.sqlite", "two.sqlite", "-m", "right")["comparisons"]
     assert (line["verdict"], line["difference"], line["rows"]) == ("inconclusive", 0.0, 50)
     [line] = told(capsys, "compare", "one.sqlite", "two.sqlite", "-m", "length")["comparisons"]
-    assert (line["verdict"], "in different versions or with different options" in line["sentence"]) == (
+    assert (
+        line["verdict"],
+        "in different versions or with different options" in line["sentence"],
+    ) == (
         "incomparable",
         True,
     )
     assert execute(["compare", "one.sqlite", "two.sqlite", "-m", "right"]) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert re.search(r"Scored in different ways in the two runs, and not compared here: \S*Length\.", said)
+    assert re.search(
+        r"Scored in different ways in the two runs, and not compared here: \S*Length\.", said
+    )
 
 
-def test_headlines_that_are_different_scores_are_incomparable(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_headlines_that_are_different_scores_are_incomparable(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     for name, evaluators in (("one", [Right()]), ("two", [Length("1")])):
-        evaluate(Sometimes(name, 0.8, 1), examples(50), evaluators, progress=False, run_file=here / f"{name}.sqlite")
+        evaluate(
+            Sometimes(name, 0.8, 1),
+            examples(50),
+            evaluators,
+            progress=False,
+            run_file=here / f"{name}.sqlite",
+        )
     [line] = told(capsys, "compare", "one.sqlite", "two.sqlite")["comparisons"]
     assert line["verdict"] == "incomparable"
-    assert re.search("the score of (even|odd) is length in two.sqlite, and right in one.sqlite", line["sentence"])
+    assert re.search(
+        "the score of (even|odd) is length in two.sqlite, and right in one.sqlite", line["sentence"]
+    )
 
 
 @pytest.mark.parametrize(
     ("gate", "words"),
     [
         ("right:min=0.9", r"bad right is 0\.\d+, min 0\.9 \(\S+ to \S+ at 95%, 300 rows\)"),
-        ("right:max-drop=1pp", r"bad right changed by -0\.\d+, max-drop 0\.01 \(\S+ to \S+ at 95%, 300 rows\)"),
+        (
+            "right:max-drop=1pp",
+            r"bad right changed by -0\.\d+, max-drop 0\.01 \(\S+ to \S+ at 95%, 300 rows\)",
+        ),
         ("p50:max=100s", r"bad p50 is \S+ s, max 100 s \(\S+ to \S+ s at 95%, 300 rows\)"),
-        ("latency:max-rise=1s", r"bad latency changed by \S+ s, max-rise 1 s \(\S+ to \S+ s at 95%, 300 rows\)"),
+        (
+            "latency:max-rise=1s",
+            r"bad latency changed by \S+ s, max-rise 1 s \(\S+ to \S+ s at 95%, 300 rows\)",
+        ),
     ],
     ids=lambda value: value.partition(":")[0] if ":" in value else "",
 )
@@ -201,7 +269,9 @@ def test_a_gate_says_the_rows_and_the_unit_that_it_rests_on(
     assert any(re.fullmatch(words, one["sentence"]) for one in outcomes), outcomes
 
 
-def test_scores_of_different_versions_are_incomparable(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_scores_of_different_versions_are_incomparable(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     class Newer(Right):
         version = "2"
 
@@ -217,18 +287,41 @@ def test_scores_of_different_versions_are_incomparable(here: Path, capsys: pytes
     [line] = told(capsys, "compare", "old.sqlite", "newer.sqlite", "-m", "right")["comparisons"]
     assert line["verdict"] == "incomparable"
     assert "context-bench rescore newer.sqlite" in line["sentence"]
-    [line] = told(capsys, "compare", "old.sqlite", "newer.sqlite", "-m", "right", "--anyway")["comparisons"]
+    [line] = told(capsys, "compare", "old.sqlite", "newer.sqlite", "-m", "right", "--anyway")[
+        "comparisons"
+    ]
     assert line["verdict"] != "incomparable"
-    gate = ("compare", "old.sqlite", "newer.sqlite", "-m", "right", "--gate", "score:max-drop=50pp,vs=newer.sqlite")
+    gate = (
+        "compare",
+        "old.sqlite",
+        "newer.sqlite",
+        "-m",
+        "right",
+        "--gate",
+        "score:max-drop=50pp,vs=newer.sqlite",
+    )
     assert execute(list(gate)) == 2
     assert "cannot be judged against newer.sqlite" in capsys.readouterr().err
     [outcome] = told(capsys, *gate, "--anyway")["gates"]
     assert outcome["state"] == "met"
 
 
-def test_what_is_named_twice_is_compared_once(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_named_twice_is_compared_once(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     once = told(capsys, "compare", "all.sqlite", "-m", "right", "--by", "size")
-    twice = ("all.sqlite", "all.sqlite", "-m", "right", "-m", "right", "--by", "size", "--by", "size")
+    twice = (
+        "all.sqlite",
+        "all.sqlite",
+        "-m",
+        "right",
+        "-m",
+        "right",
+        "--by",
+        "size",
+        "--by",
+        "size",
+    )
     assert told(capsys, "compare", *twice) == once
 
 
@@ -241,15 +334,24 @@ def test_what_is_named_twice_is_compared_once(here: Path, capsys: pytest.Capture
         ({"margin": float("nan")}, "must be above zero"),
     ],
 )
-def test_a_result_refuses_what_it_cannot_be_compared_by(tmp_path: Path, options: dict[str, Any], words: str) -> None:
+def test_a_result_refuses_what_it_cannot_be_compared_by(
+    tmp_path: Path, options: dict[str, Any], words: str
+) -> None:
     result = evaluate(
-        [GOOD, BAD], examples(30), [Right()], progress=False, run_file=tmp_path / "r.sqlite", score_field="right"
+        [GOOD, BAD],
+        examples(30),
+        [Right()],
+        progress=False,
+        run_file=tmp_path / "r.sqlite",
+        score_field="right",
     )
     with pytest.raises(ContextBenchError, match=words):
         result.compare(**options)
 
 
-@pytest.mark.parametrize(("confidence", "shown"), [("0.95", "95%"), ("0.975", "97.5%"), ("0.9999", "99.99%")])
+@pytest.mark.parametrize(
+    ("confidence", "shown"), [("0.95", "95%"), ("0.975", "97.5%"), ("0.9999", "99.99%")]
+)
 def test_no_confidence_is_told_as_certainty(
     here: Path, capsys: pytest.CaptureFixture[str], confidence: str, shown: str
 ) -> None:
@@ -300,7 +402,12 @@ class Counted(Sometimes):
         return {**super().process(example), "context": "one two three", **usage}
 
 
-TOLD, OTHER, UNTOLD, HALF = Counted("told", 1), Counted("other", 1), Counted("untold", 0), Counted("half", 2)
+TOLD, OTHER, UNTOLD, HALF = (
+    Counted("told", 1),
+    Counted("other", 1),
+    Counted("untold", 0),
+    Counted("half", 2),
+)
 
 
 @pytest.mark.parametrize(
@@ -315,10 +422,26 @@ TOLD, OTHER, UNTOLD, HALF = Counted("told", 1), Counted("other", 1), Counted("un
             "prompt_tokens",
             "prompt_tokens is reported by the endpoint for told, and counted by words for untold;",
         ),
-        (UNTOLD, "response_tokens", "response_tokens is reported by the endpoint for told, and counted by words for"),
-        (HALF, "prompt_tokens", "for told, and counted by words or reported by the endpoint for half; --anyway"),
+        (
+            UNTOLD,
+            "response_tokens",
+            "response_tokens is reported by the endpoint for told, and counted by words for",
+        ),
+        (
+            HALF,
+            "prompt_tokens",
+            "for told, and counted by words or reported by the endpoint for half; --anyway",
+        ),
     ],
-    ids=["both reported", "both counted", "a score", "a time", "prompts", "responses", "some reported"],
+    ids=[
+        "both reported",
+        "both counted",
+        "a score",
+        "a time",
+        "prompts",
+        "responses",
+        "some reported",
+    ],
 )
 def test_tokens_that_are_counted_in_different_ways_are_not_compared(
     against: Counted, metric: str, words: str | None, here: Path, capsys: pytest.CaptureFixture[str]
@@ -334,14 +457,21 @@ def test_tokens_that_are_counted_in_different_ways_are_not_compared(
         assert words in " ".join(capsys.readouterr().err.split())
 
 
-def test_the_front_goes_by_what_is_counted_alike(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for name, against, measure, unit in (("a", OTHER, "cost", "USD"), ("b", UNTOLD, "latency", "s")):
+def test_the_front_goes_by_what_is_counted_alike(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, against, measure, unit in (
+        ("a", OTHER, "cost", "USD"),
+        ("b", UNTOLD, "latency", "s"),
+    ):
         run(here / f"{name}.sqlite", TOLD, against, count=60)
         front = told(capsys, "compare", f"{name}.sqlite")["front"]
         assert (front["measure"], front["unit"]) == (measure, unit)
 
 
-def test_money_of_two_currencies_is_not_compared(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_money_of_two_currencies_is_not_compared(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     pytest.importorskip("context_bench_cost", reason="prices come from there")
     for currency in ("EUR", "USD"):
         prices = {"currency": currency, "m": {"input": 1, "output": 1}}
@@ -355,7 +485,9 @@ def test_money_of_two_currencies_is_not_compared(here: Path, capsys: pytest.Capt
     assert found["front"]["measure"] == "prompt_tokens"
     assert execute(["baseline", "promote", "EUR.sqlite", "--as", "eur", "--reason", "x"]) == 0
     assert execute(["compare", "USD.sqlite", "@eur", "--gate", "cost:max-rise=1,vs=@eur"]) == 2
-    assert "cost is in USD in USD.sqlite, and in EUR in" in " ".join(capsys.readouterr().err.split())
+    assert "cost is in USD in USD.sqlite, and in EUR in" in " ".join(
+        capsys.readouterr().err.split()
+    )
 
 
 def test_no_row_passes_by_what_it_costs(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -363,7 +495,9 @@ def test_no_row_passes_by_what_it_costs(here: Path, capsys: pytest.CaptureFixtur
     for metric, ratios in (("right", {"cost_per_pass"}), ("cost", set()), ("prompt_tokens", set())):
         found = told(capsys, "compare", "counted.sqlite", "-m", metric)["ratios"]
         assert {ratio["ratio"] for ratio in found} - {"compression"} == ratios
-        assert [ratio["unit"] for ratio in found if ratio["ratio"] == "cost_per_pass"] == ["USD"] * len(ratios)
+        assert [ratio["unit"] for ratio in found if ratio["ratio"] == "cost_per_pass"] == [
+            "USD"
+        ] * len(ratios)
 
 
 @pytest.mark.parametrize("pairs", [False, True])
@@ -390,13 +524,22 @@ def test_a_gate_on_rows_in_clusters_knows_no_more_than_their_clusters(
     for each in (1, 10):
         rows = [{"id": f"{n}", "cluster": n // each} for n in range(40 * each)]
         path = here / f"large{each}.sqlite"
-        evaluate([Named("a"), Named("b")], rows, [Large()], progress=False, run_file=path, score_field="large")
+        evaluate(
+            [Named("a"), Named("b")],
+            rows,
+            [Large()],
+            progress=False,
+            run_file=path,
+            score_field="large",
+        )
         gate = "large:max-drop=0.1" if pairs else "large:min=7.5,confidence=0.99"
         found[each] = told(capsys, "compare", path.name, "--gate", gate, code=11)["gates"][0]
     if pairs:
         assert found[10]["more_rows"] == pytest.approx(10 * found[1]["more_rows"], rel=0.1)
     else:
-        alone, together = (float(one["sentence"].split("(")[1].split(" to ")[0]) for one in found.values())
+        alone, together = (
+            float(one["sentence"].split("(")[1].split(" to ")[0]) for one in found.values()
+        )
         assert together == pytest.approx(alone, abs=0.3)
 
 
@@ -407,7 +550,9 @@ def test_a_gate_on_rows_in_clusters_knows_no_more_than_their_clusters(
         ("right:min=0.5/right:max-rise=1pp", "holds one system only"),
     ],
 )
-def test_a_gate_that_cannot_be_judged_is_told_with_the_first_row(here: Path, gate: str, words: str) -> None:
+def test_a_gate_that_cannot_be_judged_is_told_with_the_first_row(
+    here: Path, gate: str, words: str
+) -> None:
     part = Gates(gate.split("/"))
     with open_run("old.sqlite") as opened:
         row = next(iter(opened.rows()))
@@ -442,10 +587,14 @@ def test_a_baseline_is_promoted_by_its_name_and_told_beside_one_whose_story_is_d
     assert "Did you mean '@main'" in capsys.readouterr().err
 
 
-def test_a_story_without_a_time_zone_has_an_age(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_story_without_a_time_zone_has_an_age(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     execute(["baseline", "promote", "old.sqlite", "--as", "main", "--reason", "r"])
     story = here / "baselines" / "main.json"
-    story.write_text(json.dumps(json.loads(story.read_text()) | {"promoted": "2020-01-01T00:00:00"}))
+    story.write_text(
+        json.dumps(json.loads(story.read_text()) | {"promoted": "2020-01-01T00:00:00"})
+    )
     assert execute(["baseline", "list"]) == 0
     assert "days" in capsys.readouterr().out
 
@@ -462,35 +611,57 @@ def test_a_story_without_a_time_zone_has_an_age(here: Path, capsys: pytest.Captu
         ("right:max-drop=30pp,confidence=0.5", 0),
     ],
 )
-def test_gates_decide_the_exit_code(here: Path, capsys: pytest.CaptureFixture[str], gate: str, code: int) -> None:
+def test_gates_decide_the_exit_code(
+    here: Path, capsys: pytest.CaptureFixture[str], gate: str, code: int
+) -> None:
     run(here / "two.sqlite", DIRECT, BAD, baseline="direct")
-    found = told(capsys, "compare", "two.sqlite", "-m", "right", "--gate", gate.replace("right", "score"), code=code)[
-        "gates"
-    ]
+    found = told(
+        capsys,
+        "compare",
+        "two.sqlite",
+        "-m",
+        "right",
+        "--gate",
+        gate.replace("right", "score"),
+        code=code,
+    )["gates"]
     assert found[0]["state"] == {0: "met", 10: "missed", 11: "inconclusive"}[code]
     assert (found[0]["more_rows"] is not None) == (code == 11)
 
 
 @pytest.mark.parametrize(
     ("gate", "needed"),
-    [("p50:max=60s", 10), ("p95:max=60s", 72), ("p95:max-rise=60s", 72), ("right:max-drop=90pp", 5)],
+    [
+        ("p50:max=60s", 10),
+        ("p95:max=60s", 72),
+        ("p95:max-rise=60s", 72),
+        ("right:max-drop=90pp", 5),
+    ],
 )
 def test_gates_on_percentiles_draw_whole_clusters_as_those_on_means_do(
     here: Path, capsys: pytest.CaptureFixture[str], gate: str, needed: int
 ) -> None:
     run(here / "two.sqlite", DIRECT, BAD, baseline="direct")
-    found = told(capsys, "compare", "two.sqlite", "-m", "right", "--cluster", "size", "--gate", gate, code=11)["gates"]
+    found = told(
+        capsys, "compare", "two.sqlite", "-m", "right", "--cluster", "size", "--gate", gate, code=11
+    )["gates"]
     assert {one["state"] for one in found} == {"inconclusive"}
     assert all(f"3 clusters, {needed} are needed" in one["sentence"] for one in found)
 
 
-def test_a_gate_on_a_percentile_beyond_all_rows_is_open(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_gate_on_a_percentile_beyond_all_rows_is_open(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     run(here / "two.sqlite", DIRECT, BAD, baseline="direct")
     found = told(capsys, "compare", "two.sqlite", "--gate", "p99:max=60s", code=11)["gates"]
-    assert found[0]["sentence"].endswith("or more at 95%, 300 rows); 368 rows are needed to meet it")
+    assert found[0]["sentence"].endswith(
+        "or more at 95%, 300 rows); 368 rows are needed to meet it"
+    )
 
 
-@pytest.mark.parametrize(("written", "meant"), [("pas_rate:min=0.5", "pass_rate"), ("p90:max=2", "p95")])
+@pytest.mark.parametrize(
+    ("written", "meant"), [("pas_rate:min=0.5", "pass_rate"), ("p90:max=2", "p95")]
+)
 def test_a_misspelt_gate_is_told_with_what_gates_hold(
     here: Path, capsys: pytest.CaptureFixture[str], written: str, meant: str
 ) -> None:
@@ -510,14 +681,21 @@ def test_a_misspelt_gate_is_told_with_what_gates_hold(
     ],
 )
 def test_a_pilot_that_tells_nothing_plans_nothing(
-    here: Path, capsys: pytest.CaptureFixture[str], count: int, samples: int, margin: str, words: str
+    here: Path,
+    capsys: pytest.CaptureFixture[str],
+    count: int,
+    samples: int,
+    margin: str,
+    words: str,
 ) -> None:
     run(here / "pilot.sqlite", DIRECT, BAD, count=count, samples=samples)
     assert execute(["plan", "pilot.sqlite", "--margin", margin]) == 2
     assert words in " ".join(capsys.readouterr().err.split())
 
 
-def test_every_sample_has_its_counterpart_in_another_run(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_sample_has_its_counterpart_in_another_run(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     for name in ("one", "two"):
         run(here / f"{name}.sqlite", DIRECT, count=3, samples=200)
     [found] = told(capsys, "compare", "one.sqlite", "two.sqlite")["comparisons"]
@@ -527,7 +705,9 @@ def test_every_sample_has_its_counterpart_in_another_run(here: Path, capsys: pyt
 def test_a_run_is_held_against_a_promoted_baseline_that_is_a_plain_file(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert execute(["baseline", "promote", "old.sqlite", "--as", "main", "--reason", "release 1"]) == 0
+    assert (
+        execute(["baseline", "promote", "old.sqlite", "--as", "main", "--reason", "release 1"]) == 0
+    )
     capsys.readouterr()
     [entry] = told(capsys, "baseline", "list")
     assert execute(["baseline", "list"]) == 0
@@ -543,7 +723,9 @@ def test_a_run_is_held_against_a_promoted_baseline_that_is_a_plain_file(
     assert found["gates"][0]["state"] == "missed"
 
 
-def test_files_for_a_pull_request_and_for_ci_are_written(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_files_for_a_pull_request_and_for_ci_are_written(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     arguments = [
         "compare",
         "all.sqlite",
@@ -566,8 +748,14 @@ def test_files_for_a_pull_request_and_for_ci_are_written(here: Path, capsys: pyt
 
 
 def test_a_plan_tells_what_a_decision_takes(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    found = {one["system"]: one for one in told(capsys, "plan", "all.sqlite", "--margin", "0.02", "--metric", "right")}
-    smaller = {one["system"]: one for one in told(capsys, "plan", "all.sqlite", "--margin", "4pp", "--metric", "right")}
+    found = {
+        one["system"]: one
+        for one in told(capsys, "plan", "all.sqlite", "--margin", "0.02", "--metric", "right")
+    }
+    smaller = {
+        one["system"]: one
+        for one in told(capsys, "plan", "all.sqlite", "--margin", "4pp", "--metric", "right")
+    }
     bad = found["bad"]
     assert bad["rows"] == pytest.approx(4 * smaller["bad"]["rows"], rel=0.01)
     assert bad["rows"] == pytest.approx((2.8016 * bad["deviation"] / 0.02) ** 2, rel=0.01)
@@ -588,25 +776,47 @@ def test_a_plan_tells_what_a_decision_takes(here: Path, capsys: pytest.CaptureFi
         (("compare", "all.sqlite", "--cluster", "color"), "No example has the field 'color'"),
         (("compare", "all.sqlite", "-o", "x.docx"), "no suffix that is written here"),
         (("compare", "foreign.sqlite", "all.sqlite"), "foreign.sqlite"),
-        (("baseline", "promote", "all.sqlite", "--as", "../x", "--reason", "r"), "no name for a baseline"),
+        (
+            ("baseline", "promote", "all.sqlite", "--as", "../x", "--reason", "r"),
+            "no name for a baseline",
+        ),
         (("baseline", "promote", "all.sqlite", "--as", "x", "--reason", " "), "needs a reason"),
         (
-            ("baseline", "promote", "all.sqlite", "--as", "x", "--reason", "r", "--baselines", "foreign.sqlite"),
+            (
+                "baseline",
+                "promote",
+                "all.sqlite",
+                "--as",
+                "x",
+                "--reason",
+                "r",
+                "--baselines",
+                "foreign.sqlite",
+            ),
             "cannot be",
         ),
         (("plan", "all.sqlite", "--margin", "0"), "must be above zero"),
         (("plan", "all.sqlite", "--margin", "2 %"), "percentage points such as 2pp"),
         (("plan", "old.sqlite", "--margin", "0.1"), "one system only"),
         (("compare", "all.sqlite", "--margin", "0"), "must be above zero"),
-        *((("compare", "all.sqlite", "--margin", text), "must be a finite number") for text in ("nan", "inf")),
+        *(
+            (("compare", "all.sqlite", "--margin", text), "must be a finite number")
+            for text in ("nan", "inf")
+        ),
         (("compare", "all.sqlite", "--margin=-2pp"), "must be above zero"),
         (("compare", "all.sqlite", "--threshold", "nan"), "must be a finite number"),
         (("compare", "all.sqlite", "--confidence", "nan"), "must be a finite number"),
         (("compare", "all.sqlite", "--seed", "-1"), "must not be below zero"),
         (("compare", "all.sqlite", "-o", "nowhere/x.md"), "There is no folder nowhere"),
         (("compare", "all.sqlite", "-m", "cost"), "No row of all.sqlite has a known cost"),
-        (("plan", "all.sqlite", "--margin", "1pp", "--confidence", "nan"), "must be a finite number"),
-        *((("plan", "all.sqlite", "--margin", "1pp", f"--rpm={text}"), "must be above zero") for text in ("0", "-5")),
+        (
+            ("plan", "all.sqlite", "--margin", "1pp", "--confidence", "nan"),
+            "must be a finite number",
+        ),
+        *(
+            (("plan", "all.sqlite", "--margin", "1pp", f"--rpm={text}"), "must be above zero")
+            for text in ("0", "-5")
+        ),
         (("plan", "all.sqlite", "--margin", "1pp", "--rpm=nan"), "must be a finite number"),
     ],
     ids=lambda value: " ".join(value)[:40] if isinstance(value, tuple) else "",
@@ -641,9 +851,15 @@ def test_a_baseline_tells_its_age_and_its_reason_where_it_is_used(
         shown = capsys.readouterr()
         assert shown.err.splitlines().count(line) == 1, used
         assert "main/proxy" in shown.out or "@main" not in used
-    for used in (("new.sqlite", "--baseline", "@main"), ("new.sqlite", "@main"), ("@main", "new.sqlite")):
+    for used in (
+        ("new.sqlite", "--baseline", "@main"),
+        ("new.sqlite", "@main"),
+        ("@main", "new.sqlite"),
+    ):
         assert execute(["compare", *used]) == 0
-        assert "new/proxy against main/proxy (score): worse." in " ".join(capsys.readouterr().out.split()), used
+        assert "new/proxy against main/proxy (score): worse." in " ".join(
+            capsys.readouterr().out.split()
+        ), used
     assert execute(["compare", "all.sqlite", "@main"]) == 0
     assert "proxy against direct (score)" in " ".join(capsys.readouterr().out.split())
 
@@ -662,7 +878,9 @@ def test_a_run_tells_the_age_of_the_baseline_that_its_gate_names(
     assert "Promote it again" in said
 
 
-def test_a_baseline_that_lost_its_story_says_how_to_mend_it(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_baseline_that_lost_its_story_says_how_to_mend_it(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     execute(["baseline", "promote", "old.sqlite", "--as", "main", "--reason", "r"])
     (here / "baselines" / "main.json").write_text("{")
     assert execute(["baseline", "list"]) == 2
@@ -674,16 +892,25 @@ def test_runs_without_a_common_row_are_told_and_one_among_others_is_incomparable
 ) -> None:
     others = [{**one, "id": f"x{one['id']}"} for one in examples(40)]
     evaluate(
-        Sometimes("proxy", 0.8, 1), others, [Right()], progress=False, run_file="other.sqlite", score_field="right"
+        Sometimes("proxy", 0.8, 1),
+        others,
+        [Right()],
+        progress=False,
+        run_file="other.sqlite",
+        score_field="right",
     )
     assert execute(["compare", "old.sqlite", "other.sqlite", "-m", "right"]) == 2
     [line] = capsys.readouterr().err.splitlines()
     assert "old.sqlite and other.sqlite have no row in common" in line
-    both = told(capsys, "compare", "old.sqlite", "new.sqlite", "other.sqlite", "-m", "right")["comparisons"]
+    both = told(capsys, "compare", "old.sqlite", "new.sqlite", "other.sqlite", "-m", "right")[
+        "comparisons"
+    ]
     assert [line["verdict"] for line in both] == ["worse", "incomparable"]
 
 
-def test_text_that_a_terminal_would_obey_is_written_out(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_text_that_a_terminal_would_obey_is_written_out(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     strange = [{"id": f"\x1b]0;owned\x07{n}", "answer": "a"} for n in range(30)]
     evaluate(
         [Sometimes("d", 1, 1), Sometimes("\x1b[31mred", 0, 1)],
@@ -716,12 +943,19 @@ def test_a_run_without_gold_answers_has_no_verdict_and_no_error(tmp_path: Path) 
         rows = [{"id": str(row), "question": "q", **gold} for row in range(30)]
         systems = [Echo("direct"), Echo("proxy")]
         found = evaluate(systems=systems, dataset=rows, evaluators=[Exact()], run_file=path)
-        config = {**found.config, "run_file": str(path), "systems": ["direct", "proxy"], "baseline": "direct"}
+        config = {
+            **found.config,
+            "run_file": str(path),
+            "systems": ["direct", "proxy"],
+            "baseline": "direct",
+        }
         told = verdicts(SimpleNamespace(config=config, summary=found.summary))
         assert (told is None) == (not gold), told
 
 
-def test_a_stored_run_is_shown_with_its_verdicts(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_stored_run_is_shown_with_its_verdicts(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert execute(["report", "all.sqlite"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "good against direct (right): better." in shown
@@ -756,12 +990,16 @@ def test_a_mean_of_seconds_is_not_met_by_few_rows_of_which_none_is_slow(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     run(tmp_path / "few.sqlite", DIRECT, BAD, count=40, baseline="direct")
-    for gate, state, code in (("latency:max=100s", "inconclusive", 11), ("latency:max=0.0", "missed", 10)):
+    for gate, state, code in (
+        ("latency:max=100s", "inconclusive", 11),
+        ("latency:max=0.0", "missed", 10),
+    ):
         outcomes = told(capsys, "compare", "few.sqlite", "--gate", gate, code=code)["gates"]
         assert [one["state"] for one in outcomes] == [state, state]
         for outcome in outcomes if state == "inconclusive" else ():
             assert re.search(
-                r"\S+ s or more at 95%, 40 rows\); 72 rows are needed to meet it; p50 takes 20$", outcome["sentence"]
+                r"\S+ s or more at 95%, 40 rows\); 72 rows are needed to meet it; p50 takes 20$",
+                outcome["sentence"],
             )
             assert outcome["more_rows"] == 32
 
@@ -775,10 +1013,15 @@ def test_a_change_of_a_mean_of_seconds_is_not_ruled_out_by_few_rows_of_which_non
     gate = ("-m", "right", "--gate", "latency:max-rise=100s")
     [outcome] = told(capsys, "compare", "few.sqlite", *gate, code=11)["gates"]
     assert (outcome["state"], outcome["more_rows"]) == ("inconclusive", 32)
-    assert re.search(r"\([+-]\S+ s or more at 95%, 40 rows\); 72 rows are needed to meet it$", outcome["sentence"])
+    assert re.search(
+        r"\([+-]\S+ s or more at 95%, 40 rows\); 72 rows are needed to meet it$",
+        outcome["sentence"],
+    )
     [outcome] = told(capsys, "compare", "enough.sqlite", *gate)["gates"]
     assert outcome["state"] == "met"
-    assert told(capsys, "compare", "few.sqlite", "-m", "right", "--gate", "latency:max-drop=100s", code=11)["gates"]
+    assert told(
+        capsys, "compare", "few.sqlite", "-m", "right", "--gate", "latency:max-drop=100s", code=11
+    )["gates"]
 
 
 @pytest.mark.parametrize(
@@ -792,7 +1035,10 @@ def test_a_change_of_a_mean_of_seconds_is_not_ruled_out_by_few_rows_of_which_non
     ids=["the second dataset alone", "by two fields", "across datasets", "none has a value"],
 )
 def test_rows_of_each_dataset_hang_together_by_the_field_that_it_has(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], fields: tuple[dict[str, Any], ...], clusters: int | None
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    fields: tuple[dict[str, Any], ...],
+    clusters: int | None,
 ) -> None:
     datasets = [
         [
@@ -807,7 +1053,12 @@ def test_rows_of_each_dataset_hang_together_by_the_field_that_it_has(
     ]
     path = tmp_path / "two.sqlite"
     given = {f"d{number}": rows for number, rows in enumerate(datasets)}
-    more: dict[str, Any] = {"progress": False, "run_file": path, "score_field": "right", "baseline": "direct"}
+    more: dict[str, Any] = {
+        "progress": False,
+        "run_file": path,
+        "score_field": "right",
+        "baseline": "direct",
+    }
     evaluate([DIRECT, BAD], evaluators=[Right()], datasets=given, **more)
     [line] = told(capsys, "compare", str(path), "-m", "right")["comparisons"]
     assert line["clusters"] == clusters

@@ -20,7 +20,14 @@ from context_bench.cli import execute
 
 GOLDEN = Path(__file__).parent / "golden"
 COUNT = 120
-WRITTEN = ("compare.txt", "compare.md", "compare.json", "compare.csv", "compare.xml", "verdicts.xml")
+WRITTEN = (
+    "compare.txt",
+    "compare.md",
+    "compare.json",
+    "compare.csv",
+    "compare.xml",
+    "verdicts.xml",
+)
 
 
 class Often:
@@ -33,7 +40,10 @@ class Often:
         if self._broken and example["number"] % self._broken == 1:
             raise ConnectionError("refused")
         is_wrong = example["number"] % self._wrong == 0
-        return {"response": "=no" if is_wrong else example["answer"], "usage": {"cost": 0.001 * self._wrong}}
+        return {
+            "response": "=no" if is_wrong else example["answer"],
+            "usage": {"cost": 0.001 * self._wrong},
+        }
 
 
 class Right:
@@ -52,9 +62,15 @@ def written(folder: Path) -> dict[str, str]:
     os.chdir(folder)
     try:
         examples = [
-            {"id": f"q{n}", "number": n, "answer": "yes", "dataset": ("calls", "mail")[n % 2]} for n in range(COUNT)
+            {"id": f"q{n}", "number": n, "answer": "yes", "dataset": ("calls", "mail")[n % 2]}
+            for n in range(COUNT)
         ]
-        systems = [Often("direct", 20), Often("=gateway|*", 3), Often("same", 20), Often("flaky", 20, broken=30)]
+        systems = [
+            Often("direct", 20),
+            Often("=gateway|*", 3),
+            Often("same", 20),
+            Often("flaky", 20, broken=30),
+        ]
         evaluate(
             systems,
             examples,
@@ -68,11 +84,15 @@ def written(folder: Path) -> dict[str, str]:
         )
         command = ["compare", "run.sqlite", "-m", "right", "--by", "dataset"]
         gates = ["--gate", "right:max-drop=5pp"]
-        outputs = [word for suffix in ("md", "json", "csv", "xml") for word in ("-o", f"compare.{suffix}")]
+        outputs = [
+            word for suffix in ("md", "json", "csv", "xml") for word in ("-o", f"compare.{suffix}")
+        ]
         assert execute([*command, *gates, *outputs]) == 10
         assert execute([*command, "-o", "verdicts.xml"]) == 0
         return {
-            path.name: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.*")) if path.name in WRITTEN
+            path.name: path.read_text(encoding="utf-8")
+            for path in sorted(folder.glob("*.*"))
+            if path.name in WRITTEN
         }
     finally:
         os.chdir(before)
@@ -82,7 +102,8 @@ def parts(text: str) -> list[Any]:
     """Return a text as words and numbers: the last digits of a number may differ with the version of numpy."""
     found = re.split(r"(?<![\w.])([+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?)(?![\w.])", text)
     return [
-        part if place % 2 == 0 else pytest.approx(float(part), rel=1e-3, abs=1e-9) for place, part in enumerate(found)
+        part if place % 2 == 0 else pytest.approx(float(part), rel=1e-3, abs=1e-9)
+        for place, part in enumerate(found)
     ]
 
 

@@ -22,7 +22,9 @@ from context_bench_compare.intervals import (
 )
 
 
-@pytest.mark.parametrize(("passes", "rows"), [(0, 20), (1, 20), (16, 20), (49, 50), (500, 1000), (2000, 2000)])
+@pytest.mark.parametrize(
+    ("passes", "rows"), [(0, 20), (1, 20), (16, 20), (49, 50), (500, 1000), (2000, 2000)]
+)
 def test_rates_get_the_interval_that_scipy_gives(passes: int, rows: int) -> None:
     found = mean_interval(np.r_[np.ones(passes), np.zeros(rows - passes)])
     reference = stats.binomtest(passes, rows).proportion_ci(0.95, method="wilson")
@@ -88,14 +90,19 @@ def test_intervals_of_rates_hold_what_they_promise(rows: int, rate: float) -> No
 @pytest.mark.parametrize("clusters", [5, 10, 20, 50, 200])
 @pytest.mark.parametrize("correlation", [0.1, 0.5])
 @pytest.mark.one_python
-def test_intervals_of_clustered_rates_hold_what_they_promise(clusters: int, correlation: float) -> None:
+def test_intervals_of_clustered_rates_hold_what_they_promise(
+    clusters: int, correlation: float
+) -> None:
     generator = np.random.default_rng(clusters)
     numbers = np.repeat(np.arange(clusters), 10)
     strength = 1 / correlation - 1
     found = []
     for rate in RATES:
         chances = generator.beta(rate * strength, (1 - rate) * strength, (REPEATS, clusters))
-        draws = [((generator.random(len(numbers)) < row[numbers]).astype(float), numbers) for row in chances]
+        draws = [
+            ((generator.random(len(numbers)) < row[numbers]).astype(float), numbers)
+            for row in chances
+        ]
         found.append(coverage(draws, rate))
     assert min(found) >= 0.92 - SLACK
     assert np.mean(found) >= 0.94
@@ -103,12 +110,17 @@ def test_intervals_of_clustered_rates_hold_what_they_promise(clusters: int, corr
 
 GRADED = {
     "rarely nothing": (
-        lambda generator, size: np.where(generator.random(size) < 0.05, 0.0, 1 - 0.05 * generator.random(size)),
+        lambda generator, size: np.where(
+            generator.random(size) < 0.05, 0.0, 1 - 0.05 * generator.random(size)
+        ),
         0.95 * 0.975,
     ),
     "u-shaped": (lambda generator, size: generator.beta(0.5, 0.5, size), 0.5),
     "high": (lambda generator, size: generator.beta(9, 1, size), 0.9),
-    "mostly one": (lambda generator, size: np.where(generator.random(size) < 0.9, 1.0, generator.random(size)), 0.95),
+    "mostly one": (
+        lambda generator, size: np.where(generator.random(size) < 0.9, 1.0, generator.random(size)),
+        0.95,
+    ),
 }
 
 
@@ -122,7 +134,9 @@ def test_intervals_of_graded_scores_hold_what_they_promise(shape: str, rows: int
 
 @pytest.mark.parametrize(("up", "down"), [(0.02, 0.02), (0.1, 0.1), (0.2, 0.05), (0.05, 0.01)])
 @pytest.mark.parametrize("clusters", [None, 8, 50])
-def test_intervals_of_differences_hold_what_they_promise(up: float, down: float, clusters: int | None) -> None:
+def test_intervals_of_differences_hold_what_they_promise(
+    up: float, down: float, clusters: int | None
+) -> None:
     generator = np.random.default_rng(7)
     rows = 400
     numbers = None if clusters is None else np.sort(generator.integers(0, clusters, rows))
@@ -138,16 +152,24 @@ def test_intervals_of_differences_hold_what_they_promise(up: float, down: float,
 
 
 @pytest.mark.parametrize("rows", [20, 50, 100])
-@pytest.mark.parametrize(("up", "down"), [(0, 0.02), (0, 0.039), (0, 0.1), (0, 0.3), (0.01, 0.05), (0.05, 0.05)])
-def test_intervals_of_flips_hold_what_they_promise_also_where_all_go_one_way(rows: int, up: float, down: float) -> None:
+@pytest.mark.parametrize(
+    ("up", "down"), [(0, 0.02), (0, 0.039), (0, 0.1), (0, 0.3), (0.01, 0.05), (0.05, 0.05)]
+)
+def test_intervals_of_flips_hold_what_they_promise_also_where_all_go_one_way(
+    rows: int, up: float, down: float
+) -> None:
     """Over every outcome with its probability; half a row in each direction held 0.039 in 86 of 100 runs of 50 rows."""
     held = missed = 0.0
     for improved in range(rows + 1 if up else 1):
         for regressed in range(rows + 1 - improved):
             same = rows - improved - regressed
-            chance = stats.multinomial.pmf([improved, regressed, same], rows, [up, down, 1 - up - down])
+            chance = stats.multinomial.pmf(
+                [improved, regressed, same], rows, [up, down, 1 - up - down]
+            )
             if chance > 1e-7:
-                found = difference_interval(np.repeat([1.0, -1.0, 0.0], [improved, regressed, same]))
+                found = difference_interval(
+                    np.repeat([1.0, -1.0, 0.0], [improved, regressed, same])
+                )
                 assert isinstance(found, Interval)
                 held += chance * (found.low <= up - down <= found.high)
                 missed += chance * (found.low > up - down)
@@ -156,11 +178,16 @@ def test_intervals_of_flips_hold_what_they_promise_also_where_all_go_one_way(row
 
 
 @pytest.mark.parametrize(
-    ("improved", "regressed", "rows"), [(0, 0, 50), (9, 3, 50), (0, 5, 50), (20, 0, 20), (1, 12, 400)]
+    ("improved", "regressed", "rows"),
+    [(0, 0, 50), (9, 3, 50), (0, 5, 50), (20, 0, 20), (1, 12, 400)],
 )
-def test_the_interval_of_flips_is_where_tangos_score_is_the_quantile(improved: int, regressed: int, rows: int) -> None:
+def test_the_interval_of_flips_is_where_tangos_score_is_the_quantile(
+    improved: int, regressed: int, rows: int
+) -> None:
     """The score by maximizing the likelihood of the flips under each difference, as the paper defines it."""
-    found = difference_interval(np.repeat([1.0, -1.0, 0.0], [improved, regressed, rows - improved - regressed]))
+    found = difference_interval(
+        np.repeat([1.0, -1.0, 0.0], [improved, regressed, rows - improved - regressed])
+    )
     assert isinstance(found, Interval)
     for end in {found.low, found.high} - {-1.0, 1.0}:
         rates = np.linspace(max(0.0, -end), (1 - end) / 2, 2_000_001)[
@@ -182,22 +209,32 @@ def test_clusters_without_a_difference_tell_what_one_row_of_each_tells() -> None
 
 LOSSES = {
     "the same everywhere": lambda generator, size: -0.8 + generator.normal(0, 0.02, size),
-    "most of the score": lambda generator, size: generator.choice([0, 0.25, 0.5], size, p=[0.6, 0.3, 0.1]) - 1,
-    "a little, rarely": lambda generator, size: np.where(generator.random(size) < 0.1, -generator.random(size), 0.0),
+    "most of the score": lambda generator, size: (
+        generator.choice([0, 0.25, 0.5], size, p=[0.6, 0.3, 0.1]) - 1
+    ),
+    "a little, rarely": lambda generator, size: np.where(
+        generator.random(size) < 0.1, -generator.random(size), 0.0
+    ),
     "noise": lambda generator, size: generator.normal(0, 0.15, size),
     "steps, rarely": lambda generator, size: np.where(generator.random(size) < 0.05, -0.5, 0.0),
     "a little, and all rarely": lambda generator, size: np.where(
         generator.random(size) < 0.05, -1.0, generator.normal(0, 0.02, size)
     ),
-    "two sizes": lambda generator, size: generator.choice([-1.0, -0.1, 0.0], size, p=[0.03, 0.27, 0.7]),
-    "thirds": lambda generator, size: generator.choice([-1, -2 / 3, 1 / 3, 0], size, p=[0.05, 0.1, 0.05, 0.8]),
+    "two sizes": lambda generator, size: generator.choice(
+        [-1.0, -0.1, 0.0], size, p=[0.03, 0.27, 0.7]
+    ),
+    "thirds": lambda generator, size: generator.choice(
+        [-1, -2 / 3, 1 / 3, 0], size, p=[0.05, 0.1, 0.05, 0.8]
+    ),
     "skewed": lambda generator, size: -generator.beta(0.1, 0.9, size),
 }
 
 
 @pytest.mark.parametrize("shape", LOSSES)
 @pytest.mark.parametrize("rows", [20, 50, 200])
-def test_intervals_of_graded_differences_hold_what_they_promise_and_are_no_wider(shape: str, rows: int) -> None:
+def test_intervals_of_graded_differences_hold_what_they_promise_and_are_no_wider(
+    shape: str, rows: int
+) -> None:
     generator = np.random.default_rng(rows)
     truth = LOSSES[shape](np.random.default_rng(0), 10**6).mean()
     covered, beside, wider = 0, np.zeros(2), []
@@ -219,10 +256,15 @@ def whole_clusters(generator: np.random.Generator, numbers: np.ndarray) -> np.nd
     return -0.5 * (generator.random(numbers.max() + 1) < 0.1)[numbers]
 
 
-def together(up: float, down: float, correlation: float) -> Callable[[np.random.Generator, np.ndarray], np.ndarray]:
+def together(
+    up: float, down: float, correlation: float
+) -> Callable[[np.random.Generator, np.ndarray], np.ndarray]:
     def drawn(generator: np.random.Generator, numbers: np.ndarray) -> np.ndarray:
         strength, count = 1 / correlation - 1, numbers.max() + 1
-        ups, downs = (generator.beta(rate * strength, (1 - rate) * strength, count)[numbers] for rate in (up, down))
+        ups, downs = (
+            generator.beta(rate * strength, (1 - rate) * strength, count)[numbers]
+            for rate in (up, down)
+        )
         chance = generator.random(len(numbers))
         return np.where(chance < downs, -1.0, (chance > 1 - ups).astype(float))
 
@@ -240,9 +282,9 @@ OF_CLUSTERS = {
 SIZES = {
     "ten each": lambda generator, count: np.full(count, 10),
     "a few each": lambda generator, count: 1 + generator.geometric(0.2, count),
-    "some very large": lambda generator, count: np.minimum(200, 1 + np.floor(2 * generator.pareto(1.2, count))).astype(
-        int
-    ),
+    "some very large": lambda generator, count: np.minimum(
+        200, 1 + np.floor(2 * generator.pareto(1.2, count))
+    ).astype(int),
 }
 
 
@@ -277,7 +319,8 @@ def test_no_small_difference_makes_an_interval_of_graded_scores_narrow() -> None
 def test_intervals_of_measures_do_not_depend_on_the_unit(unit: float) -> None:
     values = np.random.default_rng(4).gamma(2.0, 1.0, (2, 60))
     first, second = (
-        difference_interval(one * (values[0] - values[1]), measured=one * values.max()) for one in (1.0, unit)
+        difference_interval(one * (values[0] - values[1]), measured=one * values.max())
+        for one in (1.0, unit)
     )
     assert isinstance(first, Interval)
     assert isinstance(second, Interval)
@@ -286,8 +329,12 @@ def test_intervals_of_measures_do_not_depend_on_the_unit(unit: float) -> None:
 
 @pytest.mark.parametrize(("passes", "rows"), [(0, 30), (3, 25), (20, 20), (40, 1000)])
 @pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999999])
-def test_the_bounded_mean_of_passes_is_the_exact_interval_of_scipy(passes: int, rows: int, confidence: float) -> None:
-    found = bounded_mean(np.r_[np.ones(passes), np.zeros(rows - passes)], None, 0.0, 1.0, confidence)
+def test_the_bounded_mean_of_passes_is_the_exact_interval_of_scipy(
+    passes: int, rows: int, confidence: float
+) -> None:
+    found = bounded_mean(
+        np.r_[np.ones(passes), np.zeros(rows - passes)], None, 0.0, 1.0, confidence
+    )
     exact = stats.binomtest(passes, rows).proportion_ci(confidence, method="exact")
     assert found == pytest.approx((exact.low, exact.high), rel=0.06, abs=1e-12)
 
@@ -297,8 +344,13 @@ def test_the_bounded_mean_is_that_of_weights_drawn_at_random(rows: int) -> None:
     generator = np.random.default_rng(rows)
     values = generator.choice([-1.0, -0.3, 0.0, 0.2], rows, p=[0.05, 0.25, 0.6, 0.1])
     weights = generator.dirichlet(np.ones(rows + 1), 40_000)
-    ends = np.quantile(weights @ np.r_[values, -1], 0.025), np.quantile(weights @ np.r_[values, 1], 0.975)
-    assert bounded_mean(values, None, -1.0, 1.0, 0.95) == pytest.approx(ends, abs=0.02 * (ends[1] - ends[0]))
+    ends = (
+        np.quantile(weights @ np.r_[values, -1], 0.025),
+        np.quantile(weights @ np.r_[values, 1], 0.975),
+    )
+    assert bounded_mean(values, None, -1.0, 1.0, 0.95) == pytest.approx(
+        ends, abs=0.02 * (ends[1] - ends[0])
+    )
 
 
 def test_no_flip_at_all_still_leaves_a_width() -> None:
@@ -326,7 +378,9 @@ def test_the_bootstrap_of_a_ratio_of_sums_is_that_of_scipy() -> None:
     ).confidence_interval
     assert isinstance(found, Interval)
     width = reference.high - reference.low
-    assert (found.low, found.high) == pytest.approx((reference.low, reference.high), abs=0.06 * width)
+    assert (found.low, found.high) == pytest.approx(
+        (reference.low, reference.high), abs=0.06 * width
+    )
     assert found == bootstrap_interval((kept, given), ratio, seed=3, draws=9999)
 
 
@@ -345,15 +399,21 @@ PAIRED = LATENCIES * GENERATOR.normal(1.1, 0.2, 300)
 
 @pytest.mark.parametrize("share", [0.5, 0.95])
 @pytest.mark.parametrize("columns", [(LATENCIES,), (LATENCIES, PAIRED)], ids=len)
-def test_a_percentile_of_clusters_of_one_row_is_that_of_rows(columns: tuple[np.ndarray, ...], share: float) -> None:
+def test_a_percentile_of_clusters_of_one_row_is_that_of_rows(
+    columns: tuple[np.ndarray, ...], share: float
+) -> None:
     """Of one column the two are made in different ways: the order statistics are some rows further out at the most."""
-    alone, clustered = (percentile_interval(columns, share, clusters) for clusters in (None, np.arange(300)))
+    alone, clustered = (
+        percentile_interval(columns, share, clusters) for clusters in (None, np.arange(300))
+    )
     assert isinstance(alone, Interval)
     assert isinstance(clustered, Interval)
     if len(columns) == 2:
         assert (clustered.low, clustered.high) == pytest.approx((alone.low, alone.high))
     else:
-        places = [np.searchsorted(np.sort(columns[0]), (one.low, one.high)) for one in (alone, clustered)]
+        places = [
+            np.searchsorted(np.sort(columns[0]), (one.low, one.high)) for one in (alone, clustered)
+        ]
         assert np.abs(places[0] - places[1]).max() <= 3
     assert clustered.method == "BCa bootstrap of 300 clusters"
 
@@ -376,7 +436,11 @@ def test_a_percentile_lies_between_the_order_statistics_that_the_binomial_distri
 def test_a_percentile_beyond_all_rows_has_no_interval(share: float, least: int) -> None:
     """With fewer rows the slowest of all is so often faster than the percentile that it bounds nothing."""
     values = np.arange(least, dtype=float)
-    for columns, clusters in (((values,), None), ((values, -values), None), ((values,), np.arange(least))):
+    for columns, clusters in (
+        ((values,), None),
+        ((values, -values), None),
+        ((values,), np.arange(least)),
+    ):
         fewer = [column[1:] for column in columns], None if clusters is None else clusters[1:]
         found = percentile_interval(columns, share, clusters)
         assert isinstance(found, Interval)
@@ -396,7 +460,9 @@ def test_of_few_rows_the_end_that_a_percentile_has_holds_what_it_promises(rows: 
     draws = np.random.default_rng(rows).lognormal(0, 1, (2000, rows))
     found = [percentile_interval((values,), 0.95) for values in draws]
     assert all(isinstance(one, Interval) and one.high == np.inf for one in found)
-    assert sum(one.low > truth for one in found if isinstance(one, Interval)) / 2000 <= 0.025 + 0.009
+    assert (
+        sum(one.low > truth for one in found if isinstance(one, Interval)) / 2000 <= 0.025 + 0.009
+    )
 
 
 @pytest.mark.parametrize("share", [0.5, 0.95])
@@ -411,11 +477,15 @@ def test_intervals_of_percentiles_hold_what_they_promise(share: float, rows: int
 
 
 @pytest.mark.parametrize("share", [0.5, 0.8])
-def test_rows_of_a_cluster_that_are_slow_together_widen_the_interval_of_a_percentile(share: float) -> None:
+def test_rows_of_a_cluster_that_are_slow_together_widen_the_interval_of_a_percentile(
+    share: float,
+) -> None:
     clusters = np.repeat(np.arange(100), 10)
     values = np.repeat(LATENCIES[:100], 10)
     alone, clustered = (percentile_interval((values,), share, one) for one in (None, clusters))
-    of_each = bootstrap_interval((LATENCIES[:100],), lambda drawn: np.quantile(drawn, share, axis=-1))
+    of_each = bootstrap_interval(
+        (LATENCIES[:100],), lambda drawn: np.quantile(drawn, share, axis=-1)
+    )
     assert isinstance(alone, Interval)
     assert isinstance(clustered, Interval)
     assert isinstance(of_each, Interval)
@@ -425,7 +495,9 @@ def test_rows_of_a_cluster_that_are_slow_together_widen_the_interval_of_a_percen
 
 SKEWED = {
     "even clusters": lambda generator, numbers: generator.normal(5, 1, numbers.max() + 1)[numbers],
-    "skewed clusters": lambda generator, numbers: generator.lognormal(1, 0.5, numbers.max() + 1)[numbers],
+    "skewed clusters": lambda generator, numbers: generator.lognormal(1, 0.5, numbers.max() + 1)[
+        numbers
+    ],
 }
 
 
@@ -438,7 +510,9 @@ def test_the_bootstrap_of_few_clusters_holds_what_it_promises(shape: str, cluste
     for _ in range(REPEATS):
         values = SKEWED[shape](generator, numbers) + generator.normal(0, 1, len(numbers))
         columns = (values, np.ones(len(values)))
-        found = bootstrap_interval(columns, lambda top, below: top.sum(axis=1) / below.sum(axis=1), numbers, draws=600)
+        found = bootstrap_interval(
+            columns, lambda top, below: top.sum(axis=1) / below.sum(axis=1), numbers, draws=600
+        )
         assert isinstance(found, Interval)
         held += found.low <= truth <= found.high
     assert held / REPEATS >= 0.92 - SLACK
@@ -457,21 +531,32 @@ def test_a_drawn_cluster_counts_with_all_of_its_rows() -> None:
     values = GENERATOR.gamma(2.0, 1.0, len(clusters)) + clusters % 5
     found = percentile_interval((values,), 0.8, clusters, draws=4000)
     places = np.random.default_rng(3).integers(0, 30, (4000, 30))
-    drawn = [np.quantile(np.concatenate([values[clusters == one] for one in own]), 0.8) for own in places[:1000]]
+    drawn = [
+        np.quantile(np.concatenate([values[clusters == one] for one in own]), 0.8)
+        for own in places[:1000]
+    ]
     assert isinstance(found, Interval)
-    assert (found.low, found.high) == pytest.approx(tuple(np.quantile(drawn, (0.025, 0.975))), rel=0.12)
+    assert (found.low, found.high) == pytest.approx(
+        tuple(np.quantile(drawn, (0.025, 0.975))), rel=0.12
+    )
 
 
 @pytest.mark.parametrize(
     ("values", "clusters", "reason"),
     [
         (LATENCIES[:80], np.arange(80) % 71, "71 clusters, 72 are needed"),
-        (np.r_[np.ones(290), LATENCIES[:10]], np.r_[np.arange(290) % 80, [90] * 10], "1 cluster differs from the most"),
+        (
+            np.r_[np.ones(290), LATENCIES[:10]],
+            np.r_[np.arange(290) % 80, [90] * 10],
+            "1 cluster differs from the most",
+        ),
         (LATENCIES[:71], np.arange(71), "71 rows, 72 are needed"),
     ],
     ids=["few clusters", "all that differ hang together", "few rows"],
 )
-def test_few_clusters_get_no_interval_of_a_percentile(values: np.ndarray, clusters: np.ndarray, reason: str) -> None:
+def test_few_clusters_get_no_interval_of_a_percentile(
+    values: np.ndarray, clusters: np.ndarray, reason: str
+) -> None:
     found = percentile_interval((values,), 0.95, clusters)
     assert isinstance(found, TooFew)
     assert reason in found.reason
@@ -482,7 +567,9 @@ def one_in_twenty(generator: np.random.Generator, rows: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("rows", [20, 40, 71, 72, 150])
-def test_no_interval_of_a_mean_of_seconds_ends_below_what_a_slow_row_in_twenty_makes_of_it(rows: int) -> None:
+def test_no_interval_of_a_mean_of_seconds_ends_below_what_a_slow_row_in_twenty_makes_of_it(
+    rows: int,
+) -> None:
     """Of 20 rows the upper end missed in 36 of 100 runs, as many as hold no slow row."""
     truth, generator = float(np.exp(0.3**2 / 2) * (0.95 + 0.05 * 30)), np.random.default_rng(rows)
     found = [unbounded_mean_interval(one_in_twenty(generator, rows)) for _ in range(200)]
@@ -503,7 +590,9 @@ def test_the_end_of_a_mean_that_few_rows_leave_open_is_where_rows_can_be_far_off
     assert (up.high, down.low, clustered.high) == (np.inf, -np.inf, np.inf)
     assert (up.rows_for_both, clustered.rows_for_both) == (72, 144)
     assert both == TooFew("60 rows, 72 are needed")
-    assert unbounded_mean_interval(values - 1, np.arange(60) // 2) == TooFew("60 rows, 144 are needed")
+    assert unbounded_mean_interval(values - 1, np.arange(60) // 2) == TooFew(
+        "60 rows, 144 are needed"
+    )
     assert isinstance(unbounded_mean_interval(np.tile(values, 2) - 1), Interval)
 
 
@@ -520,4 +609,6 @@ def test_few_measured_differences_leave_open_the_end_that_would_meet_a_gate(
     assert {found.low, found.high} & {whole.low, whole.high}
     assert found.rows_for_both == 72
     more = np.append(values, 0.0)
-    assert measured_difference_interval(more, None, 0.95, 5.0, open_end) == difference_interval(more, None, 0.95, 5.0)
+    assert measured_difference_interval(more, None, 0.95, 5.0, open_end) == difference_interval(
+        more, None, 0.95, 5.0
+    )

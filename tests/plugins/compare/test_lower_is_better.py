@@ -128,7 +128,10 @@ def told(result: EvalResult, capsys: pytest.CaptureFixture[str]) -> Callable[...
 def test_whoever_makes_more_errors_is_worse(told: Any, metric: str) -> None:
     [line] = told("-m", metric, "--threshold", "0.5")["comparisons"]
     assert (line["system"], line["verdict"]) == ("sloppy", "worse")
-    assert (line["improved"]["count"], line["regressed"]["count"]) == (0, 30 if metric != "error_share" else 60)
+    assert (line["improved"]["count"], line["regressed"]["count"]) == (
+        0,
+        30 if metric != "error_share" else 60,
+    )
 
 
 @pytest.mark.parametrize(
@@ -144,7 +147,9 @@ def test_whoever_makes_more_errors_is_worse(told: Any, metric: str) -> None:
 def test_a_row_passes_a_gate_that_stays_at_or_below_the_threshold(
     told: Any, gate: str, threshold: str, states: dict[str, str]
 ) -> None:
-    gates = told("--gate", gate, "--threshold", threshold, code=10 if "missed" in states.values() else 0)["gates"]
+    gates = told(
+        "--gate", gate, "--threshold", threshold, code=10 if "missed" in states.values() else 0
+    )["gates"]
     assert [one["state"] for one in gates] == list(states.values())
 
 
@@ -214,11 +219,18 @@ def test_a_headline_of_both_directions_is_compared_by_dataset_and_not_as_a_whole
     assert not whole["macro"]
 
 
-def test_a_dataset_that_is_called_all_speaks_for_itself_alone(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_dataset_that_is_called_all_speaks_for_itself_alone(
+    site: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     examples = [{"id": str(number), "question": "q", "answer": "a"} for number in range(60)]
     path = site / "called-all.sqlite"
     datasets = {"marked": examples, "counted": examples, "all": examples}
-    evaluate([Writer("careful", 0), Writer("sloppy", 3)], datasets=datasets, run_file=path, progress=False)
+    evaluate(
+        [Writer("careful", 0), Writer("sloppy", 3)],
+        datasets=datasets,
+        run_file=path,
+        progress=False,
+    )
     assert execute(["compare", str(path), "--json"]) == 0
     [line] = json.loads(capsys.readouterr().out)["comparisons"]
     assert line["rows"] == 180
@@ -226,14 +238,21 @@ def test_a_dataset_that_is_called_all_speaks_for_itself_alone(site: Path, capsys
 
 
 def test_a_headline_of_both_directions_gives_no_rank(mixed: EvalResult) -> None:
-    assert ["pareto_rank" in mixed.summary[name] for name in ("careful", "sloppy")] == [False, False]
+    assert ["pareto_rank" in mixed.summary[name] for name in ("careful", "sloppy")] == [
+        False,
+        False,
+    ]
     assert [mixed.summary[name]["pass_rate"] for name in ("careful", "sloppy")] == [0.75, 0.0]
 
 
 def test_a_page_marks_each_row_by_the_direction_of_its_own_dataset(mixed: EvalResult) -> None:
-    side_by_side = pytest.importorskip("context_bench_html.side_by_side", reason="context-bench-html draws the page")
+    side_by_side = pytest.importorskip(
+        "context_bench_html.side_by_side", reason="context-bench-html draws the page"
+    )
     found = side_by_side.side_by_side(mixed.rows, ["careful", "sloppy"], "careful")
     assert (found.better, found.directions) == ("mixed", {"marked": "higher", "counted": "lower"})
     improved = [line for line, state in enumerate(found.states()) if state & side_by_side.IMPROVED]
-    regressed = [line for line, state in enumerate(found.states()) if state & side_by_side.REGRESSED]
+    regressed = [
+        line for line, state in enumerate(found.states()) if state & side_by_side.REGRESSED
+    ]
     assert (improved, len(regressed)) == ([], 90)

@@ -17,7 +17,9 @@ def test_shares_are_those_of_scipy_stats() -> None:
 
 def test_densities_are_those_of_scipy_stats() -> None:
     for scale in (0.01, 1.0, 7.5):
-        np.testing.assert_allclose(normal.density(Z, scale), stats.norm.pdf(Z, scale=scale), rtol=1e-12, atol=1e-300)
+        np.testing.assert_allclose(
+            normal.density(Z, scale), stats.norm.pdf(Z, scale=scale), rtol=1e-12, atol=1e-300
+        )
 
 
 @pytest.mark.parametrize("share", SHARES)

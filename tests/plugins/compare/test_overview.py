@@ -28,7 +28,10 @@ class Costly:
         is_right = example["number"] * 37 % 100 < self._share
         if self.name == "flaky" and example["number"] % 50 == 3:
             raise ConnectionError("refused")
-        return {"response": example["answer"] if is_right else "no", "usage": {"cost": self._cost * (1 + is_right)}}
+        return {
+            "response": example["answer"] if is_right else "no",
+            "usage": {"cost": self._cost * (1 + is_right)},
+        }
 
 
 class Right:
@@ -92,13 +95,19 @@ def rights(share: int) -> Any:
 
 
 def line_of(found: Any, system: str, name: str = "all") -> Any:
-    [line] = [one for one in found["comparisons"] if (one["system"], one["slice"]) == (system, name)]
+    [line] = [
+        one for one in found["comparisons"] if (one["system"], one["slice"]) == (system, name)
+    ]
     return line
 
 
 def test_the_front_has_the_systems_that_no_other_beats(told: Any) -> None:
     points = {point["system"]: point for point in told()["front"]["points"]}
-    assert {name for name, point in points.items() if point["on_front"]} == {"dear", "cheap", "flaky"}
+    assert {name for name, point in points.items() if point["on_front"]} == {
+        "dear",
+        "cheap",
+        "flaky",
+    }
     assert points["silly"]["share_of_draws"] < 0.05
     assert points["cheap"]["share_of_draws"] == 1.0
     assert told()["front"] == told()["front"]
@@ -119,7 +128,10 @@ def test_nobody_beats_itself_and_equals_share_the_front() -> None:
 
 def test_the_share_of_draws_is_that_of_plain_resampling() -> None:
     rng = np.random.default_rng(1)
-    scores, costs = [rng.normal(0.5, 1, 200), rng.normal(0.55, 1, 200)], [np.full(200, 1.0), np.full(200, 2.0)]
+    scores, costs = (
+        [rng.normal(0.5, 1, 200), rng.normal(0.55, 1, 200)],
+        [np.full(200, 1.0), np.full(200, 2.0)],
+    )
     first, second = front_of(["a", "b"], scores, costs, "higher")
     draws = rng.integers(0, 200, (4000, 200))
     expected = (scores[1][draws].mean(axis=1) > scores[0][draws].mean(axis=1)).mean()
@@ -143,7 +155,9 @@ def test_a_cost_that_is_unknown_leaves_its_row_out_of_the_costs_alone() -> None:
 
 
 @pytest.mark.parametrize(("rows", "clusters"), [(1, None), (19, None), (60, 4)])
-def test_of_few_rows_nobody_says_how_surely_a_system_is_on_the_front(rows: int, clusters: int | None) -> None:
+def test_of_few_rows_nobody_says_how_surely_a_system_is_on_the_front(
+    rows: int, clusters: int | None
+) -> None:
     columns = [np.ones(rows), np.zeros(rows)]
     numbers = None if clusters is None else np.arange(rows) % clusters
     found = front_of(["a", "b"], columns, columns[::-1], "higher", numbers)
@@ -162,10 +176,18 @@ def test_the_macro_average_weighs_datasets_and_not_rows(told: Any) -> None:
     assert line["difference"] == pytest.approx(difference.mean())
     ends = [difference_interval(difference[part]) for part in (small, ~small)]
     means = [difference[part].mean() for part in (small, ~small)]
-    below = np.hypot(*[mean - one.low for mean, one in zip(means, ends) if isinstance(one, Interval)]) / 2
-    above = np.hypot(*[one.high - mean for mean, one in zip(means, ends) if isinstance(one, Interval)]) / 2
+    below = (
+        np.hypot(*[mean - one.low for mean, one in zip(means, ends) if isinstance(one, Interval)])
+        / 2
+    )
+    above = (
+        np.hypot(*[one.high - mean for mean, one in zip(means, ends) if isinstance(one, Interval)])
+        / 2
+    )
     interval = line["macro"]["interval"]
-    assert (interval["low"], interval["high"]) == pytest.approx((expected - below, expected + above), abs=1e-9)
+    assert (interval["low"], interval["high"]) == pytest.approx(
+        (expected - below, expected + above), abs=1e-9
+    )
 
 
 def test_equal_systems_keep_an_interval_with_a_width() -> None:
@@ -174,10 +196,14 @@ def test_equal_systems_keep_an_interval_with_a_width() -> None:
     assert found is not None
     assert isinstance(found.interval, Interval)
     assert found.interval.low < -0.01 < 0.01 < found.interval.high
-    ratio = ratio_of_sums(("a", "b"), "compression", (ours, ours * 2), (ours, ours * 2), None, 0.95, 0)
+    ratio = ratio_of_sums(
+        ("a", "b"), "compression", (ours, ours * 2), (ours, ours * 2), None, 0.95, 0
+    )
     assert ratio is not None
     assert ratio.interval == Alike("no row tells the two apart")
-    half = ratio_of_sums(("a", "b"), "compression", (ours, ours * 4), (ours, ours * 2), None, 0.95, 0)
+    half = ratio_of_sums(
+        ("a", "b"), "compression", (ours, ours * 4), (ours, ours * 2), None, 0.95, 0
+    )
     assert half is not None
     assert half.difference == -0.25
     assert half.interval == Alike("by the same in every row")
@@ -207,7 +233,11 @@ def test_a_ratio_of_sums_is_no_mean_of_ratios() -> None:
 
 
 def test_the_cost_of_a_pass_is_that_of_all_rows(told: Any) -> None:
-    [ratio] = [one for one in told()["ratios"] if (one["system"], one["ratio"]) == ("cheap", "cost_per_pass")]
+    [ratio] = [
+        one
+        for one in told()["ratios"]
+        if (one["system"], one["ratio"]) == ("cheap", "cost_per_pass")
+    ]
     right, theirs = rights(70), rights(90)
     assert ratio["value"] == pytest.approx((1 + right).sum() / right.sum())
     assert ratio["baseline_value"] == pytest.approx(4 * (1 + theirs).sum() / theirs.sum())
@@ -234,9 +264,13 @@ def test_failed_rows_are_shown_both_ways(told: Any) -> None:
         ("era", ("1990\u20132000", "left\u2013right")),
     ],
 )
-def test_rows_are_sliced_by_what_is_asked(told: Any, field: str, names: Sequence[str] | None) -> None:
+def test_rows_are_sliced_by_what_is_asked(
+    told: Any, field: str, names: Sequence[str] | None
+) -> None:
     found = told("--by", field)
-    slices = [one for one in found["comparisons"] if one["system"] == "cheap" and one["slice"] != "all"]
+    slices = [
+        one for one in found["comparisons"] if one["system"] == "cheap" and one["slice"] != "all"
+    ]
     got = [one["slice"].removeprefix(f"{field}=") for one in slices]
     if names is None:
         assert len(got) == 4

@@ -18,7 +18,11 @@ from scipy import stats
 from context_bench import evaluate
 from context_bench.cli import execute
 
-TASKS = {"boolean_expressions": (92.8, 88.4), "date_understanding": (87.2, 63.6), "disambiguation_qa": (76.0, 67.2)}
+TASKS = {
+    "boolean_expressions": (92.8, 88.4),
+    "date_understanding": (87.2, 63.6),
+    "disambiguation_qa": (76.0, 67.2),
+}
 """Published accuracy, step by step and at once."""
 
 
@@ -54,7 +58,9 @@ def items(shared: Callable[[str], Path]) -> list[dict[str, Any]]:
     found = []
     for task in TASKS:
         steps, direct = (
-            json.loads(gzip.decompress(shared(f"data/outputs/bbh-codex-{how}/{task}.json.gz").read_bytes()))["outputs"]
+            json.loads(
+                gzip.decompress(shared(f"data/outputs/bbh-codex-{how}/{task}.json.gz").read_bytes())
+            )["outputs"]
             for how in ("cot", "direct")
         )
         assert [one["target"] for one in steps] == [one["target"] for one in direct]
@@ -85,7 +91,9 @@ def told(items: list[dict[str, Any]], tmp_path_factory: pytest.TempPathFactory) 
     )
     out = path.with_suffix(".json")
     assert execute(["compare", str(path), "-m", "exact", "--by", "dataset", "-o", str(out)]) == 0
-    return {line["slice"]: line for line in json.loads(out.read_text(encoding="utf-8"))["comparisons"]}
+    return {
+        line["slice"]: line for line in json.loads(out.read_text(encoding="utf-8"))["comparisons"]
+    }
 
 
 @pytest.mark.shared
@@ -97,14 +105,21 @@ def test_the_published_accuracies_come_out(told: dict[str, Any], task: str) -> N
 
 @pytest.mark.shared
 @pytest.mark.parametrize("name", ["all", *(f"dataset={task}" for task in TASKS)])
-def test_flips_and_p_values_are_those_of_scipy(told: dict[str, Any], items: list[dict[str, Any]], name: str) -> None:
+def test_flips_and_p_values_are_those_of_scipy(
+    told: dict[str, Any], items: list[dict[str, Any]], name: str
+) -> None:
     chosen = [one for one in items if name in ("all", f"dataset={one['dataset']}")]
-    pairs = [(is_right(one["cot"], one["answer"]), is_right(one["direct"], one["answer"])) for one in chosen]
+    pairs = [
+        (is_right(one["cot"], one["answer"]), is_right(one["direct"], one["answer"]))
+        for one in chosen
+    ]
     improved, regressed = sum(a and not b for a, b in pairs), sum(b and not a for a, b in pairs)
     line = told[name]
     assert line["rows"] == len(chosen)
     assert (line["improved"]["count"], line["regressed"]["count"]) == (improved, regressed)
-    assert line["p_value"] == pytest.approx(stats.binomtest(improved, improved + regressed).pvalue, rel=1e-9)
+    assert line["p_value"] == pytest.approx(
+        stats.binomtest(improved, improved + regressed).pvalue, rel=1e-9
+    )
 
 
 @pytest.mark.shared

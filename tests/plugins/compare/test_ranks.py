@@ -49,7 +49,14 @@ def run(*systems: Proxy, **options: Any) -> EvalResult:
 def several(labels: list[str], derived: list[str] | None = None) -> EvalResult:
     """A result in which the first systems are better, dearer and slower than those behind them."""
     rows = [
-        EvalRow(label, str(row), {"f1": 1.0 - number / 100}, 100 - number, latency=1.0 - number / 100, headline="f1")
+        EvalRow(
+            label,
+            str(row),
+            {"f1": 1.0 - number / 100},
+            100 - number,
+            latency=1.0 - number / 100,
+            headline="f1",
+        )
         for number, label in enumerate(labels)
         for row in range(2)
     ]
@@ -88,7 +95,9 @@ def test_a_rank_of_one_system_is_none() -> None:
 def test_counts_of_one_source_are_ranked_and_those_of_two_are_not() -> None:
     honest, greedy, silent = Proxy("honest", 40, 7), Proxy("greedy", 80, 7), Proxy("silent")
     assert [values["pareto_rank"] for values in run(honest, greedy).summary.values()] == [1, 2]
-    mixed = run(honest, silent).summary  # of two identical proxies the one that drops usage would look cheaper
+    mixed = run(
+        honest, silent
+    ).summary  # of two identical proxies the one that drops usage would look cheaper
     assert [values["cost_of_pass"] for values in mixed.values()] == [47, 3]
     assert not any("pareto_rank" in values for values in mixed.values())
 
@@ -97,17 +106,23 @@ def test_a_system_that_answered_nothing_takes_no_rank_from_the_others() -> None:
     """It has no tokens of any source, so that nothing is mixed; it was counted as a source of its own."""
     columns = {
         "good": SimpleNamespace(
-            summary={"mean_score": 1.0, "cost_of_pass": 9.0}, sources={"cost_of_pass": ("words", 1.0)}
+            summary={"mean_score": 1.0, "cost_of_pass": 9.0},
+            sources={"cost_of_pass": ("words", 1.0)},
         ),
         "dear": SimpleNamespace(
-            summary={"mean_score": 1.0, "cost_of_pass": 99.0}, sources={"cost_of_pass": ("words", 1.0)}
+            summary={"mean_score": 1.0, "cost_of_pass": 99.0},
+            sources={"cost_of_pass": ("words", 1.0)},
         ),
         "down": SimpleNamespace(summary={"mean_score": 0.0, "cost_of_pass": math.inf}, sources={}),
     }
     for one in columns.values():
         one.is_derived, one.unranked, one.lower = False, frozenset(), frozenset()
     ranks = ParetoRank().compare(columns)
-    assert {label: values["pareto_rank"] for label, values in ranks.items()} == {"good": 1, "dear": 2, "down": 3}
+    assert {label: values["pareto_rank"] for label, values in ranks.items()} == {
+        "good": 1,
+        "dear": 2,
+        "down": 3,
+    }
 
 
 def test_speed_is_ranked_by_latency_and_waiting() -> None:
@@ -116,8 +131,13 @@ def test_speed_is_ranked_by_latency_and_waiting() -> None:
         for label, latency, waiting in (("waits", 0.02, 2.0), ("honest", 0.03, 0.0))
         for row in run(Proxy(label)).rows
     ]
-    summary = EvalResult(rows, [Latency(), Waiting(), SpeedRank()], {}, {"systems": ["waits", "honest"]}).summary
-    assert [values["speed_rank"] for values in summary.values()] == [1, 1]  # one answers sooner, one waits less
+    summary = EvalResult(
+        rows, [Latency(), Waiting(), SpeedRank()], {}, {"systems": ["waits", "honest"]}
+    ).summary
+    assert [values["speed_rank"] for values in summary.values()] == [
+        1,
+        1,
+    ]  # one answers sooner, one waits less
     assert [values["speed_rank"] for values in several(["slow", "fast"]).summary.values()] == [2, 1]
 
 
@@ -141,8 +161,12 @@ def test_the_name_that_core_had_is_the_same_class() -> None:
     assert (metrics.ParetoRank, metrics.SpeedRank) == (ParetoRank, SpeedRank)
 
 
-@pytest.mark.parametrize("recorded", ["context-bench-compare", "context-bench"], ids=["now", "before-it-was-a-package"])
-def test_a_run_file_says_the_same_with_the_package_and_without_it(recorded: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "recorded", ["context-bench-compare", "context-bench"], ids=["now", "before-it-was-a-package"]
+)
+def test_a_run_file_says_the_same_with_the_package_and_without_it(
+    recorded: str, tmp_path: Path
+) -> None:
     path = tmp_path / "run.sqlite"
     found = run(Proxy("honest", 40, 7), Proxy("greedy", 80, 7), run_file=path)
     with sqlite3.connect(path) as connection:
@@ -158,7 +182,11 @@ def test_a_run_file_says_the_same_with_the_package_and_without_it(recorded: str,
     rest = Catalog([one for one in everything if one.distribution.name != "context-bench-compare"])
     recalled = read_result(path, catalog=rest)
     assert json.loads(recalled.to_json())["summary"] == json.loads(found.to_json())["summary"]
-    [pareto] = [metric.values["pareto_rank"] for metric in recalled.metrics if "pareto_rank" in metric.values]
+    [pareto] = [
+        metric.values["pareto_rank"]
+        for metric in recalled.metrics
+        if "pareto_rank" in metric.values
+    ]
     assert (pareto.heading, pareto.order) == ("rank", 120)
     assert recalled.warnings == tuple(
         f"Metric {name}_rank is not computed: {name}-rank comes with context-bench-compare: `pip install ./core "

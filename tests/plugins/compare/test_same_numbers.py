@@ -19,7 +19,9 @@ from context_bench_compare.gates import MISSED, parse_gate
 from context_bench_compare.gating import judge
 from context_bench_compare.verdicts import Rules
 
-pytest.importorskip("context_bench_answer_quality", reason="the rows of these runs are scored by it")
+pytest.importorskip(
+    "context_bench_answer_quality", reason="the rows of these runs are scored by it"
+)
 
 COUNT = 120
 
@@ -38,7 +40,11 @@ class Reader:
         return {
             "response": f"alpha {number}" if drawn.random() < self._right else "no idea",
             "context": " ".join(example["context"].split()[: drawn.randrange(10, 40)]),
-            "usage": {"input_tokens": 250 + drawn.randrange(50), "output_tokens": 5, "cost": 1e-4 * drawn.randrange(9)},
+            "usage": {
+                "input_tokens": 250 + drawn.randrange(50),
+                "output_tokens": 5,
+                "cost": 1e-4 * drawn.randrange(9),
+            },
         }
 
 
@@ -57,11 +63,15 @@ def summary(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], P
         for number in range(COUNT)
     ]
     systems = [Reader("direct", 0.8), Reader("half", 0.6, broken=17)]
-    found = evaluate(systems, examples, ["answer-quality"], run_file=path, baseline="direct", progress=False)
+    found = evaluate(
+        systems, examples, ["answer-quality"], run_file=path, baseline="direct", progress=False
+    )
     return dict(found.summary), path
 
 
-def test_the_mean_is_that_of_the_rows_that_can_be_scored_whether_or_not_the_system_failed(summary: Any) -> None:
+def test_the_mean_is_that_of_the_rows_that_can_be_scored_whether_or_not_the_system_failed(
+    summary: Any,
+) -> None:
     """A row without a gold answer on which a system failed counted as wrong, and as unscored where it did not fail."""
     told, path = summary
     with open_run(path) as run:
@@ -73,7 +83,10 @@ def test_the_mean_is_that_of_the_rows_that_can_be_scored_whether_or_not_the_syst
     assert told["direct"]["mean_score"] == pytest.approx(line.found.baseline_mean, abs=1e-12)
     assert {row.score for row in rows if row.failed and row.position % 5} == {0.0}
     assert {row.score for row in rows if row.failed and not row.position % 5} == {None}
-    assert {one["n"] for one in told["half"]["scores"]["context-bench-answer-quality/answer-quality"].values()} == {96}
+    assert {
+        one["n"]
+        for one in told["half"]["scores"]["context-bench-answer-quality/answer-quality"].values()
+    } == {96}
     counts = [told["half"][f"num_{name}"] for name in ("scored", "unscored", "failed")]
     assert sum(counts) == told["half"]["num_rows"] == COUNT
 
@@ -82,12 +95,20 @@ def test_what_a_pass_takes_leaves_out_the_rows_that_cannot_pass(summary: Any) ->
     told, path = summary
     with open_run(path) as run:
         rows = [row for row in run.rows() if row.system == "direct"]
-    spent = sum(row.prompt_tokens + row.usage.output_tokens for row in rows if row.score is not None)
+    spent = sum(
+        row.prompt_tokens + row.usage.output_tokens for row in rows if row.score is not None
+    )
     assert told["direct"]["cost_of_pass"] == pytest.approx(spent / told["direct"]["num_passing"])
     columns = Columns.of(rows)
-    assert CostOfPass().compute_columns(columns)["cost_of_pass"] == pytest.approx(told["direct"]["cost_of_pass"])
-    assert MeanScore().compute_columns(columns)["mean_score"] == pytest.approx(told["direct"]["mean_score"])
-    assert PassRate().compute_columns(columns)["pass_rate"] == pytest.approx(told["direct"]["pass_rate"])
+    assert CostOfPass().compute_columns(columns)["cost_of_pass"] == pytest.approx(
+        told["direct"]["cost_of_pass"]
+    )
+    assert MeanScore().compute_columns(columns)["mean_score"] == pytest.approx(
+        told["direct"]["mean_score"]
+    )
+    assert PassRate().compute_columns(columns)["pass_rate"] == pytest.approx(
+        told["direct"]["pass_rate"]
+    )
 
 
 def test_the_ratios_of_a_comparison_are_those_of_the_table(summary: Any) -> None:
@@ -95,16 +116,28 @@ def test_the_ratios_of_a_comparison_are_those_of_the_table(summary: Any) -> None
     pytest.importorskip("context_bench_cost", reason="the price of a pass is its metric")
     told, path = summary
     with open_run(path) as run:
-        ratios = {ratio.name: ratio for ratio in overview([run], ["score"], Rules(), "direct").ratios}
+        ratios = {
+            ratio.name: ratio for ratio in overview([run], ["score"], Rules(), "direct").ratios
+        }
     assert ratios["compression"].value == pytest.approx(1 - told["half"]["compression_ratio"])
     assert ratios["cost_per_pass"].value == pytest.approx(told["half"]["price_of_pass"])
 
 
-def test_rows_without_a_gold_answer_have_what_they_took_and_no_score_of_their_own(tmp_path: Path) -> None:
+def test_rows_without_a_gold_answer_have_what_they_took_and_no_score_of_their_own(
+    tmp_path: Path,
+) -> None:
     """What agrees with the reference is no right answer; a sum of costs without these rows met its gate by mistake."""
-    pytest.importorskip("context_bench_agreement", reason="the reference stands in for gold answers by it")
+    pytest.importorskip(
+        "context_bench_agreement", reason="the reference stands in for gold answers by it"
+    )
     examples = [
-        {"id": f"q{number}", "number": number, "question": "what", "context": "word " * 60, "dataset": "mail"}
+        {
+            "id": f"q{number}",
+            "number": number,
+            "question": "what",
+            "context": "word " * 60,
+            "dataset": "mail",
+        }
         | ({"answer": f"alpha {number}"} if number % 2 else {})
         for number in range(40)
     ]

@@ -18,7 +18,9 @@ from context_bench_compare.sequential import bounds, spent
 from context_bench_compare.significance import holm, mcnemar, paired_p_value
 
 
-@pytest.mark.parametrize(("improved", "regressed"), [(0, 0), (1, 0), (1, 8), (10, 10), (55, 32), (300, 200)])
+@pytest.mark.parametrize(
+    ("improved", "regressed"), [(0, 0), (1, 0), (1, 8), (10, 10), (55, 32), (300, 200)]
+)
 def test_mcnemar_is_the_exact_binomial_test(improved: int, regressed: int) -> None:
     flips = improved + regressed
     tail = stats.binom.cdf(min(improved, regressed), flips, 0.5)
@@ -30,7 +32,9 @@ SIGNED = {
     "both ways": lambda generator, rows: generator.uniform(-0.4, 0.6, rows),
     "few": lambda generator, rows: np.where(generator.random(rows) < 0.1, 0.5, 0.0),
     "a rare loss": lambda generator, rows: np.where(generator.random(rows) < 0.05, -0.9, 0.1),
-    "seconds": lambda generator, rows: generator.lognormal(0, 1, rows) - generator.lognormal(0, 0.5, rows),
+    "seconds": lambda generator, rows: (
+        generator.lognormal(0, 1, rows) - generator.lognormal(0, 0.5, rows)
+    ),
 }
 
 
@@ -62,16 +66,22 @@ def test_the_p_value_of_graded_differences_is_that_of_weights_drawn_at_random(ro
 
 
 SKEWED = {
-    "a rare large loss": lambda generator, rows: np.where(generator.random(rows) < 0.05, -0.95, 0.05),
+    "a rare large loss": lambda generator, rows: np.where(
+        generator.random(rows) < 0.05, -0.95, 0.05
+    ),
     "a rare large gain": lambda generator, rows: np.where(generator.random(rows) < 0.1, 0.9, -0.1),
-    "a long tail": lambda generator, rows: np.minimum(1, generator.exponential(0.2, rows)) - 0.2 * (1 - np.exp(-5)),
+    "a long tail": lambda generator, rows: (
+        np.minimum(1, generator.exponential(0.2, rows)) - 0.2 * (1 - np.exp(-5))
+    ),
 }
 
 
 @pytest.mark.one_python
 @pytest.mark.parametrize("shape", SKEWED)
 @pytest.mark.parametrize("rows", [20, 60])
-def test_equal_systems_whose_differences_are_skewed_raise_no_false_alarms(shape: str, rows: int) -> None:
+def test_equal_systems_whose_differences_are_skewed_raise_no_false_alarms(
+    shape: str, rows: int
+) -> None:
     """A sign-flip test, which supposes symmetry, alarmed in up to 9.5 of 100."""
     generator = np.random.default_rng(rows)
     alarms = sum(paired_p_value(SKEWED[shape](generator, rows))[0] < 0.05 for _ in range(1000))
@@ -80,13 +90,18 @@ def test_equal_systems_whose_differences_are_skewed_raise_no_false_alarms(shape:
 
 def test_no_p_value_lies_below_what_the_rows_that_differ_can_show() -> None:
     numbers = np.repeat(np.arange(8), 5)
-    for differences in (np.repeat(np.linspace(0.5, 1, 8), 5), np.repeat(np.linspace(100, 101, 8), 5)):
+    for differences in (
+        np.repeat(np.linspace(0.5, 1, 8), 5),
+        np.repeat(np.linspace(100, 101, 8), 5),
+    ):
         assert paired_p_value(differences, numbers)[0] > 2.0**-7
 
 
 @pytest.mark.parametrize("units", [2, 5, 8, 30])
 @pytest.mark.parametrize("zeros", [0, 3, 40])
-def test_rows_that_differ_by_the_same_have_the_p_value_of_their_signs(units: int, zeros: int) -> None:
+def test_rows_that_differ_by_the_same_have_the_p_value_of_their_signs(
+    units: int, zeros: int
+) -> None:
     tokens, signs = np.r_[np.full(units, 250.0), np.zeros(zeros)], 2.0 ** (1 - units)
     assert signs <= paired_p_value(tokens, measured=250.0)[0] < 1.06 * signs
     assert signs <= paired_p_value(tokens, measured=900.0)[0]
@@ -94,10 +109,14 @@ def test_rows_that_differ_by_the_same_have_the_p_value_of_their_signs(units: int
 
 RARELY_APART = {
     "seconds of rows": lambda draw, units: (
-        np.where(draw.random(units) < 0.04, 30.0, 0.0) * draw.choice([-1, 1], units) + draw.normal(0, 0.4, units)
+        np.where(draw.random(units) < 0.04, 30.0, 0.0) * draw.choice([-1, 1], units)
+        + draw.normal(0, 0.4, units)
     ),
     "scores of clusters": lambda draw, units: np.clip(
-        np.where(draw.random(units) < 0.1, 0.8, 0.0) * draw.choice([-1, 1], units) + draw.normal(0, 0.03, units), -1, 1
+        np.where(draw.random(units) < 0.1, 0.8, 0.0) * draw.choice([-1, 1], units)
+        + draw.normal(0, 0.03, units),
+        -1,
+        1,
     ),
 }
 
@@ -105,12 +124,18 @@ RARELY_APART = {
 @pytest.mark.one_python
 @pytest.mark.parametrize("what", RARELY_APART)
 @pytest.mark.parametrize("units", [20, 40])
-def test_equal_systems_that_rarely_part_by_much_raise_no_false_alarms(what: str, units: int) -> None:
+def test_equal_systems_that_rarely_part_by_much_raise_no_false_alarms(
+    what: str, units: int
+) -> None:
     """With nothing imagined on the other side of zero 12 to 20 of 100 runs told a difference."""
     draw, alarms = np.random.default_rng(units), 0
     for _ in range(500):
         apart = RARELY_APART[what](draw, units)
-        pairs = (apart, None, 31.0) if what.startswith("seconds") else (np.repeat(apart, 2), np.arange(2 * units) // 2)
+        pairs = (
+            (apart, None, 31.0)
+            if what.startswith("seconds")
+            else (np.repeat(apart, 2), np.arange(2 * units) // 2)
+        )
         alarms += paired_p_value(*pairs)[0] < 0.05
     assert alarms / 500 <= 0.05 + 0.02
 
@@ -146,7 +171,10 @@ def test_clusters_raise_no_false_alarms(clusters: int) -> None:
 def test_holm_is_the_step_down_method(p_values: list[float]) -> None:
     order = sorted(p_values)
     expected = [
-        max(min(1.0, (len(order) - rank) * one) for rank, one in enumerate(order[: order.index(p) + 1]))
+        max(
+            min(1.0, (len(order) - rank) * one)
+            for rank, one in enumerate(order[: order.index(p) + 1])
+        )
         for p in p_values
     ]
     assert holm(p_values) == pytest.approx(expected, abs=1e-12)
@@ -155,7 +183,9 @@ def test_holm_is_the_step_down_method(p_values: list[float]) -> None:
 def test_what_a_run_can_show_is_found_that_often() -> None:
     generator = np.random.default_rng(5)
     smallest = detectable_difference(0.4 / np.sqrt(200))
-    found = sum(stats.ttest_1samp(generator.normal(smallest, 0.4, 200), 0).pvalue < 0.05 for _ in range(500))
+    found = sum(
+        stats.ttest_1samp(generator.normal(smallest, 0.4, 200), 0).pvalue < 0.05 for _ in range(500)
+    )
     assert found / 500 == pytest.approx(0.8, abs=0.06)
 
 
@@ -171,12 +201,17 @@ def test_so_many_rows_show_a_margin_that_often() -> None:
         rows_for_margin(0.4, 0.05, difference=-0.05)
 
 
-PUBLISHED = {4: [4.333, 2.963, 2.359, 2.014], 5: [4.877, 3.357, 2.680, 2.290, 2.031]}  # Lan and DeMets, alpha 0.05
+PUBLISHED = {
+    4: [4.333, 2.963, 2.359, 2.014],
+    5: [4.877, 3.357, 2.680, 2.290, 2.031],
+}  # Lan and DeMets, alpha 0.05
 
 
 @pytest.mark.parametrize("looks", PUBLISHED)
 def test_bounds_of_the_sequential_design_are_the_published_ones(looks: int) -> None:
-    assert bounds([look / looks for look in range(1, looks + 1)]) == pytest.approx(PUBLISHED[looks], abs=2e-3)
+    assert bounds([look / looks for look in range(1, looks + 1)]) == pytest.approx(
+        PUBLISHED[looks], abs=2e-3
+    )
 
 
 def test_the_whole_error_is_spent_at_the_end() -> None:
@@ -213,7 +248,9 @@ def test_what_a_run_with_few_flips_could_show_is_found_that_often(rows: int, dow
         chance = stats.binom.pmf(flips, rows, differing)
         fewer = np.arange(flips + 1)
         significant = np.array([mcnemar(flips - one, one) < 0.05 for one in fewer])
-        power += chance * stats.binom.pmf(fewer, flips, (1 - shown / differing) / 2)[significant].sum()
+        power += (
+            chance * stats.binom.pmf(fewer, flips, (1 - shown / differing) / 2)[significant].sum()
+        )
     assert power == pytest.approx(0.8, abs=0.08)
 
 

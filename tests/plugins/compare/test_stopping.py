@@ -22,8 +22,12 @@ from context_bench_compare.looks import LOOKS, confidences
 from context_bench_compare.sequential import spent
 from context_bench_compare.strata import Growing, interval_over, weights_of
 
-pytest.importorskip("context_bench_replay", reason="the systems of these runs replay answers of a file")
-pytest.importorskip("context_bench_answer_quality", reason="the rows of these runs are scored by it")
+pytest.importorskip(
+    "context_bench_replay", reason="the systems of these runs replay answers of a file"
+)
+pytest.importorskip(
+    "context_bench_answer_quality", reason="the rows of these runs are scored by it"
+)
 
 COUNT = 400
 
@@ -41,16 +45,35 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         }
         for n in range(COUNT)
     ]
-    (tmp_path / "a.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    (tmp_path / "a.jsonl").write_text(
+        "".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8"
+    )
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
 def run(system: str, *more: str, path: str = "r.sqlite", limit: int | None = COUNT) -> int:
-    systems = ("--system", "direct=replay:field=direct", "--system", f"{system}=replay:field={system}")
+    systems = (
+        "--system",
+        "direct=replay:field=direct",
+        "--system",
+        f"{system}=replay:field={system}",
+    )
     size = () if limit is None else ("-n", str(limit))
     return execute(
-        ["run", *systems, "--baseline", "direct", "--dataset", "a.jsonl", *size, "-q", "--run-file", path, *more]
+        [
+            "run",
+            *systems,
+            "--baseline",
+            "direct",
+            "--dataset",
+            "a.jsonl",
+            *size,
+            "-q",
+            "--run-file",
+            path,
+            *more,
+        ]
     )
 
 
@@ -63,7 +86,9 @@ STOP = ("--gate", "exact_match:max-drop=5pp", "--stop-when-decided")
 
 
 @pytest.mark.parametrize(
-    ("system", "code", "word"), [("same", 0, "met"), ("bad", 10, "missed")], ids=["no worse", "worse"]
+    ("system", "code", "word"),
+    [("same", 0, "met"), ("bad", 10, "missed")],
+    ids=["no worse", "worse"],
 )
 @pytest.mark.parametrize("workers", ["1", "8"])
 def test_a_run_stops_asking_when_its_gate_is_decided(
@@ -110,7 +135,9 @@ def test_what_is_not_needed_is_not_asked(tmp_path: Path) -> None:
     path = tmp_path / "r.sqlite"
     examples = [{"id": f"q{n}", "answer": f"a{n}", "number": n} for n in range(COUNT)]
     settings = {"gate": {"gate": ["right:max-drop=5pp"], "stop_when_decided": True}}
-    with pytest.raises(RunStoppedError, match=f"Decided after {3 * COUNT // LOOKS} of {COUNT} examples") as stopped:
+    with pytest.raises(
+        RunStoppedError, match=f"Decided after {3 * COUNT // LOOKS} of {COUNT} examples"
+    ) as stopped:
         evaluate(
             [Patient("direct", path), Patient("other", path)],
             examples,
@@ -125,7 +152,9 @@ def test_what_is_not_needed_is_not_asked(tmp_path: Path) -> None:
     assert 3 * COUNT // LOOKS <= asked(str(path)) < COUNT
 
 
-def test_a_run_that_was_stopped_goes_on_and_looks_again(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_that_was_stopped_goes_on_and_looks_again(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run("bad", *STOP, "--max-workers", "1") == 10
     first = asked()
     assert execute(["resume", "r.sqlite", "-q"]) == 10
@@ -141,8 +170,23 @@ def test_several_datasets_are_looked_at_once_the_last_one_is_begun(
     every = [json.loads(line) for line in (here / "a.jsonl").read_text().splitlines()]
     first = "".join(json.dumps(line | {"id": f"f{line['id']}"}) + "\n" for line in every[:lines])
     (here / "first.jsonl").write_text(first, encoding="utf-8")
-    systems = ("--system", "direct=replay:field=direct", "--system", f"{system}=replay:field={system}")
-    data = ("--dataset", "first.jsonl", "--dataset", "a.jsonl", "-n", str(COUNT), "--baseline", "direct", "-q")
+    systems = (
+        "--system",
+        "direct=replay:field=direct",
+        "--system",
+        f"{system}=replay:field={system}",
+    )
+    data = (
+        "--dataset",
+        "first.jsonl",
+        "--dataset",
+        "a.jsonl",
+        "-n",
+        str(COUNT),
+        "--baseline",
+        "direct",
+        "-q",
+    )
     gate = "exact_match:max-drop=8pp"
     more = ("--gate", gate, "--stop-when-decided", "--max-workers", "1", "--run-file", "r.sqlite")
     assert execute(["run", *systems, *data, *more]) == code
@@ -156,16 +200,36 @@ def test_several_datasets_are_looked_at_once_the_last_one_is_begun(
     assert "from 0 to" not in capsys.readouterr().err
 
 
-def test_the_first_dataset_does_not_decide_for_all(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_first_dataset_does_not_decide_for_all(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The first dataset alone misses the gate by far; over both, which the run is about, nothing is lost."""
     every = [json.loads(line) for line in (here / "a.jsonl").read_text().splitlines()]
-    first = "".join(json.dumps(line | {"id": f"f{line['id']}", "mixed": line["bad"]}) + "\n" for line in every[:80])
-    then = "".join(json.dumps(line | {"mixed": line["answer"], "direct": line["bad"]}) + "\n" for line in every)
+    first = "".join(
+        json.dumps(line | {"id": f"f{line['id']}", "mixed": line["bad"]}) + "\n"
+        for line in every[:80]
+    )
+    then = "".join(
+        json.dumps(line | {"mixed": line["answer"], "direct": line["bad"]}) + "\n" for line in every
+    )
     (here / "first.jsonl").write_text(first, encoding="utf-8")
     (here / "then.jsonl").write_text(then, encoding="utf-8")
     systems = ("--system", "direct=replay:field=direct", "--system", "mixed=replay:field=mixed")
-    data = ("--dataset", "first.jsonl", "--dataset", "then.jsonl", "-n", str(COUNT), "--baseline", "direct", "-q")
-    assert execute(["run", *systems, *data, *STOP, "--max-workers", "1", "--run-file", "r.sqlite"]) == 0
+    data = (
+        "--dataset",
+        "first.jsonl",
+        "--dataset",
+        "then.jsonl",
+        "-n",
+        str(COUNT),
+        "--baseline",
+        "direct",
+        "-q",
+    )
+    assert (
+        execute(["run", *systems, *data, *STOP, "--max-workers", "1", "--run-file", "r.sqlite"])
+        == 0
+    )
     assert "met" in capsys.readouterr().err
 
 
@@ -182,7 +246,15 @@ def test_what_no_look_decides_is_decided_at_the_end_with_what_error_is_left(
 
 
 def test_a_sum_is_not_met_before_its_end(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("same", "--gate", "exact_match:max-drop=5pp/latency:max=60s/cost:max=1", "--stop-when-decided") == 2
+    assert (
+        run(
+            "same",
+            "--gate",
+            "exact_match:max-drop=5pp/latency:max=60s/cost:max=1",
+            "--stop-when-decided",
+        )
+        == 2
+    )
     assert "cost" in capsys.readouterr().err
 
 
@@ -192,12 +264,20 @@ def test_a_sum_is_not_met_before_its_end(here: Path, capsys: pytest.CaptureFixtu
         (("--stop-when-decided",), COUNT, "There is no gate to decide"),
         (STOP, None, "nobody knows how many a gives: give a number with -n, such as -n 500"),
         (("--gate", "exact_match", "--stop-when-decided"), COUNT, "wrong form"),
-        (("--gate", "exakt_match:min=1", "--stop-when-decided"), COUNT, "Did you mean 'exact_match'"),
+        (
+            ("--gate", "exakt_match:min=1", "--stop-when-decided"),
+            COUNT,
+            "Did you mean 'exact_match'",
+        ),
     ],
     ids=["no gate", "no size", "no bound", "unknown score"],
 )
 def test_what_cannot_be_stopped_is_told(
-    here: Path, capsys: pytest.CaptureFixture[str], more: tuple[str, ...], limit: int | None, words: str
+    here: Path,
+    capsys: pytest.CaptureFixture[str],
+    more: tuple[str, ...],
+    limit: int | None,
+    words: str,
 ) -> None:
     assert run("same", *more, limit=limit) == 2
     assert words in " ".join(capsys.readouterr().err.split())
@@ -216,7 +296,9 @@ def test_a_score_that_no_evaluator_gives_is_told_with_the_first_row(here: Path) 
 def test_the_table_of_the_project_file_is_held_by_run_and_by_compare(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (here / "context-bench.toml").write_text('[gate]\nexact_match = { max_drop = "1pp" }\n', encoding="utf-8")
+    (here / "context-bench.toml").write_text(
+        '[gate]\nexact_match = { max_drop = "1pp" }\n', encoding="utf-8"
+    )
     assert run("bad") == 10
     assert "Gate exact_match:max-drop=0.01: missed" in capsys.readouterr().err
     with open_run("r.sqlite") as opened:
@@ -231,7 +313,9 @@ def test_the_table_of_the_project_file_is_held_by_run_and_by_compare(
 def test_gates_of_the_command_line_join_those_of_the_project_file(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (here / "context-bench.toml").write_text("[gate]\nexact_match = { min = 0.5 }\n", encoding="utf-8")
+    (here / "context-bench.toml").write_text(
+        "[gate]\nexact_match = { min = 0.5 }\n", encoding="utf-8"
+    )
     assert run("bad", "--gate", "f1:min=0.99") == 10
     said = capsys.readouterr().err
     assert "Gate bad exact_match:min=0.5: met" in said
@@ -299,7 +383,11 @@ def test_looking_at_the_last_of_several_datasets_decides_wrongly_as_seldom(
     clusters = np.arange(len(datasets)) // together if together > 1 else None
     wrong = 0
     for _ in range(1000):
-        spread = np.repeat(rng.normal(0, 0.25, size=len(datasets) // together), together) if together > 1 else 0.0
+        spread = (
+            np.repeat(rng.normal(0, 0.25, size=len(datasets) // together), together)
+            if together > 1
+            else 0.0
+        )
         drawn = np.clip(means + spread + rng.normal(0, 0.2, size=len(datasets)), -1.5, 1.5)
         wrong += decided(gate, drawn, datasets, clusters) != OPEN
     assert wrong / 1000 <= 0.055
@@ -313,8 +401,12 @@ def test_looking_at_rows_in_clusters_decides_wrongly_as_seldom(flips: float) -> 
     clusters = np.arange(300) // 5
     wrong = 0
     for _ in range(1000):
-        own = np.repeat(rng.choice([-1.0, 0.0, 1.0], p=[flips / 2, 1 - flips, flips / 2], size=60), 5)
-        drawn = np.where(rng.random(300) < 0.6, own, rng.choice([-1.0, 0.0, 1.0], p=[0.1, 0.8, 0.1], size=300))
+        own = np.repeat(
+            rng.choice([-1.0, 0.0, 1.0], p=[flips / 2, 1 - flips, flips / 2], size=60), 5
+        )
+        drawn = np.where(
+            rng.random(300) < 0.6, own, rng.choice([-1.0, 0.0, 1.0], p=[0.1, 0.8, 0.1], size=300)
+        )
         wrong += decided(gate, drawn, clusters=clusters) != OPEN
     assert wrong / 1000 <= 0.055
 
@@ -330,7 +422,9 @@ def decided(gate: Any, differences: Any, datasets: Any = None, clusters: Any = N
         growing = Growing(int(datasets[-1]), last / there) if earlier and there < last else None
         own = None if clusters is None else clusters[seen]
         values = differences[seen]
-        interval = interval_over(values, datasets[seen], own, growing, confidence, difference_interval)
+        interval = interval_over(
+            values, datasets[seen], own, growing, confidence, difference_interval
+        )
         mean = float((values * weights_of(datasets[seen], growing)).mean())
         found = judge_difference(gate, mean, interval, len(values), float(values.std()))
         if found.state in (MET, MISSED):

@@ -19,7 +19,13 @@ from context_bench_compare.gates import (
     judge_value,
     parse_gate,
 )
-from context_bench_compare.intervals import Interval, TooFew, difference_interval, mean_interval, percentile_interval
+from context_bench_compare.intervals import (
+    Interval,
+    TooFew,
+    difference_interval,
+    mean_interval,
+    percentile_interval,
+)
 from context_bench_compare.power import reach_of
 from context_bench_compare.significance import paired_p_value
 from context_bench_compare.verdicts import Pairs, Rules, compare, corrected
@@ -50,7 +56,9 @@ def flips(rows: int, improved: int, regressed: int) -> Pairs:
         (0, 0, 0, None, "incomparable"),
     ],
 )
-def test_each_case_has_its_word(rows: int, improved: int, regressed: int, margin: float | None, word: str) -> None:
+def test_each_case_has_its_word(
+    rows: int, improved: int, regressed: int, margin: float | None, word: str
+) -> None:
     found = compare(flips(rows, improved, regressed), Rules(margin=margin))
     assert found.word == word
     assert found.sentence
@@ -92,7 +100,9 @@ def test_an_inconclusive_run_says_what_it_could_have_shown() -> None:
     ],
     ids=["ruled out", "equivalent"],
 )
-def test_what_an_interval_rules_out_is_told_as_that_of_one_comparison(rules: Rules, told: str) -> None:
+def test_what_an_interval_rules_out_is_told_as_that_of_one_comparison(
+    rules: Rules, told: str
+) -> None:
     """Ten losses that are ruled out at 95 % each are not ruled out together at 95 %."""
     one = compare(flips(200, 6, 4), rules)
     assert told in one.sentence
@@ -118,7 +128,8 @@ def test_few_rows_rule_out_no_loss_of_seconds(rows: int, can: bool) -> None:
         assert ("72 rows are needed to rule out a loss" in found.sentence) is not can
     assert (
         compare(
-            Pairs(theirs / 2, theirs, range(rows), np.ones(rows, bool), is_measure=True), Rules(better="lower")
+            Pairs(theirs / 2, theirs, range(rows), np.ones(rows, bool), is_measure=True),
+            Rules(better="lower"),
         ).word
         == "better"
     )
@@ -135,7 +146,9 @@ def clustered(clusters: int, differences: np.ndarray) -> Pairs:
     return Pairs(differences, np.zeros(rows), np.arange(rows), np.ones(rows, bool), numbers)
 
 
-@pytest.mark.parametrize("differences", [np.ones(50), np.linspace(0.5, 1, 50)], ids=["the same", "graded"])
+@pytest.mark.parametrize(
+    "differences", [np.ones(50), np.linspace(0.5, 1, 50)], ids=["the same", "graded"]
+)
 def test_of_few_clusters_a_difference_is_not_told_as_none(differences: np.ndarray) -> None:
     """Five clusters have 32 ways to flip, so that no p-value lies below 2 of 32."""
     found = compare(clustered(5, differences))
@@ -166,7 +179,9 @@ def test_what_a_run_could_show_is_told_beside_the_other_comparisons() -> None:
     alone, beside_others, beside_one_that_shows = (
         corrected([one, *others], Rules())[0].detectable for others in ([], [one] * 9, [shown])
     )
-    ratio = (stats.norm.ppf(1 - 0.025 / 10) + stats.norm.ppf(0.8)) / (stats.norm.ppf(0.975) + stats.norm.ppf(0.8))
+    ratio = (stats.norm.ppf(1 - 0.025 / 10) + stats.norm.ppf(0.8)) / (
+        stats.norm.ppf(0.975) + stats.norm.ppf(0.8)
+    )
     assert alone == one.detectable == beside_one_that_shows
     assert beside_others == pytest.approx(ratio * alone)
 
@@ -189,7 +204,12 @@ def test_the_further_rows_that_decide_do_not_depend_on_the_unit(unit: float) -> 
         [gate] = parse_gate(f"score:max-drop={0.05 * unit}")
         deviation, size = float(differences.std(ddof=1)), float(np.abs(differences).max())
         interval = difference_interval(differences, measured=size)
-        return judge_difference(gate, float(differences.mean()), interval, 60, deviation, 1.0, size).more_rows or 0
+        return (
+            judge_difference(
+                gate, float(differences.mean()), interval, 60, deviation, 1.0, size
+            ).more_rows
+            or 0
+        )
 
     assert more(unit) == pytest.approx(more(1.0), abs=1)
     assert more(1.0) > 100
@@ -224,7 +244,10 @@ def test_an_interval_that_just_misses_takes_more_than_one_row() -> None:
         ("f1:min=50%", Gate("f1", "min", 0.5)),
         ("p99:max-rise=10%", Gate("p99", "max-rise", 0.1, relative=True)),
         ("cost:max-rise=5%", Gate("cost", "max-rise", 0.05, relative=True)),
-        ("dataset:gsm8k:max-drop=2pp,vs=@main,confidence=0.9", Gate("dataset:gsm8k", "max-drop", 0.02, 0.9, "@main")),
+        (
+            "dataset:gsm8k:max-drop=2pp,vs=@main,confidence=0.9",
+            Gate("dataset:gsm8k", "max-drop", 0.02, 0.9, "@main"),
+        ),
     ],
 )
 def test_gates_are_read(text: str, gate: Gate) -> None:
@@ -267,9 +290,16 @@ DROP = Gate("f1", "max-drop", 0.02)
 
 @pytest.mark.parametrize(
     ("difference", "low", "high", "state"),
-    [(0.0, -0.01, 0.01, MET), (-0.05, -0.07, -0.03, MISSED), (-0.01, -0.04, 0.02, OPEN), (0.01, -0.03, 0.05, OPEN)],
+    [
+        (0.0, -0.01, 0.01, MET),
+        (-0.05, -0.07, -0.03, MISSED),
+        (-0.01, -0.04, 0.02, OPEN),
+        (0.01, -0.03, 0.05, OPEN),
+    ],
 )
-def test_the_bound_decides_and_not_the_mean(difference: float, low: float, high: float, state: str) -> None:
+def test_the_bound_decides_and_not_the_mean(
+    difference: float, low: float, high: float, state: str
+) -> None:
     found = judge_difference(DROP, difference, Interval(low, high, "", 0.95), 100, 0.3)
     assert found.state == state
     assert (found.more_rows is not None) == (state == OPEN)
@@ -313,11 +343,18 @@ def test_an_open_gate_says_how_many_more_rows_decide_where_none_differs() -> Non
     found = judge_difference(gate, 0.0, difference_interval(np.zeros(60)), 60, 0.0)
     assert found.state == OPEN
     more = found.more_rows or 0
-    assert judge_difference(gate, 0.0, difference_interval(np.zeros(60 + more)), 60 + more, 0.0).state == MET
+    assert (
+        judge_difference(gate, 0.0, difference_interval(np.zeros(60 + more)), 60 + more, 0.0).state
+        == MET
+    )
 
 
-@pytest.mark.parametrize(("bound", "rate", "state"), [("min=0.9", 0.95, MET), ("min=0.9", 0.85, MISSED)])
-def test_an_open_bound_of_a_value_says_how_many_more_rows_decide(bound: str, rate: float, state: str) -> None:
+@pytest.mark.parametrize(
+    ("bound", "rate", "state"), [("min=0.9", 0.95, MET), ("min=0.9", 0.85, MISSED)]
+)
+def test_an_open_bound_of_a_value_says_how_many_more_rows_decide(
+    bound: str, rate: float, state: str
+) -> None:
     [gate] = parse_gate(f"pass_rate:{bound}")
 
     def judged_after(rows: int) -> Outcome:
@@ -337,10 +374,14 @@ def test_an_open_bound_of_a_value_says_how_many_more_rows_decide(bound: str, rat
     ],
     ids=["half of them too slow", "a few too slow"],
 )
-def test_fewer_rows_than_meet_a_gate_on_a_percentile_can_miss_it(slow: int, state: str, words: str) -> None:
+def test_fewer_rows_than_meet_a_gate_on_a_percentile_can_miss_it(
+    slow: int, state: str, words: str
+) -> None:
     [gate] = parse_gate("p95:max=2s")
     values = np.repeat([0.5, 2.5], [60 - slow, slow])
-    found = judge_value(gate, float(np.quantile(values, 0.95)), percentile_interval((values,), 0.95), 60, "s")
+    found = judge_value(
+        gate, float(np.quantile(values, 0.95)), percentile_interval((values,), 0.95), 60, "s"
+    )
     assert found.state == state
     assert words in found.sentence
     assert found.more_rows == (12 if state == OPEN else None)

@@ -32,7 +32,9 @@ BUILDERS: dict[str, Callable[..., Any]] = {
     "lsa": LSASummary,
     "lexrank": LexRankSummary,
     "luhn": LuhnSummary,
-    "embeddings": lambda **options: EmbeddingPassages(model=str(TINY_MODEL), passage_sentences=1, **options),
+    "embeddings": lambda **options: EmbeddingPassages(
+        model=str(TINY_MODEL), passage_sentences=1, **options
+    ),
 }
 NEEDED = {"lsa": "sumy", "lexrank": "sumy", "luhn": "sumy", "embeddings": "onnxruntime"}
 
@@ -43,7 +45,8 @@ def params(names: list[str]) -> list[Any]:
         pytest.param(
             name,
             marks=pytest.mark.skipif(
-                name in NEEDED and find_spec(NEEDED[name]) is None, reason=f"{name} needs {NEEDED.get(name)}"
+                name in NEEDED and find_spec(NEEDED[name]) is None,
+                reason=f"{name} needs {NEEDED.get(name)}",
             ),
         )
         for name in names

@@ -21,7 +21,13 @@ def example() -> dict[str, Any]:
         {"role": "tool", "tool_call_id": "c1", "content": LONG},
         {"role": "user", "content": "go on"},
     ]
-    return {"id": "s", "messages": messages, "region": [1, 3], "raw_messages": ["as recorded"], "context": LONG}
+    return {
+        "id": "s",
+        "messages": messages,
+        "region": [1, 3],
+        "raw_messages": ["as recorded"],
+        "context": LONG,
+    }
 
 
 class Kept:
@@ -41,7 +47,9 @@ def test_only_results_are_compressed_and_pairs_stay() -> None:
 
 
 def test_roles_say_whose_texts_are_compressed() -> None:
-    after = ByMessage("head", roles=["tool", "assistant"], ratio=0.5).transform(example()["messages"])
+    after = ByMessage("head", roles=["tool", "assistant"], ratio=0.5).transform(
+        example()["messages"]
+    )
     assert len(after[1]["content"]) < len(LONG)
     assert after[1]["tool_calls"] == [CALL]
 
@@ -69,18 +77,30 @@ def test_of_parts_each_text_is_compressed_and_pictures_stay() -> None:
     ],
 )
 def test_a_message_without_text_of_a_named_role_stays_as_it_is(message: dict[str, Any]) -> None:
-    assert ByMessage("head", roles=["user", "assistant"], ratio=0.5).transform([message]) == [message]
+    assert ByMessage("head", roles=["user", "assistant"], ratio=0.5).transform([message]) == [
+        message
+    ]
 
 
 def test_the_question_is_the_text_of_the_last_user_message_in_parts_too() -> None:
     texts = "Rain fell. The access code is 42. Time passed."
-    asked = {"role": "user", "content": [PICTURE, {"type": "text", "text": "What is the access code?"}]}
-    found = ByMessage("bm25", tokens=6, passage_sentences=1).transform([{"role": "tool", "content": texts}, asked])
+    asked = {
+        "role": "user",
+        "content": [PICTURE, {"type": "text", "text": "What is the access code?"}],
+    }
+    found = ByMessage("bm25", tokens=6, passage_sentences=1).transform(
+        [{"role": "tool", "content": texts}, asked]
+    )
     assert found[0]["content"] == "The access code is 42."
 
 
 def test_it_is_a_system_of_a_run() -> None:
-    result = evaluate(["by-message:of=head,ratio=0.5", "by-message:of=identity"], [example()], [Kept()], progress=False)
+    result = evaluate(
+        ["by-message:of=head,ratio=0.5", "by-message:of=identity"],
+        [example()],
+        [Kept()],
+        progress=False,
+    )
     shrunk, same = result.rows
     assert shrunk.output["raw_messages"] == []
     assert "raw_messages" not in same.output
@@ -101,7 +121,9 @@ def test_a_python_object_with_transform_is_a_system() -> None:
 
 
 def test_a_row_without_messages_fails_with_a_sentence() -> None:
-    [row] = evaluate("by-message:of=head", [{"id": "1", "context": "c"}], [Kept()], progress=False).rows
+    [row] = evaluate(
+        "by-message:of=head", [{"id": "1", "context": "c"}], [Kept()], progress=False
+    ).rows
     assert "the example has none" in row.errors[0].message
 
 

@@ -23,7 +23,9 @@ def one(**options: object) -> BM25Passages:
     return BM25Passages(passage_sentences=1, **options)  # type: ignore[arg-type]
 
 
-def by_the_formula(documents: list[list[str]], query: list[str], k1: float, b: float) -> list[float]:
+def by_the_formula(
+    documents: list[list[str]], query: list[str], k1: float, b: float
+) -> list[float]:
     """Lucene's BM25 as the papers write it, over the documents that have terms."""
     filled = [document for document in documents if document]
     average = sum(map(len, filled)) / max(len(filled), 1)
@@ -51,8 +53,12 @@ terms = st.sampled_from(["a", "b", "c", "d", "e"])
     k1=st.sampled_from([0.0, 0.9, 1.5]),
     b=st.sampled_from([0.0, 0.4, 0.75, 1.0]),
 )
-def test_scores_are_those_of_the_formula(documents: list[list[str]], query: list[str], k1: float, b: float) -> None:
-    assert bm25_scores(documents, query, k1, b) == pytest.approx(by_the_formula(documents, query, k1, b), abs=1e-8)
+def test_scores_are_those_of_the_formula(
+    documents: list[list[str]], query: list[str], k1: float, b: float
+) -> None:
+    assert bm25_scores(documents, query, k1, b) == pytest.approx(
+        by_the_formula(documents, query, k1, b), abs=1e-8
+    )
 
 
 @pytest.mark.parametrize(
@@ -61,12 +67,17 @@ def test_scores_are_those_of_the_formula(documents: list[list[str]], query: list
         (8, "The code of the vault is 4711."),
         (14, "The code of the vault is 4711."),
         (15, "The tower stands on the hill. The code of the vault is 4711."),
-        (21, "The tower stands on the hill. The code of the vault is 4711. The vault has no window."),
+        (
+            21,
+            "The tower stands on the hill. The code of the vault is 4711. The vault has no window.",
+        ),
     ],
 )
 def test_the_best_passages_stay_in_document_order(tokens: int, kept: str) -> None:
     question = "What is the code of the vault on the hill?"
-    assert one(tokens=tokens).process({"context": DOCUMENT, "question": question})["context"] == kept
+    assert (
+        one(tokens=tokens).process({"context": DOCUMENT, "question": question})["context"] == kept
+    )
 
 
 def test_passages_that_fit_alike_are_taken_from_the_beginning() -> None:
@@ -77,28 +88,40 @@ def test_passages_that_fit_alike_are_taken_from_the_beginning() -> None:
 
 
 def test_a_question_that_matches_nothing_leaves_the_first_passages_and_says_so() -> None:
-    output = one(tokens=8).process({"context": "Red sun. Blue sea. Green hill.", "question": "zebra"})
+    output = one(tokens=8).process(
+        {"context": "Red sun. Blue sea. Green hill.", "question": "zebra"}
+    )
     assert output["context"] == "Red sun. Blue sea."
     assert output["compression"]["passages_matching"] == 0
     assert "fallback" not in output["compression"]
 
 
 @pytest.mark.parametrize("question", [None, "", "  ", "?!", 5, ["Red?"]], ids=repr)
-def test_without_a_question_the_first_passages_stay_and_the_output_says_so(question: object) -> None:
+def test_without_a_question_the_first_passages_stay_and_the_output_says_so(
+    question: object,
+) -> None:
     example = {"context": "Red sun. Blue sea. Green hill.", "question": question}
     output = one(tokens=8).process(example)
     assert output["context"] == "Red sun. Blue sea."
     assert output["compression"]["fallback"] == "no question"
-    with pytest.raises(ValueError, match=r"bm25: the row has no question to search with.*without_question=lead"):
+    with pytest.raises(
+        ValueError, match=r"bm25: the row has no question to search with.*without_question=lead"
+    ):
         one(tokens=8, without_question="error").process(example)
 
 
 def test_a_missing_question_is_like_an_empty_one() -> None:
-    assert one(tokens=3).process({"context": "Red sun. Blue sea."})["compression"]["fallback"] == "no question"
+    assert (
+        one(tokens=3).process({"context": "Red sun. Blue sea."})["compression"]["fallback"]
+        == "no question"
+    )
 
 
 def test_where_not_even_the_best_passage_fits_its_beginning_stays() -> None:
-    example = {"context": "Red sun. The vault of the old tower is open. Blue sea.", "question": "vault"}
+    example = {
+        "context": "Red sun. The vault of the old tower is open. Blue sea.",
+        "question": "vault",
+    }
     output = one(tokens=4).process(example)
     assert output["context"] == "The vault of the"
     assert output["compression"]["cut"] is True
@@ -121,7 +144,11 @@ def test_the_output_counts_the_passages() -> None:
     ("options", "tokens", "kept"),
     [
         ({"passage_sentences": 2}, 17, "Rain fell all day. The code of the vault is 4711."),
-        ({"passage_sentences": 3}, 17, "The code of the vault is 4711. Nobody spoke. The vault has no window."),
+        (
+            {"passage_sentences": 3},
+            17,
+            "The code of the vault is 4711. Nobody spoke. The vault has no window.",
+        ),
         ({"passage_tokens": 5}, 15, "day. The code of the vault is 4711. Nobody spoke. The vault"),
         ({"passage_tokens": 1}, 2, "code vault"),
     ],
@@ -146,7 +173,10 @@ def test_paragraphs_stay_paragraphs() -> None:
 
 def test_chinese_is_searched_by_pairs_of_characters() -> None:
     context = "北京大学很有名。今天天气很好。上海是大城市。"
-    assert one(tokens=2).process({"context": context, "question": "天气怎么样"})["context"] == "今天天气很好。"
+    assert (
+        one(tokens=2).process({"context": context, "question": "天气怎么样"})["context"]
+        == "今天天气很好。"
+    )
 
 
 @pytest.mark.parametrize(
@@ -177,7 +207,9 @@ def test_a_long_table_is_cut_into_windows() -> None:
     assert output["compression"]["passages"] == 20
 
 
-def test_nothing_is_logged_or_printed(caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_is_logged_or_printed(
+    caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
     with caplog.at_level(logging.DEBUG):
         one(tokens=5).process({"context": DOCUMENT, "question": "vault"})
     assert not [record for record in caplog.records if record.name.startswith("bm25s")]
@@ -193,7 +225,9 @@ def test_threads_may_share_a_compressor() -> None:
     alone = [system.process(example) for example in examples]
     together: dict[int, object] = {}
     threads = [
-        threading.Thread(target=lambda at=index: together.update({at: system.process(examples[at])}))
+        threading.Thread(
+            target=lambda at=index: together.update({at: system.process(examples[at])})
+        )
         for index in range(len(examples))
     ]
     for thread in threads:

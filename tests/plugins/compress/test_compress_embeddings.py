@@ -50,7 +50,9 @@ def test_passages_stay_in_document_order() -> None:
 def test_scores_are_cosines_of_mean_vectors() -> None:
     """By hand from the tiny model's table: code 1.0, password 0.95, rain on another axis, every word 0.05 on the last."""
     [one, other] = tiny().scores(["password", "rain"], "code")
-    assert one == pytest.approx((0.95 + 0.0025) / ((1 + 0.0025) ** 0.5 * (0.9025 + 0.0025) ** 0.5), abs=1e-5)
+    assert one == pytest.approx(
+        (0.95 + 0.0025) / ((1 + 0.0025) ** 0.5 * (0.9025 + 0.0025) ** 0.5), abs=1e-5
+    )
     assert other == pytest.approx(0.0025 / (1.0025), abs=1e-5)
 
 
@@ -92,7 +94,9 @@ def test_a_model_that_is_not_there_is_one_line(options: dict[str, str], message:
 def test_a_model_without_a_tokenizer_says_what_is_missing(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "model.onnx").write_bytes((TINY / "model.onnx").read_bytes())
-    with pytest.raises(FileNotFoundError, match=r"there is no tokenizer\.json beside .*tokenizer=PATH"):
+    with pytest.raises(
+        FileNotFoundError, match=r"there is no tokenizer\.json beside .*tokenizer=PATH"
+    ):
         tiny(model=str(tmp_path / "a"))
     named = tiny(model=str(tmp_path / "a"), tokenizer=str(TINY))
     assert named.process({"context": CONTEXT, "question": "pet"})["context"]
@@ -119,10 +123,17 @@ class Hub(BaseHTTPRequestHandler):
 
     def _answer(self) -> bytes:
         prefix = "/acme/tiny/resolve/main/"
-        body = self.served.get(self.path.removeprefix(prefix)) if self.path.startswith(prefix) else None
+        body = (
+            self.served.get(self.path.removeprefix(prefix))
+            if self.path.startswith(prefix)
+            else None
+        )
         self.send_response(200 if body is not None else 404)
         if body is None:
-            self.send_header("X-Error-Code", "EntryNotFound" if self.path.startswith("/acme/tiny/") else "RepoNotFound")
+            self.send_header(
+                "X-Error-Code",
+                "EntryNotFound" if self.path.startswith("/acme/tiny/") else "RepoNotFound",
+            )
         else:
             self.send_header("ETag", f'"{sha1(body).hexdigest()}"')
             self.send_header("X-Repo-Commit", "0" * 40)
@@ -148,7 +159,9 @@ def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[str]:
 
     url = f"http://127.0.0.1:{server.server_port}"
     monkeypatch.setattr(constants, "ENDPOINT", url)
-    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", url + "/{repo_id}/resolve/{revision}/{filename}")
+    monkeypatch.setattr(
+        constants, "HUGGINGFACE_CO_URL_TEMPLATE", url + "/{repo_id}/resolve/{revision}/{filename}"
+    )
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
     yield url
     server.shutdown()
@@ -168,7 +181,8 @@ def test_a_model_of_the_hub_is_downloaded_when_it_is_needed(hub: str, tmp_path: 
 def test_a_model_that_the_hub_does_not_have_is_one_line(hub: str) -> None:
     for model, file in (("acme/nowhere", None), ("acme/tiny", "onnx/other.onnx")):
         with pytest.raises(
-            OSError, match=rf"^embeddings: the model {model} cannot be had from the Hugging Face Hub: "
+            OSError,
+            match=rf"^embeddings: the model {model} cannot be had from the Hugging Face Hub: ",
         ) as caught:
             tiny(model=model, file=file).fingerprint()
         assert "\n" not in str(caught.value)
@@ -183,7 +197,9 @@ def test_a_real_model_finds_the_pet(request: pytest.FixtureRequest) -> None:
     if not tokenizer:
         pytest.skip("CONTEXT_BENCH_TEST_TOKENIZER names no tokenizer.json of MiniLM")
     model = Path(package.__file__).parent / "model.onnx"
-    context = "Rain fell. The password of the vault is 42. Time passed. The cat sleeps on the warm sofa."
+    context = (
+        "Rain fell. The password of the vault is 42. Time passed. The cat sleeps on the warm sofa."
+    )
     system = EmbeddingPassages(tokens=8, passage_sentences=1, model=str(model), tokenizer=tokenizer)
     output = system.process({"context": context, "question": "Where does the pet rest?"})
     assert output["context"] == "The cat sleeps on the warm sofa."

@@ -26,7 +26,10 @@ STORY = "Dr. Ash fell on Jan. 5. Time passed!  Was it late? It was.\n\nA new day
         (LeadSentences(tokens=3), "Dr. Ash"),
         (LeadSentences(sentences=1), "Dr. Ash fell on Jan. 5."),
         (LeadSentences(sentences=3), "Dr. Ash fell on Jan. 5. Time passed!  Was it late?"),
-        (LeadSentences(sentences=5), "Dr. Ash fell on Jan. 5. Time passed!  Was it late? It was.\n\nA new day began."),
+        (
+            LeadSentences(sentences=5),
+            "Dr. Ash fell on Jan. 5. Time passed!  Was it late? It was.\n\nA new day began.",
+        ),
         (LeadSentences(sentences=99), STORY),
     ],
     ids=lambda value: f"{value.name} {value.fingerprint()}" if hasattr(value, "name") else "",
@@ -102,13 +105,17 @@ def test_the_output_says_what_was_done() -> None:
         "tokens_after": 2,
         "budget": 2,
     }
-    assert LeadSentences(tokens=5).process({"context": "Rain fell. Time passed."})["compression"] == {
+    assert LeadSentences(tokens=5).process({"context": "Rain fell. Time passed."})[
+        "compression"
+    ] == {
         "tokens_before": 6,
         "tokens_after": 3,
         "budget": 5,
         "sentences": 1,
     }
-    assert LeadSentences(tokens=2).process({"context": "Rain fell. Time passed."})["compression"] == {
+    assert LeadSentences(tokens=2).process({"context": "Rain fell. Time passed."})[
+        "compression"
+    ] == {
         "tokens_before": 6,
         "tokens_after": 2,
         "budget": 2,
@@ -119,9 +126,20 @@ def test_the_output_says_what_was_done() -> None:
 
 @pytest.mark.parametrize(
     ("ratio", "total", "budget"),
-    [(0.29, 100, 29), (0.07, 100, 7), (0.1, 30, 3), (0.5, 1, 0), (0.5, 3, 1), (1, 7, 7), (1.0, 7, 7), (1e-9, 5, 0)],
+    [
+        (0.29, 100, 29),
+        (0.07, 100, 7),
+        (0.1, 30, 3),
+        (0.5, 1, 0),
+        (0.5, 3, 1),
+        (1, 7, 7),
+        (1.0, 7, 7),
+        (1e-9, 5, 0),
+    ],
 )
-def test_a_ratio_counts_as_the_number_that_was_written(ratio: float, total: int, budget: int) -> None:
+def test_a_ratio_counts_as_the_number_that_was_written(
+    ratio: float, total: int, budget: int
+) -> None:
     assert Head(ratio=ratio).process({"context": "x " * total})["compression"]["budget"] == budget
 
 
@@ -129,11 +147,19 @@ def test_a_ratio_counts_as_the_number_that_was_written(ratio: float, total: int,
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"ratio": 0.5, "tokens": 5}, ValueError, "both ratio=0.5 and tokens=5 are given; give one of them"),
+        (
+            {"ratio": 0.5, "tokens": 5},
+            ValueError,
+            "both ratio=0.5 and tokens=5 are given; give one of them",
+        ),
         ({"ratio": 0}, ValueError, "ratio is 0, and it must be above 0 and at most 1"),
         ({"ratio": 1.01}, ValueError, "ratio is 1.01, and it must be above 0 and at most 1"),
         ({"ratio": float("nan")}, ValueError, "ratio is nan"),
-        ({"ratio": "half"}, TypeError, "ratio is 'half', and a number above 0 and at most 1 is needed"),
+        (
+            {"ratio": "half"},
+            TypeError,
+            "ratio is 'half', and a number above 0 and at most 1 is needed",
+        ),
         ({"ratio": True}, TypeError, "ratio is True"),
         ({"tokens": -1}, ValueError, "tokens is -1, and it must be 0 or more"),
         ({"tokens": 1.5}, TypeError, "tokens is 1.5, and a whole number is needed"),
@@ -151,14 +177,26 @@ def test_a_wrong_budget_is_told_when_the_system_is_built(
 @pytest.mark.parametrize(
     ("build", "error", "message"),
     [
-        (lambda: LeadSentences(sentences=0), ValueError, "lead: sentences is 0, and it must be 1 or more"),
-        (lambda: LeadSentences(sentences=2, ratio=0.5), ValueError, "lead: sentences=2 is given together with ratio"),
+        (
+            lambda: LeadSentences(sentences=0),
+            ValueError,
+            "lead: sentences is 0, and it must be 1 or more",
+        ),
+        (
+            lambda: LeadSentences(sentences=2, ratio=0.5),
+            ValueError,
+            "lead: sentences=2 is given together with ratio",
+        ),
         (
             lambda: BM25Passages(passage_sentences=0),
             ValueError,
             "bm25: passage_sentences is 0, and it must be 1 or more",
         ),
-        (lambda: BM25Passages(passage_tokens=0), ValueError, "bm25: passage_tokens is 0, and it must be 1 or more"),
+        (
+            lambda: BM25Passages(passage_tokens=0),
+            ValueError,
+            "bm25: passage_tokens is 0, and it must be 1 or more",
+        ),
         (
             lambda: BM25Passages(passage_sentences=1, passage_tokens=1),
             ValueError,
@@ -168,7 +206,11 @@ def test_a_wrong_budget_is_told_when_the_system_is_built(
         (lambda: BM25Passages(k1=-1), ValueError, "bm25: k1 is -1, and it must be 0 or more"),
         (lambda: BM25Passages(k1=float("inf")), ValueError, "bm25: k1 is inf"),
         (lambda: BM25Passages(k1="1"), TypeError, "bm25: k1 is '1', and a number is needed"),
-        (lambda: BM25Passages(without_question="skip"), ValueError, "without_question is 'skip', and it is 'lead' or"),
+        (
+            lambda: BM25Passages(without_question="skip"),
+            ValueError,
+            "without_question is 'skip', and it is 'lead' or",
+        ),
     ],
 )
 def test_other_wrong_options_are_told_too(build: Any, error: type[Exception], message: str) -> None:
@@ -182,7 +224,15 @@ def test_fingerprints_tell_all_that_can_change_an_output() -> None:
     assert Head(tokens=9).fingerprint() == {"tokens": 9}
     assert set(LeadSentences(sentences=3).fingerprint()) == {"sentences", "language", "splitter"}
     assert set(LeadSentences().fingerprint()) == {"ratio", "language", "splitter"}
-    changes = ({}, {"ratio": 0.4}, {"tokens": 5}, {"passage_tokens": 3}, {"passage_sentences": 1}, {"k1": 1}, {"b": 0})
+    changes = (
+        {},
+        {"ratio": 0.4},
+        {"tokens": 5},
+        {"passage_tokens": 3},
+        {"passage_sentences": 1},
+        {"k1": 1},
+        {"b": 0},
+    )
     prints = [BM25Passages(**change).fingerprint() for change in (*changes, {"language": "de"})]
     assert all(first != second for at, first in enumerate(prints) for second in prints[:at])
     assert prints[0]["ranker"].startswith("bm25s ")

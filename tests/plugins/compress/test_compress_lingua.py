@@ -33,7 +33,12 @@ class StandIn:
         if model_name == "broken":
             raise RuntimeError("no such model\nand much more")
         self.made.append(
-            {"model_name": model_name, "device_map": device_map, "model_config": model_config, "two": use_llmlingua2}
+            {
+                "model_name": model_name,
+                "device_map": device_map,
+                "model_config": model_config,
+                "two": use_llmlingua2,
+            }
         )
 
     def compress_prompt(
@@ -55,14 +60,24 @@ class StandIn:
         assert isinstance(context, list)
         assert "".join(context).isprintable() or "\n" in "".join(context)
         self.asked.append(
-            {"context": context, "rate": rate, "question": question, "rank_method": rank_method, "force": force_tokens}
+            {
+                "context": context,
+                "rate": rate,
+                "question": question,
+                "rank_method": rank_method,
+                "force": force_tokens,
+            }
         )
         kept = []
         for text in context:
             words = text.split()
             count = min(len(words), max(1, round(len(words) * rate * self.keeps)))
             kept.append(" ".join(words[index * len(words) // count] for index in range(count)))
-        return {"compressed_prompt": "\n\n".join(kept), "compressed_prompt_list": kept, "origin_tokens": 1}
+        return {
+            "compressed_prompt": "\n\n".join(kept),
+            "compressed_prompt_list": kept,
+            "origin_tokens": 1,
+        }
 
 
 @pytest.fixture(autouse=True)
@@ -70,7 +85,9 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> type[StandIn]:
     module = ModuleType("llmlingua")
     module.PromptCompressor = StandIn  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "llmlingua", module)
-    monkeypatch.setattr(lingua, "require", lambda owner, extra, *names: ", ".join(f"{name} 1" for name in names))
+    monkeypatch.setattr(
+        lingua, "require", lambda owner, extra, *names: ", ".join(f"{name} 1" for name in names)
+    )
     monkeypatch.setattr(StandIn, "made", [], raising=False)
     monkeypatch.setattr(StandIn, "asked", [], raising=False)
     monkeypatch.setattr(StandIn, "keeps", 1.0)
@@ -84,14 +101,24 @@ CONTEXT = "one two three four five six seven eight nine ten"
 def test_the_library_is_asked_for_the_share_that_the_budget_allows(name: str) -> None:
     output = BY_NAME[name](tokens=4).process({"context": CONTEXT})
     assert output["context"] == "one three six eight"
-    assert output["compression"] == {"tokens_before": 10, "tokens_after": 4, "budget": 4, "rate": 0.4, "calls": 1}
+    assert output["compression"] == {
+        "tokens_before": 10,
+        "tokens_after": 4,
+        "budget": 4,
+        "rate": 0.4,
+        "calls": 1,
+    }
     assert StandIn.asked[0]["rate"] == pytest.approx(0.4)
 
 
 @pytest.mark.parametrize("name", BY_NAME)
-def test_a_library_that_keeps_too_much_is_asked_for_less(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_library_that_keeps_too_much_is_asked_for_less(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(StandIn, "keeps", 1.5)
-    output = BY_NAME[name](tokens=40).process({"context": " ".join(f"w{index}" for index in range(100))})
+    output = BY_NAME[name](tokens=40).process(
+        {"context": " ".join(f"w{index}" for index in range(100))}
+    )
     assert output["compression"]["tokens_after"] <= 40
     assert output["compression"]["calls"] == 2
     assert "cut" not in output["compression"]
@@ -114,14 +141,20 @@ def test_the_model_is_loaded_once_and_no_code_of_its_repository_is_trusted(name:
         system.process({"context": CONTEXT})
     config = {"trust_remote_code": False, "revision": "abc"}
     assert StandIn.made == [
-        {"model_name": "acme/model", "device_map": "cuda:0", "model_config": config, "two": name == "llmlingua2"}
+        {
+            "model_name": "acme/model",
+            "device_map": "cuda:0",
+            "model_config": config,
+            "two": name == "llmlingua2",
+        }
     ]
 
 
 @pytest.mark.parametrize("name", BY_NAME)
 def test_a_model_that_cannot_be_loaded_is_one_line(name: str) -> None:
     with pytest.raises(
-        OSError, match=rf"^{name}: the model broken cannot be loaded: RuntimeError: no such model \("
+        OSError,
+        match=rf"^{name}: the model broken cannot be loaded: RuntimeError: no such model \(",
     ) as caught:
         BY_NAME[name](model="broken").process({"context": CONTEXT})
     assert "\n" not in str(caught.value)
@@ -143,10 +176,18 @@ def test_all_stays_where_all_may(name: str) -> None:
 
 def test_llmlingua2_keeps_the_texts_of_a_list_apart_and_llmlingua_returns_one() -> None:
     context = ["one two three four", "", "five six seven eight", "nine ten"]
-    assert LLMLingua2(ratio=0.5).process({"context": context})["context"] == ["one three", "five seven", "nine"]
+    assert LLMLingua2(ratio=0.5).process({"context": context})["context"] == [
+        "one three",
+        "five seven",
+        "nine",
+    ]
     [whole] = LLMLingua(ratio=0.5).process({"context": context})["context"]
     assert count_tokens(whole) == 5
-    assert StandIn.asked[-1]["context"] == ["one two three four", "five six seven eight", "nine ten"]
+    assert StandIn.asked[-1]["context"] == [
+        "one two three four",
+        "five six seven eight",
+        "nine ten",
+    ]
 
 
 def test_the_question_decides_along_only_where_asked_for() -> None:
@@ -195,9 +236,13 @@ def test_the_fingerprint_knows_what_can_change_an_output(name: str, tmp_path: An
 
 def test_the_stand_in_has_the_signature_of_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "llmlingua")
-    real = pytest.importorskip("llmlingua", reason="the library itself, which needs torch").PromptCompressor
+    real = pytest.importorskip(
+        "llmlingua", reason="the library itself, which needs torch"
+    ).PromptCompressor
     for method in ("__init__", "compress_prompt"):
         ours = inspect.signature(getattr(StandIn, method)).parameters
         theirs = inspect.signature(getattr(real, method)).parameters
         assert set(ours) <= set(theirs)
-        assert {name: ours[name].default for name in ours} == {name: theirs[name].default for name in ours}
+        assert {name: ours[name].default for name in ours} == {
+            name: theirs[name].default for name in ours
+        }

@@ -24,7 +24,9 @@ SYSTEMS: dict[str, Any] = MANIFEST["systems"]
 README = Path(__file__).resolve().parents[3] / "plugins" / "context-bench-compress" / "README.md"
 
 
-@pytest.mark.parametrize("name", [name for name in SYSTEMS if name != "by-message"])  # which stands around another
+@pytest.mark.parametrize(
+    "name", [name for name in SYSTEMS if name != "by-message"]
+)  # which stands around another
 def test_the_manifest_says_of_a_system_what_its_code_says(name: str) -> None:
     facts = SYSTEMS[name]
     kind = getattr(context_bench_compress, facts["class"])
@@ -43,9 +45,13 @@ def test_the_manifest_says_of_a_system_what_its_code_says(name: str) -> None:
 
 
 def test_names_agree_with_the_entry_points() -> None:
-    points = tomllib.loads(README.with_name("pyproject.toml").read_text("utf-8"))["project"]["entry-points"]
+    points = tomllib.loads(README.with_name("pyproject.toml").read_text("utf-8"))["project"][
+        "entry-points"
+    ]
     assert points == {
-        "context_bench.systems": {name: f"context_bench_compress:{facts['class']}" for name, facts in SYSTEMS.items()}
+        "context_bench.systems": {
+            name: f"context_bench_compress:{facts['class']}" for name, facts in SYSTEMS.items()
+        }
     }
 
 
@@ -67,7 +73,8 @@ def test_every_extra_is_one_of_the_package() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "extra"), [("LSASummary", "sumy"), ("EmbeddingPassages", "embeddings"), ("LLMLingua2", "llmlingua")]
+    ("kind", "extra"),
+    [("LSASummary", "sumy"), ("EmbeddingPassages", "embeddings"), ("LLMLingua2", "llmlingua")],
 )
 def test_without_its_extra_a_system_says_how_to_install_it(
     kind: str, extra: str, monkeypatch: pytest.MonkeyPatch
@@ -96,4 +103,9 @@ def test_heavy_libraries_wait_until_they_are_needed() -> None:
         "c.Head().process({'context': 'a b c'}); c.BM25Passages(); c.LeadSentences();"
         "print([name for name in ('bm25s', 'numpy', 'sentencex', 'sumy', 'onnxruntime', 'llmlingua') if name in sys.modules])"
     )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout
+        == "[]\n"
+    )

@@ -41,9 +41,13 @@ PIECES = [
 ]
 texts = st.one_of(st.lists(st.sampled_from(PIECES), max_size=25).map("".join), st.text(max_size=80))
 contexts = st.one_of(texts, st.lists(texts, max_size=5))
-questions = st.one_of(st.none(), st.text(max_size=20), st.sampled_from(["Where is the code?", "cat 天气", "हिन्दी"]))
+questions = st.one_of(
+    st.none(), st.text(max_size=20), st.sampled_from(["Where is the code?", "cat 天气", "हिन्दी"])
+)
 ratios = st.integers(1, 100).map(lambda percent: percent / 100)
-relaxed = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+relaxed = settings(
+    deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 
 
 def size(context: str | list[str]) -> int:
@@ -61,11 +65,18 @@ def is_subsequence(part: list[str], whole: list[str]) -> bool:
 
 @relaxed
 @given(context=contexts, question=questions, ratio=ratios)
-def test_the_budget_is_never_exceeded(build: Callable[..., Any], context: Any, question: Any, ratio: float) -> None:
+def test_the_budget_is_never_exceeded(
+    build: Callable[..., Any], context: Any, question: Any, ratio: float
+) -> None:
     output = build(ratio=ratio).process({"context": context, "question": question})
     report = output["compression"]
     assert report["tokens_before"] == size(context)
-    assert report["tokens_after"] == size(output["context"]) <= report["budget"] <= ratio * size(context) + 1e-6
+    assert (
+        report["tokens_after"]
+        == size(output["context"])
+        <= report["budget"]
+        <= ratio * size(context) + 1e-6
+    )
 
 
 @relaxed
@@ -79,7 +90,9 @@ def test_a_budget_in_tokens_is_never_exceeded(
 
 @relaxed
 @given(context=contexts, question=questions)
-def test_everything_stays_where_everything_may(build: Callable[..., Any], context: Any, question: Any) -> None:
+def test_everything_stays_where_everything_may(
+    build: Callable[..., Any], context: Any, question: Any
+) -> None:
     example = {"context": context, "question": question}
     assert build(ratio=1).process(example)["context"] == context
     assert build(tokens=10_000).process(example)["context"] == context
@@ -146,7 +159,9 @@ def test_head_and_tail_together_are_the_whole(text: str, count: int) -> None:
 
 @relaxed
 @given(parts=st.lists(texts, max_size=5), count=st.integers(0, 60))
-def test_a_list_is_cut_as_its_texts_one_after_another_would_be(parts: list[str], count: int) -> None:
+def test_a_list_is_cut_as_its_texts_one_after_another_would_be(
+    parts: list[str], count: int
+) -> None:
     for system in (Head(tokens=count), Tail(tokens=count)):
         kept = system.process({"context": parts})["context"]
         whole = system.process({"context": "\n".join(parts)})["context"]
@@ -212,13 +227,18 @@ def test_an_empty_context_stays_empty(any_system: Any, context: Any) -> None:
     ],
     ids=repr,
 )
-def test_a_context_of_another_type_is_an_error_that_names_it(any_system: Any, context: Any, message: str) -> None:
+def test_a_context_of_another_type_is_an_error_that_names_it(
+    any_system: Any, context: Any, message: str
+) -> None:
     with pytest.raises(TypeError, match=f"^{any_system.name}: {message}"):
         any_system.process({"context": context, "question": "x"})
 
 
 def test_a_tuple_of_texts_becomes_a_list(any_system: Any) -> None:
-    assert isinstance(any_system.process({"context": ("Rain fell.", "Time passed."), "question": "x"})["context"], list)
+    assert isinstance(
+        any_system.process({"context": ("Rain fell.", "Time passed."), "question": "x"})["context"],
+        list,
+    )
 
 
 def test_the_output_list_is_a_new_one() -> None:

@@ -38,13 +38,17 @@ def test_sentences_end_where_they_do(text: str, expected: list[str]) -> None:
 
 
 STRANGE = st.text(
-    alphabet=st.one_of(st.sampled_from(" .。\n\u0301\u200d\u2028\x85\u3000\ufeff😀ab(“”'\"2Dr"), st.characters()),
+    alphabet=st.one_of(
+        st.sampled_from(" .。\n\u0301\u200d\u2028\x85\u3000\ufeff😀ab(“”'\"2Dr"), st.characters()
+    ),
     max_size=120,
 )
 
 
 @settings(deadline=None, max_examples=300)
-@given(text=STRANGE, language=st.sampled_from(["en", "zh", "hi", "de", "ar", "ja", "no such language"]))
+@given(
+    text=STRANGE, language=st.sampled_from(["en", "zh", "hi", "de", "ar", "ja", "no such language"])
+)
 def test_sentences_make_up_the_text_and_cut_no_token(text: str, language: str) -> None:
     spans = list(sentence_spans(text, language))
     assert "".join(text[start:end] for start, end in spans) == text
@@ -59,7 +63,9 @@ def test_windows_do_not_show() -> None:
     assert len(sentences("word " * 20_000 + "end. Next.")) == 2
 
 
-def test_a_panic_of_the_library_costs_the_sentences_and_not_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_panic_of_the_library_costs_the_sentences_and_not_the_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     class PanicException(BaseException):
         pass
 
@@ -70,7 +76,9 @@ def test_a_panic_of_the_library_costs_the_sentences_and_not_the_run(monkeypatch:
     assert sentences("Rain fell. Time passed.") == ["Rain fell. Time passed."]
 
 
-@pytest.mark.parametrize("answer", [[], ["", ""], ["Rain"], ["Rain fell. Time passed. And more."]], ids=str)
+@pytest.mark.parametrize(
+    "answer", [[], ["", ""], ["Rain"], ["Rain fell. Time passed. And more."]], ids=str
+)
 def test_an_answer_that_does_not_make_up_the_text_is_not_used(
     monkeypatch: pytest.MonkeyPatch, answer: list[str]
 ) -> None:
@@ -94,7 +102,9 @@ def test_passages_make_up_the_texts(parts: list[str], size: int) -> None:
         for index, text in enumerate(parts):
             own = [passage for passage in passages if passage.text == index]
             assert "".join(text[passage.start : passage.end] for passage in own) == text
-            assert [passage.tokens for passage in own] == [count_tokens(text[p.start : p.end]) for p in own]
+            assert [passage.tokens for passage in own] == [
+                count_tokens(text[p.start : p.end]) for p in own
+            ]
         assert joined(parts, passages) == [text for text in parts if text]
 
 
@@ -126,7 +136,9 @@ def test_real_texts_are_split_without_loss() -> None:
                 for text in _texts(json.loads(line)):
                     spans = list(sentence_spans(text[:20_000]))
                     assert "".join(text[start:end] for start, end in spans) == text[:20_000]
-                    assert sum(count_tokens(text[a:b]) for a, b in spans) == count_tokens(text[:20_000])
+                    assert sum(count_tokens(text[a:b]) for a, b in spans) == count_tokens(
+                        text[:20_000]
+                    )
                     checked += 1
     assert checked > 100
 

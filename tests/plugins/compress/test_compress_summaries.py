@@ -56,13 +56,20 @@ def by_sumy(method: str, sentences: list[str]) -> list[float]:
 
     with warnings.catch_warnings():  # of fewer words than sentences, and of a division by zero
         warnings.simplefilter("ignore")
-        summarizer(ObjectDocumentModel([Paragraph([Sentence(text, Words) for text in sentences])]), note)
-    return [rating if math.isfinite(rating := ratings.get(order, 0.0)) else 0.0 for order in range(len(sentences))]
+        summarizer(
+            ObjectDocumentModel([Paragraph([Sentence(text, Words) for text in sentences])]), note
+        )
+    return [
+        rating if math.isfinite(rating := ratings.get(order, 0.0)) else 0.0
+        for order in range(len(sentences))
+    ]
 
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(
-    "sentences", [SENTENCES, SENTENCES[:3], SENTENCES * 3, ["The cat sees a dog."] * 5], ids=["7", "3", "21", "same"]
+    "sentences",
+    [SENTENCES, SENTENCES[:3], SENTENCES * 3, ["The cat sees a dog."] * 5],
+    ids=["7", "3", "21", "same"],
 )
 def test_ratings_are_those_of_sumy(method: str, sentences: list[str]) -> None:
     assert rate(method, sentences, "en") == pytest.approx(by_sumy(method, sentences), abs=1e-9)
@@ -90,7 +97,9 @@ def test_ratings_do_not_depend_on_the_process() -> None:
         f"import json, sys, context_bench_compress as package; names = {names};"
         "print(json.dumps([getattr(package, name)(ratio=0.3).process({'context': sys.argv[1]}) for name in names]))"
     )
-    context = " ".join(f"{sentence} Number {number} is here." for number in range(12) for sentence in SENTENCES)
+    context = " ".join(
+        f"{sentence} Number {number} is here." for number in range(12) for sentence in SENTENCES
+    )
     outputs = {
         subprocess.run(
             [sys.executable, "-c", code, context],
@@ -107,7 +116,10 @@ def test_ratings_do_not_depend_on_the_process() -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_every_section_of_a_long_text_has_its_say(method: str) -> None:
-    parts = [f"Part {part} tells of the tower and town {part} again and again." for part in range(SECTION * 3)]
+    parts = [
+        f"Part {part} tells of the tower and town {part} again and again."
+        for part in range(SECTION * 3)
+    ]
     output = METHODS[method](ratio=0.1).process({"context": " ".join(parts)})
     kept = [int(sentence.split()[1]) for sentence in output["context"].split(". ") if sentence]
     sections = [part // SECTION for part in kept]
@@ -117,7 +129,9 @@ def test_every_section_of_a_long_text_has_its_say(method: str) -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(
-    "context", ["One sentence only.", "?! … --", "\ud800 \udc00", ["", "Rain fell. Time passed."]], ids=repr
+    "context",
+    ["One sentence only.", "?! … --", "\ud800 \udc00", ["", "Rain fell. Time passed."]],
+    ids=repr,
 )
 def test_texts_with_little_to_rate_are_taken(method: str, context: Any) -> None:
     output = METHODS[method](ratio=0.9).process({"context": context})
@@ -127,7 +141,9 @@ def test_texts_with_little_to_rate_are_taken(method: str, context: Any) -> None:
 @pytest.mark.parametrize("language", ["de", "fr", "cs", "zh", "xx", "no such language"])
 def test_a_language_that_sumy_does_not_know_has_no_stop_words_and_no_stems(language: str) -> None:
     for kind in METHODS.values():
-        output = kind(ratio=0.5, language=language).process({"context": "Der Turm steht. Der Turm fällt. Es regnet."})
+        output = kind(ratio=0.5, language=language).process(
+            {"context": "Der Turm steht. Der Turm fällt. Es regnet."}
+        )
         assert output["compression"]["sentences"] >= 1
 
 

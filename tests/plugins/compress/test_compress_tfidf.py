@@ -29,7 +29,9 @@ QUESTION = "What is the code of the vault on the hill?"
 def test_scores_are_those_of_scikit_learn(sublinear: bool, published: list[float]) -> None:
     """Recorded from TfidfVectorizer(token_pattern=r"\\w+", sublinear_tf=...) of scikit-learn 1.9.1."""
     documents = [terms_of(sentence) for sentence in DOCUMENT.split(". ")]
-    assert tfidf_scores(documents, terms_of(QUESTION), sublinear) == pytest.approx(published, abs=1e-8)
+    assert tfidf_scores(documents, terms_of(QUESTION), sublinear) == pytest.approx(
+        published, abs=1e-8
+    )
 
 
 def by_the_formula(documents: list[list[str]], query: list[str]) -> list[float]:
@@ -38,7 +40,10 @@ def by_the_formula(documents: list[list[str]], query: list[str]) -> list[float]:
 
     def vector(terms: list[str]) -> list[float]:
         counts = Counter(terms)
-        return [counts[term] * (math.log((1 + len(documents)) / (1 + n[term])) + 1) for term in vocabulary]
+        return [
+            counts[term] * (math.log((1 + len(documents)) / (1 + n[term])) + 1)
+            for term in vocabulary
+        ]
 
     asked = vector(query)
     scores = []
@@ -73,15 +78,21 @@ def test_the_best_passages_stay_in_document_order() -> None:
 def test_a_long_passage_that_repeats_a_word_does_not_beat_a_short_one_about_it() -> None:
     context = "Vault. The vault, the old vault and many other things of the town were seen by us that day."
     assert (
-        TfidfPassages(tokens=2, passage_sentences=1).process({"context": context, "question": "vault"})["context"]
+        TfidfPassages(tokens=2, passage_sentences=1).process(
+            {"context": context, "question": "vault"}
+        )["context"]
         == "Vault."
     )
 
 
 def test_options_of_other_types_are_refused() -> None:
-    with pytest.raises(TypeError, match=r"^tfidf: sublinear is 'no', and true or false is needed\.$"):
+    with pytest.raises(
+        TypeError, match=r"^tfidf: sublinear is 'no', and true or false is needed\.$"
+    ):
         TfidfPassages(sublinear="no")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=r"^tfidf: both passage_sentences and passage_tokens are given"):
+    with pytest.raises(
+        ValueError, match=r"^tfidf: both passage_sentences and passage_tokens are given"
+    ):
         TfidfPassages(passage_sentences=1, passage_tokens=1)
     with pytest.raises(ValueError, match=r"^tfidf: the row has no question to search with"):
         TfidfPassages(without_question="error").process({"context": "Rain fell. Time passed."})

@@ -21,7 +21,10 @@ def test_a_draw_is_the_one_of_shuffle(count: int, seed: int | str) -> None:
 
 
 def region_of(sizes: list[int], calls: list[int]) -> Region:
-    units = [Unit(0, size, None if call < 0 else call, False, "") for size, call in zip(sizes, calls, strict=True)]
+    units = [
+        Unit(0, size, None if call < 0 else call, False, "")
+        for size, call in zip(sizes, calls, strict=True)
+    ]
     holders = [frozenset({number}) for number in range(len(sizes))]
     return Region(units, sum(sizes), holders, [bool(number % 2) for number in range(len(sizes))])
 
@@ -36,7 +39,11 @@ def filled(region: Region, order: list[int], tokens: int) -> set[int]:
     return kept
 
 
-@given(st.lists(st.tuples(st.integers(0, 9), st.booleans()), max_size=30), st.integers(0, 120), st.integers(0, 5))
+@given(
+    st.lists(st.tuples(st.integers(0, 9), st.booleans()), max_size=30),
+    st.integers(0, 120),
+    st.integers(0, 5),
+)
 def test_a_random_control_keeps_what_fits_in_the_order_of_its_draw(
     told: list[tuple[int, bool]], tokens: int, seed: int
 ) -> None:

@@ -15,7 +15,18 @@ from context_bench_controls.choosing import shares
 from context_bench_controls.units import LONGEST, pieces, tokens_of
 from context_bench_survival import Survival, asked_of, given
 
-PLACES = ("alpha", "bravo", "charlie", "delta", "echo", "foxtrot", "golf", "hotel", "india", "juliet")
+PLACES = (
+    "alpha",
+    "bravo",
+    "charlie",
+    "delta",
+    "echo",
+    "foxtrot",
+    "golf",
+    "hotel",
+    "india",
+    "juliet",
+)
 LINES = [
     line
     for number, place in enumerate(PLACES)
@@ -36,7 +47,9 @@ def in_json(**more: Any) -> str:
 RESULTS = {
     "lines": TEXT,
     "JSON on one line": in_json(),
-    "a table of JSON on one line": json.dumps([{"says": line} for line in LINES], separators=(",", ":")),
+    "a table of JSON on one line": json.dumps(
+        [{"says": line} for line in LINES], separators=(",", ":")
+    ),
     "JSON that was cut off": in_json()[:-40],
     "one line of prose": " ".join(LINES),
     "numbered lines": "\n".join(f"{number:6}\u2192{line}" for number, line in enumerate(LINES)),
@@ -66,18 +79,29 @@ def test_a_control_keeps_what_the_evaluator_finds_in_what_it_leaves(result: str,
     for ratio in (0.2, 0.5, 0.8):
         for seed in range(4):
             kept = chosen(found, name, int(ratio * found.tokens), seed)
-            whole = [*messages[: region[0]], *kept_messages(messages, region, found, kept), *messages[region[1] :]]
-            assert shares(found, kept)["all"] == Survival().score(original, {"messages": whole})["survival_all"]
+            whole = [
+                *messages[: region[0]],
+                *kept_messages(messages, region, found, kept),
+                *messages[region[1] :],
+            ]
+            assert (
+                shares(found, kept)["all"]
+                == Survival().score(original, {"messages": whole})["survival_all"]
+            )
 
 
 @pytest.mark.parametrize("result", RESULTS.values(), ids=list(RESULTS))
-def test_random_deletion_of_half_keeps_about_half_whatever_the_form_of_a_result(result: str) -> None:
+def test_random_deletion_of_half_keeps_about_half_whatever_the_form_of_a_result(
+    result: str,
+) -> None:
     """Compact JSON was one unit of hundreds of tokens, which fits into no half: chance kept nothing."""
     original = example(result)
     messages, region = given(original)
     assert messages is not None
     found = region_of(messages, region, asked_of(original))
-    kept = [shares(found, chosen(found, "random", found.tokens // 2, seed))["all"] for seed in range(40)]
+    kept = [
+        shares(found, chosen(found, "random", found.tokens // 2, seed))["all"] for seed in range(40)
+    ]
     assert 0.35 < sum(map(float, filter(None, kept))) / len(kept) < 0.75
 
 
@@ -106,6 +130,11 @@ def test_a_call_stays_with_its_own_result_where_ids_come_again(kept_turn: int) -
     region = (1, 5)
     found = region_of(messages, region, [])
     kept = frozenset(
-        number for number, unit in enumerate(found.units) if unit.message in (2 * kept_turn + 1, 2 * kept_turn + 2)
+        number
+        for number, unit in enumerate(found.units)
+        if unit.message in (2 * kept_turn + 1, 2 * kept_turn + 2)
     )
-    assert kept_messages(messages, region, found, kept) == messages[2 * kept_turn + 1 : 2 * kept_turn + 3]
+    assert (
+        kept_messages(messages, region, found, kept)
+        == messages[2 * kept_turn + 1 : 2 * kept_turn + 3]
+    )

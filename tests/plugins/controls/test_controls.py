@@ -39,7 +39,13 @@ def example(number: int = 0, size: int = 15) -> dict[str, Any]:
         messages.append({"role": "tool", "tool_call_id": f"c{place}", "content": "\n".join(lines)})
     messages.append({"role": "user", "content": "go on"})
     last = len(messages) - 1
-    return {"id": f"s{number}", "messages": messages, "region": [1, last], "future": used, "session_id": f"s{number}"}
+    return {
+        "id": f"s{number}",
+        "messages": messages,
+        "region": [1, last],
+        "future": used,
+        "session_id": f"s{number}",
+    }
 
 
 def test_every_control_fits_and_keeps_no_result_without_its_call() -> None:
@@ -80,7 +86,9 @@ def test_a_line_set_scores_what_its_text_scores() -> None:
     assert share(found, whole, needed=True) == pytest.approx(scores["survival_needed"])
 
 
-def test_the_order_of_a_draw_is_that_of_the_standard_library_remembered_or_not(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_order_of_a_draw_is_that_of_the_standard_library_remembered_or_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     units = [Unit(number, 1 + number % 3, None, False, "") for number in range(50)]
     found = Region(units, sum(unit.tokens for unit in units), (), ())
     for most in (0, 50):
@@ -119,15 +127,27 @@ class Same:
 
 
 @pytest.mark.one_python
-def test_chance_is_no_advantage_and_knowing_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_chance_is_no_advantage_and_knowing_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "run.sqlite"
     systems = [Dropper("blind", False), Dropper("knowing", True), Same()]
-    evaluate(systems, [example(number) for number in range(24)], [Survival()], progress=False, run_file=str(path))
+    evaluate(
+        systems,
+        [example(number) for number in range(24)],
+        [Survival()],
+        progress=False,
+        run_file=str(path),
+    )
     capsys.readouterr()
     assert execute(["controls", str(path), "--format", "json", "--rows"]) == 0
     told = json.loads(capsys.readouterr().out)
     lines = {(line["system"], line["literals"]): line for line in told["lines"]}
-    blind, knowing, same = lines["blind", "needed"], lines["knowing", "needed"], lines["same", "needed"]
+    blind, knowing, same = (
+        lines["blind", "needed"],
+        lines["knowing", "needed"],
+        lines["same", "needed"],
+    )
     assert blind["interval"]["low"] < 0 < blind["interval"]["high"] or abs(blind["advantage"]) < 0.1
     assert knowing["kept"] == 1.0
     assert knowing["advantage"] > 0.5
@@ -141,7 +161,10 @@ def test_chance_is_no_advantage_and_knowing_is(tmp_path: Path, capsys: pytest.Ca
 
 
 def test_plain_contexts_have_controls_too() -> None:
-    lines = [f"the {name} server listens on {number} since monday" for number, name in enumerate("pqrstuvwxyz", 48_001)]
+    lines = [
+        f"the {name} server listens on {number} since monday"
+        for number, name in enumerate("pqrstuvwxyz", 48_001)
+    ]
     original = {"id": "1", "context": "\n".join(lines), "question": "where?", "answer": "48003"}
     found = held(original, {"context": "\n".join(lines[:3])}, "head", "1")
     assert found is not None
@@ -163,18 +186,33 @@ def test_what_a_system_spares_outside_of_the_region_is_no_credit_to_it() -> None
     dropped = [shorter[0], *messages[1:11], shorter[-1]]
     kept = sum(unit.tokens for unit in found.units if unit.message < 11)
     assert achieved_tokens(messages, region, dropped) == kept
-    moved = [{**messages[0], "content": messages[0]["content"] + " " + str(messages[2]["content"])}, messages[-1]]
-    assert achieved_tokens(messages, region, moved) == sum(unit.tokens for unit in found.units if unit.message == 2)
+    moved = [
+        {**messages[0], "content": messages[0]["content"] + " " + str(messages[2]["content"])},
+        messages[-1],
+    ]
+    assert achieved_tokens(messages, region, moved) == sum(
+        unit.tokens for unit in found.units if unit.message == 2
+    )
 
 
-def test_a_run_without_a_context_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_without_a_context_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "run.sqlite"
-    evaluate(lambda given: "fine", [{"id": "1", "question": "q"}], [Survival()], progress=False, run_file=str(path))
+    evaluate(
+        lambda given: "fine",
+        [{"id": "1", "question": "q"}],
+        [Survival()],
+        progress=False,
+        run_file=str(path),
+    )
     assert execute(["controls", str(path)]) == 2
     assert "no row that controls can be made for" in capsys.readouterr().err
 
 
-@pytest.mark.skipif(not SHARED.exists() and not IS_REQUIRED, reason="the recorded sessions are not on this machine")
+@pytest.mark.skipif(
+    not SHARED.exists() and not IS_REQUIRED, reason="the recorded sessions are not on this machine"
+)
 @pytest.mark.one_python
 def test_the_recorded_compactions_stand_beside_chance() -> None:
     sessions = pytest.importorskip("context_bench_sessions")

@@ -33,7 +33,12 @@ def example(number: int) -> dict[str, Any]:
         messages.append({"role": "tool", "tool_call_id": f"c{place}", "content": text})
         used += [f"curl :{port}"] if place % 2 == 0 else []
     messages.append({"role": "user", "content": "go on"})
-    return {"id": f"s{number}", "messages": messages, "region": [1, len(messages) - 1], "future": used}
+    return {
+        "id": f"s{number}",
+        "messages": messages,
+        "region": [1, len(messages) - 1],
+        "future": used,
+    }
 
 
 class Newest:
@@ -81,15 +86,25 @@ def test_a_sweep_is_one_curve_with_random_from_nothing_to_everything(tmp_path: P
     assert [x for x, _ in chance] == sorted(x for x, _ in chance)
     assert len(series(every, "rows")["newest, by ratio"]) == 3 * 4
     assert series(needed, "curve")["newest, by ratio"] == [(0.2, 0.2), (0.5, 0.4), (0.8, 0.8)]
-    assert "Not drawn, for they kept more than 98% of the tokens in every row: newest:ratio=1.0." in every["note"]
+    assert (
+        "Not drawn, for they kept more than 98% of the tokens in every row: newest:ratio=1.0."
+        in every["note"]
+    )
     area = re.search(r"newest, ratio: ([+-][\d.]+)", every["note"])
     assert area is not None
     told = {line[0]: line for line in every["lines"]}
-    assert set(told) == {"newest:ratio=0.2", "newest:ratio=0.5", "newest:ratio=0.8", "alone:ratio=0.5"}
+    assert set(told) == {
+        "newest:ratio=0.2",
+        "newest:ratio=0.5",
+        "newest:ratio=0.8",
+        "alone:ratio=0.5",
+    }
     assert len(told["newest:ratio=0.2"]) == len(every["headings"])
 
 
-@pytest.mark.skipif(find_spec("context_bench_local") is None, reason="context-bench-local is not installed")
+@pytest.mark.skipif(
+    find_spec("context_bench_local") is None, reason="context-bench-local is not installed"
+)
 def test_a_recorded_compaction_is_a_mark(tmp_path: Path) -> None:
     rows = []
     for number in range(2):
@@ -98,21 +113,33 @@ def test_a_recorded_compaction_is_a_mark(tmp_path: Path) -> None:
         rows.append(json.dumps({**one, "recorded_compaction": summary}) + "\n")
     (tmp_path / "rows.jsonl").write_text("".join(rows), encoding="utf-8")
     path = tmp_path / "run.sqlite"
-    command = ["run", "--dataset", str(tmp_path / "rows.jsonl"), "--system", "recorded", "--evaluators", "survival"]
+    command = [
+        "run",
+        "--dataset",
+        str(tmp_path / "rows.jsonl"),
+        "--system",
+        "recorded",
+        "--evaluators",
+        "survival",
+    ]
     assert execute([*command, "--brief", "--quiet", "--run-file", str(path)]) == 0
     _, every = drawn(path)
     assert list(series(every, "mark")) == ["recorded"]
     assert series(every, "curve") == {}
 
 
-def test_the_area_in_the_picture_is_that_of_the_scorecard(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_area_in_the_picture_is_that_of_the_scorecard(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = run_of(tmp_path / "run.sqlite", *map(Newest, (0.2, 0.5, 0.8)))
     assert execute(["scorecard", str(path)]) == 0
     areas = re.findall(r"area over random: ([+-][\d.]+)", capsys.readouterr().out)
     assert [re.search(r"ratio: ([+-][\d.]+)\.", one["note"])[1] for one in drawn(path)] == areas  # type: ignore[index]
 
 
-def test_of_many_rows_some_have_a_dot_and_the_note_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_many_rows_some_have_a_dot_and_the_note_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(pictures, "DOTS", 5)
     _, every = drawn(run_of(tmp_path / "run.sqlite", Newest(0.5), rows=12))
     assert len(series(every, "rows")["newest:ratio=0.5"]) == 4
@@ -157,12 +184,19 @@ def test_what_a_reader_recalled_stands_between_ceiling_and_floor(tmp_path: Path)
     assert series(recalled, "curve") == {"newest, by ratio": [(0.2, 0.2), (0.5, 0.5)]}
     [asked] = series(recalled, "reference").values()
     assert len(asked) == 2
-    assert [(x <= most, y <= most) for (x, y), most in zip(asked, (0.2, 0.5), strict=True)] == [(True, True)] * 2, asked
+    assert [(x <= most, y <= most) for (x, y), most in zip(asked, (0.2, 0.5), strict=True)] == [
+        (True, True)
+    ] * 2, asked
 
 
-@pytest.mark.skipif(find_spec("context_bench_html") is None, reason="context-bench-html is not installed")
+@pytest.mark.skipif(
+    find_spec("context_bench_html") is None, reason="context-bench-html is not installed"
+)
 def test_the_report_holds_the_curve_as_a_drawing_with_its_numbers(tmp_path: Path) -> None:
-    path, report = run_of(tmp_path / "run.sqlite", *map(Newest, (0.2, 0.5, 0.8))), tmp_path / "report.html"
+    path, report = (
+        run_of(tmp_path / "run.sqlite", *map(Newest, (0.2, 0.5, 0.8))),
+        tmp_path / "report.html",
+    )
     assert execute(["report", str(path), "-o", str(report)]) == 0
     page = report.read_text(encoding="utf-8")
     section = page[page.index('<section id="pictures"') :].partition("</section>")[0]
@@ -173,7 +207,9 @@ def test_the_report_holds_the_curve_as_a_drawing_with_its_numbers(tmp_path: Path
     assert '<a href="#pictures">Pictures</a>' in page
 
 
-@pytest.mark.skipif(find_spec("context_bench_view") is None, reason="context-bench-view is not installed")
+@pytest.mark.skipif(
+    find_spec("context_bench_view") is None, reason="context-bench-view is not installed"
+)
 def test_the_viewer_draws_once_as_long_as_the_file_does_not_change(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -191,7 +227,9 @@ def test_the_viewer_draws_once_as_long_as_the_file_does_not_change(
 
     monkeypatch.setattr(folder, "pictures_of", counted)
     run_of(tmp_path / "run.sqlite", *map(Newest, (0.2, 0.5)))
-    client = TestClient(application(tmp_path, "secret", "127.0.0.1:1"), base_url="http://127.0.0.1:1")
+    client = TestClient(
+        application(tmp_path, "secret", "127.0.0.1:1"), base_url="http://127.0.0.1:1"
+    )
     pages = [client.get("/secret/run/run.sqlite") for _ in range(2)]
     assert all('class="joined"' in page.text for page in pages)
     assert asked == ["run.sqlite"]

@@ -24,9 +24,7 @@ def example(number: int) -> dict[str, Any]:
     for place, word in enumerate(WORDS):
         call = {"id": f"c{place}", "name": "look", "arguments": "{}"}
         port, hours = drawn.sample(range(10_000, 99_999), 2)
-        lines = (
-            f"the {word} server of pier {number} listens on {port} now\nthe {word} lamp was lit {hours} hours in all"
-        )
+        lines = f"the {word} server of pier {number} listens on {port} now\nthe {word} lamp was lit {hours} hours in all"
         messages += [
             {"role": "assistant", "content": "", "tool_calls": [call]},
             {"role": "tool", "tool_call_id": f"c{place}", "content": lines},
@@ -34,7 +32,13 @@ def example(number: int) -> dict[str, Any]:
         used += [f"curl :{port}"] if place % 2 == 0 else []
     messages.append({"role": "user", "content": "go on"})
     region = [1, len(messages) - 1]
-    return {"id": f"s{number}", "messages": messages, "region": region, "future": used, "format": "openai"}
+    return {
+        "id": f"s{number}",
+        "messages": messages,
+        "region": region,
+        "future": used,
+        "format": "openai",
+    }
 
 
 class Newest:
@@ -55,7 +59,13 @@ class Newest:
 def run_file(tmp_path: Path) -> Path:
     path = tmp_path / "run.sqlite"
     systems = [Newest(ratio) for ratio in (0.2, 0.5, 1.0)]
-    evaluate(systems, [example(number) for number in range(4)], [Survival()], progress=False, run_file=str(path))
+    evaluate(
+        systems,
+        [example(number) for number in range(4)],
+        [Survival()],
+        progress=False,
+        run_file=str(path),
+    )
     return path
 
 
@@ -65,13 +75,17 @@ def told(path: Path, capsys: pytest.CaptureFixture[str], *more: str) -> Any:
     return json.loads(capsys.readouterr().out)
 
 
-def test_a_card_shows_what_a_system_kept_and_broke(run_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_card_shows_what_a_system_kept_and_broke(
+    run_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     cards = {card["system"]: card for card in told(run_file, capsys)["systems"]}
     half, whole = cards["newest:ratio=0.5"], cards["newest:ratio=1.0"]
     assert half["scores"]["survival_all"] == pytest.approx(0.5)
     assert half["scores"]["pair_faults"] == half["scores"]["invented"] == 0.0
     assert half["ratio"] == pytest.approx(0.5, abs=0.02)
-    assert half["tokens_kept"]["low"] <= half["tokens_kept"]["median"] <= half["tokens_kept"]["high"]
+    assert (
+        half["tokens_kept"]["low"] <= half["tokens_kept"]["median"] <= half["tokens_kept"]["high"]
+    )
     assert (whole["rows"], whole["idle_rows"], whole["scores"]) == (4, 4, {})
     assert (half["rows"], half["idle_rows"], half["cost_a_session"]) == (4, 0, None)
 
@@ -86,7 +100,9 @@ class Renaming(Newest):
         ]
 
 
-@pytest.mark.parametrize(("kind", "is_shown"), [(Newest, False), (Renaming, True)], ids=["none", "some"])
+@pytest.mark.parametrize(
+    ("kind", "is_shown"), [(Newest, False), (Renaming, True)], ids=["none", "some"]
+)
 def test_changed_roles_have_a_column_where_there_are_some(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: Any, is_shown: bool
 ) -> None:
@@ -128,7 +144,12 @@ def test_rows_that_failed_are_told_and_those_of_a_broken_evaluator_count(
     sessions = [example(number) for number in range(4)]
     for target, broken in ((path, (3,)), (all_failed, (0, 1, 2, 3))):
         evaluate(
-            [Breaking(*broken)], sessions, [Survival(), Moody()], progress=False, run_file=str(target), max_failed=1.0
+            [Breaking(*broken)],
+            sessions,
+            [Survival(), Moody()],
+            progress=False,
+            run_file=str(target),
+            max_failed=1.0,
         )
     capsys.readouterr()
     assert execute([command, str(path)]) == 0
@@ -140,21 +161,31 @@ def test_rows_that_failed_are_told_and_those_of_a_broken_evaluator_count(
     line = found["systems"][0]["needed"] if command == "scorecard" else found["lines"][0]
     assert (line["rows"], line["sessions"]) == (3, 3)
     assert execute([command, str(all_failed)]) == 2
-    assert "4 rows of newest:ratio=0.5 failed: without a context they count nowhere." in capsys.readouterr().err
+    assert (
+        "4 rows of newest:ratio=0.5 failed: without a context they count nowhere."
+        in capsys.readouterr().err
+    )
 
 
-def test_settings_that_differ_in_one_number_join_to_a_curve(run_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_settings_that_differ_in_one_number_join_to_a_curve(
+    run_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     curves = {curve["kind"]: curve for curve in told(run_file, capsys)["curves"]}
     every = curves["all"]
     assert (every["system"], every["option"]) == ("newest", "ratio")
-    assert [point["setting"] for point in every["points"]] == [0.2, 0.5]  # the idle one has no point
+    assert [point["setting"] for point in every["points"]] == [
+        0.2,
+        0.5,
+    ]  # the idle one has no point
     first, last = (point["kept"] - point["random"] for point in every["points"])
     assert every["area"] == pytest.approx((first + last) / 2)
     assert curves["needed"]["points"][0]["kept"] == pytest.approx(0.2)
 
 
 @pytest.mark.parametrize("by", ["class", "role", "age", "format"])
-def test_breaking_down_loses_no_literal(run_file: Path, capsys: pytest.CaptureFixture[str], by: str) -> None:
+def test_breaking_down_loses_no_literal(
+    run_file: Path, capsys: pytest.CaptureFixture[str], by: str
+) -> None:
     shares = told(run_file, capsys, "--by", by)["breakdowns"][by]
     half = [one for one in shares if one["system"] == "newest:ratio=0.5"]
     assert sum(one["literals"] for one in half) == 4 * 20
@@ -173,6 +204,12 @@ def test_the_table_says_it_in_words(run_file: Path, capsys: pytest.CaptureFixtur
     assert "tokens kept" in shown
     assert "literals: needed" in shown
     empty = run_file.parent / "empty.sqlite"
-    evaluate(lambda given: "fine", [{"id": "1", "question": "q"}], [Survival()], progress=False, run_file=str(empty))
+    evaluate(
+        lambda given: "fine",
+        [{"id": "1", "question": "q"}],
+        [Survival()],
+        progress=False,
+        run_file=str(empty),
+    )
     assert execute(["scorecard", str(empty)]) == 2
     assert "no row with a compressed context" in capsys.readouterr().err

@@ -25,12 +25,16 @@ MESSAGES: list[dict[str, Any]] = [
     {
         "role": "tool",
         "tool_call_id": "c0",
-        "content": "\n".join(f"the {w} server listens on {48_000 + n} now" for n, w in enumerate(WORDS)),
+        "content": "\n".join(
+            f"the {w} server listens on {48_000 + n} now" for n, w in enumerate(WORDS)
+        ),
     },
     {
         "role": "tool",
         "tool_call_id": "c1",
-        "content": "\n".join(f"the {w} mirror answers on {49_000 + n} now" for n, w in enumerate(WORDS)),
+        "content": "\n".join(
+            f"the {w} mirror answers on {49_000 + n} now" for n, w in enumerate(WORDS)
+        ),
     },
     {"role": "user", "content": "go on with that"},
     {"role": "assistant", "content": "done"},
@@ -40,7 +44,9 @@ EXAMPLE: dict[str, Any] = {"id": "s", "messages": MESSAGES, "region": [1, 5], "f
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("lines", [0, 1, 5, 9])
-def test_a_control_has_no_more_tokens_than_its_source_and_whole_pairs(name: str, lines: int) -> None:
+def test_a_control_has_no_more_tokens_than_its_source_and_whole_pairs(
+    name: str, lines: int
+) -> None:
     shorter = [dict(message) for message in MESSAGES]
     for message in shorter[2:4]:
         message["content"] = "\n".join(message["content"].splitlines()[:lines])
@@ -70,7 +76,9 @@ def test_an_output_is_measured_once_for_its_four_controls(monkeypatch: pytest.Mo
     for lines in (3, 6):
         text = "\n".join(MESSAGES[2]["content"].splitlines()[:lines])
         allowed = {
-            controlled({**EXAMPLE, "id": "once"}, {"context": text}, name=name)["control"]["tokens_allowed"]
+            controlled({**EXAMPLE, "id": "once"}, {"context": text}, name=name)["control"][
+                "tokens_allowed"
+            ]
             for name in NAMES
         }
         assert allowed == {measured[-1]}
@@ -82,7 +90,9 @@ def test_what_put_out_a_text_is_controlled_with_a_text() -> None:
     found = controlled(EXAMPLE, {"context": "the red server listens on 48000 now"}, name="newest")
     assert "messages" not in found
     assert found["context"]
-    plain = controlled({"id": "1", "context": "one two\nthree four"}, {"context": "one two"}, name="head+tail")
+    plain = controlled(
+        {"id": "1", "context": "one two\nthree four"}, {"context": "one two"}, name="head+tail"
+    )
     assert plain["context"] == "three four"  # half of its tokens is less than the first line
     nothing = controlled(EXAMPLE, {"compression": {}}, name="random")
     assert nothing == {"control": {"name": "random", "note": "the source put out no context"}}
@@ -92,7 +102,9 @@ def test_the_seed_decides_the_random_control_and_no_other() -> None:
     source = {"context": "\n".join(message["content"] for message in MESSAGES[2:3])}
     drawn = {json.dumps(controlled(EXAMPLE, source, name="random", seed=seed)) for seed in range(8)}
     assert len(drawn) > 1
-    assert controlled(EXAMPLE, source, name="random", seed=3) == controlled(EXAMPLE, source, name="random", seed=3)
+    assert controlled(EXAMPLE, source, name="random", seed=3) == controlled(
+        EXAMPLE, source, name="random", seed=3
+    )
     keys = [[slot.key for slot in Controls(seed=seed).slots(["x"])] for seed in (1, 2)]
     assert keys[0][0] != keys[1][0]
     assert keys[0][1:] == keys[1][1:]
@@ -120,12 +132,31 @@ def test_a_run_stores_controls_and_shows_the_advantage(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    lines = [f"the {name} server listens on {number} since monday" for number, name in enumerate("pqrstuvwxyz", 48_001)]
+    lines = [
+        f"the {name} server listens on {number} since monday"
+        for number, name in enumerate("pqrstuvwxyz", 48_001)
+    ]
     rows = [
-        {"id": str(n), "context": "\n".join(lines[n:]), "question": "where is r?", "answer": "48003"} for n in range(4)
+        {
+            "id": str(n),
+            "context": "\n".join(lines[n:]),
+            "question": "where is r?",
+            "answer": "48003",
+        }
+        for n in range(4)
     ]
     Path("d.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    run = ["run", "--dataset", "d.jsonl", "--system", "head:ratio=0.5", "--also", "survival", "--controls", "--quiet"]
+    run = [
+        "run",
+        "--dataset",
+        "d.jsonl",
+        "--system",
+        "head:ratio=0.5",
+        "--also",
+        "survival",
+        "--controls",
+        "--quiet",
+    ]
     assert execute([*run, "--dry-run"]) == 0
     shown = capsys.readouterr().out
     assert "run part context-bench-controls/controls: derived-job (controls=stored)" in shown
@@ -144,7 +175,15 @@ def test_a_run_stores_controls_and_shows_the_advantage(
     # a control competes with nobody and passes no gate, unless it is named
     assert execute(["compare", "r.sqlite"]) == 2
     assert "holds one system only" in capsys.readouterr().err
-    gated = [*run, "--system", "tail:ratio=0.5", "--gate", "survival_all:min=0.99", "--run-file", "two.sqlite"]
+    gated = [
+        *run,
+        "--system",
+        "tail:ratio=0.5",
+        "--gate",
+        "survival_all:min=0.99",
+        "--run-file",
+        "two.sqlite",
+    ]
     assert execute([*gated, "--brief"]) in (10, 11)
     shown = " ".join("".join(capsys.readouterr()).split())
     assert "tail survival_all" in shown
@@ -152,15 +191,34 @@ def test_a_run_stores_controls_and_shows_the_advantage(
     asked = ["compare", "two.sqlite", "--metric", "survival_all", "--json"]
     for more, others in ((), {"tail"}), (("--baseline", "head random"), {"head", "tail"}):
         assert execute([*asked, *more]) == 0
-        assert {line["system"] for line in json.loads(capsys.readouterr().out)["comparisons"]} == others
+        assert {
+            line["system"] for line in json.loads(capsys.readouterr().out)["comparisons"]
+        } == others
 
 
-@pytest.mark.skipif(find_spec("context_bench_compress") is None, reason="context-bench-compress is not installed")
-def test_a_reader_that_nobody_named_is_asked_for(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+@pytest.mark.skipif(
+    find_spec("context_bench_compress") is None, reason="context-bench-compress is not installed"
+)
+def test_a_reader_that_nobody_named_is_asked_for(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     data = tmp_path / "d.jsonl"
     data.write_text('{"id": "1", "context": "a b", "question": "q"}\n', encoding="utf-8")
     pytest.importorskip("context_bench_local")
-    assert execute(["run", "--dataset", str(data), "--system", "head:ratio=0.5", "--controls=reader", "--dry-run"]) == 2
+    assert (
+        execute(
+            [
+                "run",
+                "--dataset",
+                str(data),
+                "--system",
+                "head:ratio=0.5",
+                "--controls=reader",
+                "--dry-run",
+            ]
+        )
+        == 2
+    )
     assert "Name it with --reader" in capsys.readouterr().err
 
 
@@ -171,7 +229,9 @@ class FirstLines:
 
     def transform(self, messages: list[Any], tools: list[Any]) -> list[Any]:
         return [
-            {**one, "content": "\n".join(one["content"].splitlines()[:3])} if one["role"] == "tool" else one
+            {**one, "content": "\n".join(one["content"].splitlines()[:3])}
+            if one["role"] == "tool"
+            else one
             for one in messages
         ]
 
@@ -183,5 +243,8 @@ def test_controls_of_an_example_that_a_caller_made_keep_its_head_and_tail() -> N
     allowed = held(EXAMPLE, source.output, "x", "s")
     assert allowed is not None
     for row in derived:
-        assert (row.output["messages"][0], row.output["messages"][-1]) == (MESSAGES[0], MESSAGES[-1])
+        assert (row.output["messages"][0], row.output["messages"][-1]) == (
+            MESSAGES[0],
+            MESSAGES[-1],
+        )
         assert row.output["control"]["tokens_allowed"] == round(allowed.ratio * allowed.tokens)

@@ -77,7 +77,10 @@ def test_an_async_system_keeps_its_loop() -> None:
             return list(turns)
 
     ready = Conversational(Async())
-    assert asyncio.run(ready.aprocess(TALK)) == {"response": "two", "turn_responses": ["one", "two"]}
+    assert asyncio.run(ready.aprocess(TALK)) == {
+        "response": "two",
+        "turn_responses": ["one", "two"],
+    }
     assert asyncio.run(ready.aprocess(PLAIN)) == {"response": "plain"}
 
 
@@ -88,7 +91,9 @@ def test_a_system_that_reads_multi_turn_by_itself_stays_as_it_is() -> None:
     assert not talks(talker)
 
 
-@pytest.mark.parametrize("replies", ["text", [], None, 7, [None], [{"role": "assistant"}]], ids=repr)
+@pytest.mark.parametrize(
+    "replies", ["text", [], None, 7, [None], [{"role": "assistant"}]], ids=repr
+)
 def test_what_is_no_list_of_replies_is_a_failure_of_the_row(replies: Any) -> None:
     with pytest.raises(TypeError, match="process_conversation"):
         conversation_output(replies)
@@ -116,7 +121,9 @@ def test_a_system_that_is_async_for_single_turns_only_keeps_its_conversations(sa
 
 
 @pytest.mark.parametrize("workers", [1, 4])
-def test_a_system_that_is_async_but_for_its_turns_is_asked_turn_by_turn_on_a_thread(same: Any, workers: int) -> None:
+def test_a_system_that_is_async_but_for_its_turns_is_asked_turn_by_turn_on_a_thread(
+    same: Any, workers: int
+) -> None:
     class Mixed:
         name = "mixed"
 
@@ -142,7 +149,10 @@ def test_what_a_system_is_given_is_its_own(same: Any) -> None:
             turns.clear()
             return "/".join(said)
 
-    given = {**TALK, "turns": [{"role": "user", "content": "one"}, {"role": "user", "content": "two"}]}
+    given = {
+        **TALK,
+        "turns": [{"role": "user", "content": "one"}, {"role": "user", "content": "two"}],
+    }
     [row] = evaluate(Greedy(), [given], [same], progress=False).rows
     assert row.output["turn_responses"] == ["one", "one/one/two"]
 
@@ -166,12 +176,18 @@ class ByTurn:
 def test_outside_of_a_run_a_conversation_is_asked_the_same_way() -> None:
     told = {"response": "b", "latency": 2.0, "attempts": 3, "usage": {"input_tokens": 1}}
     output = Conversational(ByTurn("a", told)).process(TALK)
-    assert (output["response"], output["turn_responses"], output["attempts"]) == ("b", ["a", "b"], 4)
+    assert (output["response"], output["turn_responses"], output["attempts"]) == (
+        "b",
+        ["a", "b"],
+        4,
+    )
     assert 2.0 <= output["latency"] < 60.0
     assert output["usage"] == {"input_tokens": 1}
 
 
-@pytest.mark.parametrize("said", [{"context": "c"}, {"response": None}, {"response": 7}, None, 7], ids=repr)
+@pytest.mark.parametrize(
+    "said", [{"context": "c"}, {"response": None}, {"response": 7}, None, 7], ids=repr
+)
 def test_outside_of_a_run_an_answer_without_a_text_is_an_error(said: Any) -> None:
     with pytest.raises(TypeError, match="the answer to turn 2 has no text"):
         Conversational(ByTurn("a", said)).process(TALK)

@@ -8,7 +8,14 @@ import pytest
 
 from context_bench_conversations import Conversational, open_turns, turns_to_ask
 
-WORDS = {"u": "user", "a": "assistant", "s": "system", "d": "developer", "t": "tool", "f": "function"}
+WORDS = {
+    "u": "user",
+    "a": "assistant",
+    "s": "system",
+    "d": "developer",
+    "t": "tool",
+    "f": "function",
+}
 
 # The turns by their first letters, and the places that are asked.
 CASES: dict[str, tuple[str, list[int]]] = {
@@ -42,7 +49,9 @@ CASES: dict[str, tuple[str, list[int]]] = {
 
 
 @pytest.mark.parametrize(("turns", "asked"), CASES.values(), ids=CASES)
-def test_a_turn_is_asked_where_an_answer_is_wanted_and_none_is_given(turns: str, asked: list[int]) -> None:
+def test_a_turn_is_asked_where_an_answer_is_wanted_and_none_is_given(
+    turns: str, asked: list[int]
+) -> None:
     assert open_turns([WORDS[letter] for letter in turns]) == asked
 
 
@@ -78,7 +87,12 @@ class Listener:
 
 
 def test_a_system_turn_at_the_end_is_heard_with_the_last_question() -> None:
-    turns = ["Read.", {"role": "assistant", "content": "What?"}, "This.", {"role": "system", "content": "Be brief."}]
+    turns = [
+        "Read.",
+        {"role": "assistant", "content": "What?"},
+        "This.",
+        {"role": "system", "content": "Be brief."},
+    ]
     listener = Listener()
     output = Conversational(listener).process({"multi_turn": True, "turns": turns})
     assert (listener.heard, output["turn_responses"]) == ([turns], ["on"])

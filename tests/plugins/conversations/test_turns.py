@@ -53,7 +53,12 @@ class Talker:
             raise ConnectionError("the line broke")
         said = sum(isinstance(turn, dict) for turn in turns)
         usage = {"input_tokens": 10 * len(turns), "output_tokens": 1, "cost": 0.25}
-        return {"response": f"{turns[-1].upper()} after {said}", "usage": usage, "latency": 1.0, "headers": {"x": "y"}}
+        return {
+            "response": f"{turns[-1].upper()} after {said}",
+            "usage": usage,
+            "latency": 1.0,
+            "headers": {"x": "y"},
+        }
 
     def fingerprint(self) -> dict[str, Any]:
         return {"model": self.model}
@@ -134,16 +139,23 @@ def test_a_conversation_that_failed_midway_goes_on_with_the_turn_that_failed(
     assert row.latency == undisturbed.latency
 
 
-def test_samples_and_systems_have_turns_of_their_own(talker: Any, same: Any, tmp_path: Path) -> None:
+def test_samples_and_systems_have_turns_of_their_own(
+    talker: Any, same: Any, tmp_path: Path
+) -> None:
     systems = [talker(model="a"), talker(model="b")]
     systems[1].name = "other"
     run(systems, tmp_path / "r.sqlite", same, samples=2)
     assert [len(system.asked) for system in systems] == [6, 6]
     with closing(sqlite3.connect(tmp_path / "r.sqlite")) as connection:
-        assert connection.execute("SELECT count(*), count(DISTINCT key) FROM turns").fetchone() == (12, 12)
+        assert connection.execute("SELECT count(*), count(DISTINCT key) FROM turns").fetchone() == (
+            12,
+            12,
+        )
 
 
-def test_turns_of_another_model_or_another_conversation_are_asked_again(talker: Any, same: Any, tmp_path: Path) -> None:
+def test_turns_of_another_model_or_another_conversation_are_asked_again(
+    talker: Any, same: Any, tmp_path: Path
+) -> None:
     path = tmp_path / "r.sqlite"
     run(talker("three"), path, same)
     other = talker(model="n")
@@ -158,7 +170,9 @@ def test_turns_of_another_model_or_another_conversation_are_asked_again(talker: 
         assert connection.execute("SELECT count(*) FROM turns").fetchone() == (2,)
 
 
-def test_a_turn_is_asked_again_when_what_was_said_before_it_is_another(talker: Any, same: Any, tmp_path: Path) -> None:
+def test_a_turn_is_asked_again_when_what_was_said_before_it_is_another(
+    talker: Any, same: Any, tmp_path: Path
+) -> None:
     path = tmp_path / "r.sqlite"
     run(talker("three"), path, same)
     with closing(RunReader(path)) as reader:
@@ -172,7 +186,9 @@ def test_a_turn_is_asked_again_when_what_was_said_before_it_is_another(talker: A
     assert row.output["turn_responses"][0] == "another first reply"
 
 
-def test_turns_that_are_answered_already_are_history_and_not_asked(talker: Any, same: Any, tmp_path: Path) -> None:
+def test_turns_that_are_answered_already_are_history_and_not_asked(
+    talker: Any, same: Any, tmp_path: Path
+) -> None:
     given = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}, "two"]
     system = talker()
     [row] = run(system, tmp_path / "r.sqlite", same, [{**TALK, "turns": given}]).rows
@@ -184,14 +200,19 @@ def test_turns_that_are_answered_already_are_history_and_not_asked(talker: Any, 
     ("turns", "message"),
     [
         ([{"role": "assistant", "content": "hi"}], "nothing to ask"),
-        ([{"from": "human", "value": "hi"}], "turns[0] must be text or a mapping with `role` and `content`"),
+        (
+            [{"from": "human", "value": "hi"}],
+            "turns[0] must be text or a mapping with `role` and `content`",
+        ),
     ],
     ids=["all answered", "malformed"],
 )
 def test_a_conversation_that_cannot_be_asked_is_a_failure_of_its_row(
     talker: Any, same: Any, tmp_path: Path, turns: Any, message: str
 ) -> None:
-    [row, plain] = run(talker(), tmp_path / "r.sqlite", same, [{**TALK, "turns": turns}, {"answer": "plain"}]).rows
+    [row, plain] = run(
+        talker(), tmp_path / "r.sqlite", same, [{**TALK, "turns": turns}, {"answer": "plain"}]
+    ).rows
     assert message in row.errors[0].message
     assert plain.score == 1.0
 
@@ -205,7 +226,9 @@ def test_a_turn_without_a_text_is_a_failure_of_its_row(same: Any, tmp_path: Path
     assert row.errors[0].message == "the answer to turn 1 has no text under 'response'"
 
 
-def test_a_refusal_in_the_middle_asks_only_that_turn_again(talker: Any, same: Any, tmp_path: Path) -> None:
+def test_a_refusal_in_the_middle_asks_only_that_turn_again(
+    talker: Any, same: Any, tmp_path: Path
+) -> None:
     class BusyError(Exception):
         status_code = 429
 
@@ -253,7 +276,9 @@ def test_a_row_whose_time_is_up_asks_no_further_turn(same: Any, tmp_path: Path) 
     assert [len(story["turns"]) for story in stories(path, "t")] == [1]
 
 
-def test_a_system_with_process_conversation_alone_is_asked_for_the_whole(same: Any, tmp_path: Path) -> None:
+def test_a_system_with_process_conversation_alone_is_asked_for_the_whole(
+    same: Any, tmp_path: Path
+) -> None:
     class Whole:
         name = "whole"
         asked = 0
@@ -287,7 +312,9 @@ def test_a_system_without_either_gets_the_example_as_it_is(same: Any, tmp_path: 
     assert row.response == "3 turns"
 
 
-def test_a_coroutine_function_may_be_asked_for_whole_conversations(same: Any, tmp_path: Path) -> None:
+def test_a_coroutine_function_may_be_asked_for_whole_conversations(
+    same: Any, tmp_path: Path
+) -> None:
     class Mixed:
         name = "mixed"
 
@@ -297,7 +324,9 @@ def test_a_coroutine_function_may_be_asked_for_whole_conversations(same: Any, tm
         def process_conversation(self, turns: list[Any]) -> list[str]:
             return list(turns)
 
-    rows = run(Mixed(), tmp_path / "r.sqlite", same, [TALK, {"answer": "plain"}], max_workers=2).rows
+    rows = run(
+        Mixed(), tmp_path / "r.sqlite", same, [TALK, {"answer": "plain"}], max_workers=2
+    ).rows
     assert [row.response for row in rows] == ["three", "plain"]
 
 
@@ -322,7 +351,9 @@ def test_damage_to_a_turn_is_found(talker: Any, same: Any, tmp_path: Path) -> No
     assert "another check sum" in problems(path)[0]
 
 
-def test_turns_that_are_not_those_of_the_response_are_found(talker: Any, same: Any, tmp_path: Path) -> None:
+def test_turns_that_are_not_those_of_the_response_are_found(
+    talker: Any, same: Any, tmp_path: Path
+) -> None:
     path = tmp_path / "r.sqlite"
     run(talker(), path, same)
     with closing(sqlite3.connect(path)) as connection, connection:
@@ -338,7 +369,9 @@ def reseal(path: Path) -> None:
     store.close()
 
 
-def test_without_examples_the_turns_hold_no_text_of_the_conversation(same: Any, tmp_path: Path) -> None:
+def test_without_examples_the_turns_hold_no_text_of_the_conversation(
+    same: Any, tmp_path: Path
+) -> None:
     class Silent(Talker):
         def process_turn(self, turns: list[Any]) -> str:  # type: ignore[override]
             self.asked.append(turns[-1])
@@ -443,7 +476,14 @@ def server() -> Iterator[_Server]:
 
 def start(server: _Server, path: Path, way: str) -> subprocess.Popen[bytes]:
     numbers = [str(TALKS), str(TURNS), str(WORKERS), way]
-    command = [sys.executable, "-c", SCRIPT, f"http://127.0.0.1:{server.server_port}", str(path), *numbers]
+    command = [
+        sys.executable,
+        "-c",
+        SCRIPT,
+        f"http://127.0.0.1:{server.server_port}",
+        str(path),
+        *numbers,
+    ]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
@@ -460,7 +500,9 @@ def exported(path: Path) -> list[str]:
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL on this platform")
 @pytest.mark.parametrize("way", ["sync", "async"])
-def test_a_killed_run_asks_no_committed_turn_again(server: _Server, tmp_path: Path, way: str) -> None:
+def test_a_killed_run_asks_no_committed_turn_again(
+    server: _Server, tmp_path: Path, way: str
+) -> None:
     assert start(server, tmp_path / "whole.sqlite", way).wait() == 0
     assert len(server.calls) == TALKS * TURNS
     assert exported(tmp_path / "whole.sqlite")[0].count('"01234"')

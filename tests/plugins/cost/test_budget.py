@@ -30,7 +30,9 @@ def same() -> Same:
 
 @pytest.fixture
 def make_examples() -> Callable[[int], list[dict[str, Any]]]:
-    return lambda count: [{"id": f"e{n}", "question": str(n), "answer": str(n % 7)} for n in range(count)]
+    return lambda count: [
+        {"id": f"e{n}", "question": str(n), "answer": str(n % 7)} for n in range(count)
+    ]
 
 
 class Priced:
@@ -65,16 +67,22 @@ def test_a_budget_that_cannot_hold_because_nobody_knows_a_cost_ends_the_run(
 ) -> None:
     system = Unpriced(first)
     with pytest.raises(RunStoppedError, match=r"--max-cost 5 cannot hold unpriced.*--prices"):
-        evaluate(system, make_examples(50), [same], progress=False, max_workers=workers, max_cost=5.0)
+        evaluate(
+            system, make_examples(50), [same], progress=False, max_workers=workers, max_cost=5.0
+        )
     assert system.calls <= first + workers
 
 
-def test_what_takes_no_tokens_and_asks_no_endpoint_is_free(same: Any, make_examples: Callable[[int], Any]) -> None:
+def test_what_takes_no_tokens_and_asks_no_endpoint_is_free(
+    same: Any, make_examples: Callable[[int], Any]
+) -> None:
     result = evaluate(lambda example: "1", make_examples(5), [same], progress=False, max_cost=1.0)
     assert len(result.rows) == 5
 
 
-def test_prices_that_are_given_let_a_budget_hold(same: Any, make_examples: Callable[[int], Any]) -> None:
+def test_prices_that_are_given_let_a_budget_hold(
+    same: Any, make_examples: Callable[[int], Any]
+) -> None:
     class Named(Unpriced):
         model = "m"
 
@@ -84,7 +92,15 @@ def test_prices_that_are_given_let_a_budget_hold(same: Any, make_examples: Calla
     system = Named(0)
     prices = {"m": {"input": 100_000, "output": 100_000}}  # each call costs 1
     with pytest.raises(RunStoppedError, match="might exceed"):
-        evaluate(system, make_examples(50), [same], progress=False, max_workers=1, max_cost=3.0, prices=prices)
+        evaluate(
+            system,
+            make_examples(50),
+            [same],
+            progress=False,
+            max_workers=1,
+            max_cost=3.0,
+            prices=prices,
+        )
     assert system.calls == 3
 
 
@@ -94,7 +110,9 @@ def test_a_run_stops_before_it_costs_more_than_it_may(
 ) -> None:
     system = Priced()
     with pytest.raises(RunStoppedError, match="--max-cost"):
-        evaluate(system, make_examples(50), [same], progress=False, max_workers=workers, max_cost=1.0)
+        evaluate(
+            system, make_examples(50), [same], progress=False, max_workers=workers, max_cost=1.0
+        )
     assert system.calls == 10
 
 
@@ -136,7 +154,9 @@ TURNS = ["one", "two", "three", "four", "five"]
 
 def talks(count: int) -> list[dict[str, Any]]:
     pytest.importorskip("context_bench_conversations", reason="it asks conversations")
-    return [{"id": f"t{n}", "multi_turn": True, "turns": TURNS, "answer": "x"} for n in range(count)]
+    return [
+        {"id": f"t{n}", "multi_turn": True, "turns": TURNS, "answer": "x"} for n in range(count)
+    ]
 
 
 @pytest.mark.parametrize("kind", [Talker, AsyncTalker])
@@ -147,28 +167,57 @@ def test_a_budget_holds_between_the_turns_of_a_conversation(
 ) -> None:
     talker, path = kind(), tmp_path / "run.sqlite"
     with pytest.raises(RunStoppedError, match=r"--max-cost") as stopped:
-        evaluate(talker, talks(4), [same], progress=False, max_workers=workers, max_cost=most, run_file=path)
+        evaluate(
+            talker,
+            talks(4),
+            [same],
+            progress=False,
+            max_workers=workers,
+            max_cost=most,
+            run_file=path,
+        )
     assert len(talker.asked) == int(most / 0.25)
     assert f"The run has cost {len(talker.asked) * 0.25:.4f} USD" in str(stopped.value)
     again = kind()
     with pytest.raises(RunStoppedError, match=r"--max-cost"):
-        evaluate(again, talks(4), [same], progress=False, max_workers=workers, max_cost=most, run_file=path)
+        evaluate(
+            again,
+            talks(4),
+            [same],
+            progress=False,
+            max_workers=workers,
+            max_cost=most,
+            run_file=path,
+        )
     assert again.asked == []  # what an earlier session spent is spent
     rest = kind()
-    evaluate(rest, talks(4), [same], progress=False, max_workers=workers, max_cost=5.0, run_file=path)
+    evaluate(
+        rest, talks(4), [same], progress=False, max_workers=workers, max_cost=5.0, run_file=path
+    )
     assert len(rest.asked) + len(talker.asked) == 4 * len(TURNS)  # no turn is paid for twice
     with open_run(path) as run:
         assert sum(row.cost or 0.0 for row in run.rows()) == pytest.approx(5.0)
 
 
-def test_turns_of_an_unfinished_conversation_are_billed_by_prices_too(same: Same, tmp_path: Path) -> None:
+def test_turns_of_an_unfinished_conversation_are_billed_by_prices_too(
+    same: Same, tmp_path: Path
+) -> None:
     path = tmp_path / "run.sqlite"
     prices = {"m": {"input": 25_000, "output": 0}}  # ten tokens cost a quarter
     broken = Talker("three", cost=None)
     evaluate(broken, talks(1), [same], progress=False, prices=prices, run_file=path)
     talker = Talker(cost=None)
     with pytest.raises(RunStoppedError, match=r"The run has cost 0.7500 USD"):
-        evaluate(talker, talks(1), [same], progress=False, prices=prices, max_cost=0.9, run_file=path, max_workers=1)
+        evaluate(
+            talker,
+            talks(1),
+            [same],
+            progress=False,
+            prices=prices,
+            max_cost=0.9,
+            run_file=path,
+            max_workers=1,
+        )
     assert talker.asked == ["three"]
 
 
@@ -188,7 +237,9 @@ def test_a_turn_without_a_known_cost_ends_the_run(same: Same) -> None:
 
 @pytest.mark.parametrize("most", [-2, 0, float("nan"), float("inf")])
 def test_a_limit_that_makes_no_sense_is_refused(most: float, same: Same) -> None:
-    with pytest.raises(ConfigurationError, match=r"must be (a number above zero|a finite number|float)"):
+    with pytest.raises(
+        ConfigurationError, match=r"must be (a number above zero|a finite number|float)"
+    ):
         evaluate(Talker(), talks(1), [same], progress=False, max_cost=most)
 
 
@@ -220,4 +271,6 @@ def test_what_a_row_cost_and_who_said_so_is_stored_with_it(tmp_path: Path) -> No
     file.write_text("[prices.m]\ninput = 4\noutput = 8\n")
     again = evaluate(systems[1], rows, [Same()], prices=file, progress=False)
     assert again.summary["computed"]["cost"] == 4.0
-    assert again.config["request"]["part_options"]["money"]["prices"] == [{"m": {"input": 4, "output": 8}}]
+    assert again.config["request"]["part_options"]["money"]["prices"] == [
+        {"m": {"input": 4, "output": 8}}
+    ]

@@ -11,7 +11,9 @@ import pytest
 
 pytest.importorskip("context_bench_openai", reason="these runs ask endpoints")
 pytest.importorskip("context_bench_local", reason="these runs need the local plugin")
-pytest.importorskip("context_bench_answer_quality", reason="these runs need the answer-quality plugin")
+pytest.importorskip(
+    "context_bench_answer_quality", reason="these runs need the answer-quality plugin"
+)
 
 Run = Callable[..., Any]
 
@@ -33,9 +35,21 @@ cache_read = 100000
 """
 
 
-def test_prices_of_a_file_turn_tokens_into_money(context_bench: Run, proxies: list[str], tmp_path: Path) -> None:
+def test_prices_of_a_file_turn_tokens_into_money(
+    context_bench: Run, proxies: list[str], tmp_path: Path
+) -> None:
     (tmp_path / "prices.toml").write_text(PRICES)
-    priced = [*proxies, "--baseline", "direct", "--prices", "prices.toml", "--run-file", "r.sqlite", "-o", "r.txt"]
+    priced = [
+        *proxies,
+        "--baseline",
+        "direct",
+        "--prices",
+        "prices.toml",
+        "--run-file",
+        "r.sqlite",
+        "-o",
+        "r.txt",
+    ]
     told = summary(context_bench(*priced))
     assert told["direct"]["cost"] == pytest.approx(2 * (8 + 0.00001))
     assert told["half"]["cost_saved"] == pytest.approx(1 - (4 + 0.00001) / (8 + 0.00001))
@@ -50,7 +64,9 @@ def test_a_proxy_that_breaks_the_cache_saves_tokens_and_costs_more(
     context_bench: Run, model: Any, proxies: list[str], tmp_path: Path
 ) -> None:
     (tmp_path / "context-bench.toml").write_text(PRICES)
-    model.extra = lambda path: {} if "half" in path else {"prompt_tokens_details": {"cached_tokens": 7}}
+    model.extra = lambda path: (
+        {} if "half" in path else {"prompt_tokens_details": {"cached_tokens": 7}}
+    )
     told = summary(context_bench(*proxies, "--baseline", "direct"))
     assert told["half"]["tokens_saved"] == 0.5
     assert told["half"]["cost_saved"] == pytest.approx(1 - 4.00001 / 1.70001)
@@ -61,12 +77,20 @@ def test_the_budget_is_held_by_what_a_call_can_cost_before_it_is_made(
     context_bench: Run, model: Any, tmp_path: Path, counted_rows: str
 ) -> None:
     (tmp_path / "prices.toml").write_text(PRICES)
-    asked = ["--system", f"openai:base_url={model},model=m,max_tokens=1", "--dataset", counted_rows, "--quiet"]
+    asked = [
+        "--system",
+        f"openai:base_url={model},model=m,max_tokens=1",
+        "--dataset",
+        counted_rows,
+        "--quiet",
+    ]
     done = context_bench(*asked, "--prices", "prices.toml", "--max-cost", "9")
     assert done.code == 2
     assert model.asked == []
     assert "The run has cost 0.0000 EUR, and another call might exceed the 9" in done.err
-    done = context_bench(*asked, "--prices", "prices.toml", "--max-cost", "15", "--max-workers", "2")
+    done = context_bench(
+        *asked, "--prices", "prices.toml", "--max-cost", "15", "--max-workers", "2"
+    )
     assert (done.code, len(model.asked)) == (2, 1)
     assert "The run has cost 8.0000 EUR" in done.err
 
@@ -76,8 +100,14 @@ def test_the_budget_is_held_by_what_a_call_can_cost_before_it_is_made(
     [
         ("x = 1", "prices.toml has no table [prices]."),
         ("[prices", "no valid TOML"),
-        ("[prices.m]\ninput = 1", 'prices."m" has no output: a model needs a price for input and for output.'),
-        ("[prices.m]\ninput = -1\noutput = 1", 'prices."m".input is -1, but must be money for a million tokens.'),
+        (
+            "[prices.m]\ninput = 1",
+            'prices."m" has no output: a model needs a price for input and for output.',
+        ),
+        (
+            "[prices.m]\ninput = -1\noutput = 1",
+            'prices."m".input is -1, but must be money for a million tokens.',
+        ),
         ("[prices.m]\ninput = nan\noutput = 1", 'prices."m".input is nan'),
         ("[prices.m]\ninptu = 1\noutput = 1", "Did you mean 'input'?"),
         ("[prices]\nm = 3", "prices.m is 3. A model is a table"),
@@ -100,7 +130,9 @@ def test_a_file_of_prices_is_laid_over_those_of_the_project(
     (tmp_path / "context-bench.toml").write_text("[prices.m]\ninput = 1\noutput = 1\n")
     (tmp_path / "prices.toml").write_text("[prices.m]\ninput = 1000000\noutput = 0\n")
     assert summary(context_bench(*proxies, "--prices", "prices.toml"))["direct"]["cost"] == 16.0
-    (tmp_path / "prices.toml").write_text('[prices]\ncurrency = "EUR"\n[prices.m]\ninput = 1\noutput = 0\n')
+    (tmp_path / "prices.toml").write_text(
+        '[prices]\ncurrency = "EUR"\n[prices.m]\ninput = 1\noutput = 0\n'
+    )
     done = context_bench(*proxies, "--prices", "prices.toml")
     assert (done.code, "A run has one currency" in done.err) == (2, True)
 
@@ -118,7 +150,15 @@ def test_the_project_file_and_set_limit_a_run_and_resume_goes_on_with_more(
     context_bench: Run, model: Any, tmp_path: Path, counted_rows: str
 ) -> None:
     (tmp_path / "context-bench.toml").write_text(f"{PRICES}\n[run]\nmax-cost = 9\n")
-    asked = ["--system", f"openai:base_url={model},model=m", "--dataset", counted_rows, "--quiet", "--max-workers", "1"]
+    asked = [
+        "--system",
+        f"openai:base_url={model},model=m",
+        "--dataset",
+        counted_rows,
+        "--quiet",
+        "--max-workers",
+        "1",
+    ]
     done = context_bench("run", *asked, "--run-file", "r.sqlite")
     assert (done.code, len(model.asked)) == (2, 1)
     assert "another call might exceed the 9" in done.err
@@ -131,7 +171,9 @@ def test_the_project_file_and_set_limit_a_run_and_resume_goes_on_with_more(
     assert "another call might exceed the 7" in done.err
 
 
-def test_the_part_stands_in_the_plan_and_in_the_run_file(context_bench: Run, proxies: list[str]) -> None:
+def test_the_part_stands_in_the_plan_and_in_the_run_file(
+    context_bench: Run, proxies: list[str]
+) -> None:
     done = context_bench(*proxies, "--max-cost", "5", "--dry-run")
     assert "context-bench-cost/money" in done.out
     assert "context-bench-cost/money" not in context_bench(*proxies, "--dry-run").out
@@ -140,7 +182,14 @@ def test_the_part_stands_in_the_plan_and_in_the_run_file(context_bench: Run, pro
 def test_a_run_file_of_before_keeps_its_limit_and_its_prices() -> None:
     from context_bench.requests import Request
 
-    old = {"max_cost": 2.5, "prices": {"currency": "EUR", "m": {"input": 1.0, "output": 2.0}}, "part_options": {}}
+    old = {
+        "max_cost": 2.5,
+        "prices": {"currency": "EUR", "m": {"input": 1.0, "output": 2.0}},
+        "part_options": {},
+    }
     options = Request.from_dict(old).part_options["money"]
-    assert options == {"max_cost": 2.5, "prices": {"currency": "EUR", "m": {"input": 1.0, "output": 2.0}}}
+    assert options == {
+        "max_cost": 2.5,
+        "prices": {"currency": "EUR", "m": {"input": 1.0, "output": 2.0}},
+    }
     assert Request.from_dict({"max_cost": None, "prices": {}}).part_options == {}

@@ -21,16 +21,30 @@ COUNTS = st.integers(0, 1_000_000)
     ("price", "usage", "expected"),
     [
         (FULL, Usage(1_000_000, 1_000_000), 10.0),
-        (FULL, Usage(1_000_000, 0, cache_read_tokens=400_000, cache_write_tokens=100_000), 1.0 + 0.2 + 0.25),
+        (
+            FULL,
+            Usage(1_000_000, 0, cache_read_tokens=400_000, cache_write_tokens=100_000),
+            1.0 + 0.2 + 0.25,
+        ),
         (FULL, Usage(0, 1_000_000, reasoning_tokens=250_000), 6.0 + 1.0),
         (Price(2.0, 8.0), Usage(1_000_000, 0, cache_read_tokens=400_000), 2.0),
         (Price(2.0, 8.0), Usage(0, 1_000_000, reasoning_tokens=250_000), 8.0),
         (FULL, Usage(1_000_000, None), None),
         (FULL, Usage(None, 10), None),
     ],
-    ids=["plain", "cached", "reasoning", "cache unpriced", "reasoning unpriced", "no output", "no input"],
+    ids=[
+        "plain",
+        "cached",
+        "reasoning",
+        "cache unpriced",
+        "reasoning unpriced",
+        "no output",
+        "no input",
+    ],
 )
-def test_a_response_costs_what_its_tokens_cost(price: Price, usage: Usage, expected: float | None) -> None:
+def test_a_response_costs_what_its_tokens_cost(
+    price: Price, usage: Usage, expected: float | None
+) -> None:
     assert price.of(usage) == (None if expected is None else pytest.approx(expected))
 
 
@@ -45,7 +59,11 @@ def test_a_reported_cost_wins_unless_it_is_in_another_currency() -> None:
 
 
 def test_a_table_is_read_as_it_is_written() -> None:
-    table = {"currency": "EUR", "date": "2026-11-01", "m": {"input": 1, "output": 2.5, "cache_read": 0.1}}
+    table = {
+        "currency": "EUR",
+        "date": "2026-11-01",
+        "m": {"input": 1, "output": 2.5, "cache_read": 0.1},
+    }
     prices = read_prices(table, "prices")
     assert read_prices(prices.to_dict(), "prices") == prices
     with pytest.raises(ConfigurationError, match="must be a table"):
@@ -68,7 +86,9 @@ def test_no_response_costs_less_than_cached_or_more_than_at_most(
     assert cost == pytest.approx(sum(part for part in split if part is not None))
 
 
-def row(cost: float | None, baseline: float | None = None, score: float = 1.0, **values: Any) -> EvalRow:
+def row(
+    cost: float | None, baseline: float | None = None, score: float = 1.0, **values: Any
+) -> EvalRow:
     beside = None if baseline is None else BaselineRow(None, baseline)
     return EvalRow("s", "x", {"f1": score}, headline="f1", cost=cost, baseline=beside, **values)
 
@@ -79,7 +99,12 @@ def computed(metric: Any, rows: list[EvalRow]) -> dict[str, float]:
 
 def test_money_is_summed_over_the_rows_that_have_a_cost() -> None:
     rows = [row(1.0, 2.0), row(3.0, 2.0, 0.0), row(None, 5.0), row(4.0)]
-    assert computed(Cost(), rows) == {"cost": 8.0, "mean_cost": 8 / 3, "cost_saved": 0.0, "num_unpriced": 1}
+    assert computed(Cost(), rows) == {
+        "cost": 8.0,
+        "mean_cost": 8 / 3,
+        "cost_saved": 0.0,
+        "num_unpriced": 1,
+    }
     assert "price_of_pass" not in computed(PriceOfPass(), rows)
     assert computed(PriceOfPass(), rows[:2])["price_of_pass"] == 4.0
     assert computed(PriceOfPass(), rows[1:2])["price_of_pass"] == math.inf

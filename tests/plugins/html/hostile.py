@@ -36,7 +36,9 @@ class Judge:
 
     def score(self, original: dict[str, Any], processed: dict[str, Any]) -> dict[str, float]:
         good = float(original["answer"] == processed["response"])
-        return Scores({"good": good, "</script>key": good}, {"reason": HOSTILE, "</script>": [HOSTILE]})
+        return Scores(
+            {"good": good, "</script>key": good}, {"reason": HOSTILE, "</script>": [HOSTILE]}
+        )
 
 
 class Attacker:
@@ -74,5 +76,16 @@ def examples(count: int = 30) -> Iterator[dict[str, Any]]:
 
 
 def hostile_result(path: Path) -> EvalResult:
-    systems = [Attacker(f"one {ATTACKS[0]}", 3), Attacker(f"two {ATTACKS[1]}", 4), Attacker(f"three {ATTACKS[9]}", 5)]
-    return evaluate(systems, list(examples()), [Judge()], progress=False, run_file=path, baseline=systems[0].name)
+    systems = [
+        Attacker(f"one {ATTACKS[0]}", 3),
+        Attacker(f"two {ATTACKS[1]}", 4),
+        Attacker(f"three {ATTACKS[9]}", 5),
+    ]
+    return evaluate(
+        systems,
+        list(examples()),
+        [Judge()],
+        progress=False,
+        run_file=path,
+        baseline=systems[0].name,
+    )

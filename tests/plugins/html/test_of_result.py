@@ -34,7 +34,9 @@ class Right:
 
 def result(*systems: Any, **options: Any) -> Any:
     examples = [{"id": str(n), "answer": f"a{n}"} for n in range(40)]
-    return evaluate(list(systems), examples, [Right()], progress=False, score_field="right", **options)
+    return evaluate(
+        list(systems), examples, [Right()], progress=False, score_field="right", **options
+    )
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +63,9 @@ def test_systems_are_compared_without_a_run_file_of_ones_own(two: Any) -> None:
     assert found.to_dict()["comparisons"][0]["regressed"]["count"] == 20
     assert "worse" in str(found)
     assert "<img" not in found._repr_html_()
-    assert two.compare(metrics="right", by="dataset").to_dict()["comparisons"][0]["metric"] == "right"
+    assert (
+        two.compare(metrics="right", by="dataset").to_dict()["comparisons"][0]["metric"] == "right"
+    )
 
 
 @pytest.mark.parametrize("kind", ["differences", "tradeoff"])

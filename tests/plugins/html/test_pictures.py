@@ -26,7 +26,13 @@ def described(**more: Any) -> dict[str, Any]:
         {"form": "level", "name": "ceiling", "points": [point(0, 0.95)]},
         {"form": "curve", "name": "without points", "points": []},
     ]
-    told = {"title": "Kept <i>", "note": "a note", "across": "tokens", "up": "literals", "series": series}
+    told = {
+        "title": "Kept <i>",
+        "note": "a note",
+        "across": "tokens",
+        "up": "literals",
+        "series": series,
+    }
     return {**told, "headings": ["system", "kept"], "lines": [["mine", 0.5]], **more}
 
 
@@ -48,7 +54,9 @@ def test_a_picture_is_drawn_with_its_forms_and_nothing_of_its_texts_is_markup() 
 
 
 def test_axes_are_whole_for_shares_and_fit_other_values() -> None:
-    one = described(series=[{"form": "curve", "name": "m", "points": [point(10, -5), point(200, 40)]}])
+    one = described(
+        series=[{"form": "curve", "name": "m", "points": [point(10, -5), point(200, 40)]}]
+    )
     found = str(drawn("p", Picture.read(one)))
     assert ">200<" in found
     assert ">40<" in found
@@ -56,7 +64,9 @@ def test_axes_are_whole_for_shares_and_fit_other_values() -> None:
 
 
 def test_a_legend_with_too_many_names_says_how_many_are_missing() -> None:
-    many = [{"form": "curve", "name": f"system {n}", "points": [point(0.1, 0.1)]} for n in range(20)]
+    many = [
+        {"form": "curve", "name": f"system {n}", "points": [point(0.1, 0.1)]} for n in range(20)
+    ]
     found = str(drawn("p", Picture.read(described(series=many))))
     assert "and 5 more, in the table" in found
 
@@ -70,7 +80,9 @@ def adding(monkeypatch: pytest.MonkeyPatch, function: Any, reason: str = "") -> 
         examine=lambda: (SimpleNamespace(reason=reason, remedy="reinstall it"), function),
     )
     others = [SimpleNamespace(state="ok", facts=SimpleNamespace(extends="table"), id="x/y")]
-    monkeypatch.setattr(pictures, "open_catalog", lambda: SimpleNamespace(of_kind=lambda kind: [*others, component]))
+    monkeypatch.setattr(
+        pictures, "open_catalog", lambda: SimpleNamespace(of_kind=lambda kind: [*others, component])
+    )
 
 
 def run(status: str = "finished") -> Any:
@@ -97,7 +109,11 @@ def broken(run: Any) -> Any:
             "no form is called pie",
         ),
         (
-            lambda run: [described(series=[{"form": "rows", "name": "m", "points": [point(0, float("nan"))]}])],
+            lambda run: [
+                described(
+                    series=[{"form": "rows", "name": "m", "points": [point(0, float("nan"))]}]
+                )
+            ],
             "no number",
         ),
         (lambda run: [{"title": "t"}], "failed: KeyError"),
@@ -105,7 +121,9 @@ def broken(run: Any) -> Any:
     ],
     ids=["raises", "unknown form", "not a number", "without series", "not loadable"],
 )
-def test_what_goes_wrong_names_the_package(monkeypatch: pytest.MonkeyPatch, function: Any, words: str) -> None:
+def test_what_goes_wrong_names_the_package(
+    monkeypatch: pytest.MonkeyPatch, function: Any, words: str
+) -> None:
     adding(monkeypatch, function, "it is broken")
     with pytest.raises(PluginError, match=words):
         pictures_of(run())

@@ -72,10 +72,14 @@ class Page(HTMLParser):
         self.comments.append(data)
 
     def all(self, tag: str) -> list[tuple[dict[str, str | None], str]]:
-        return [(attributes, "".join(text)) for name, attributes, text in self.elements if name == tag]
+        return [
+            (attributes, "".join(text)) for name, attributes, text in self.elements if name == tag
+        ]
 
     def by_id(self, name: str) -> str:
-        [found] = ["".join(text) for _, attributes, text in self.elements if attributes.get("id") == name]
+        [found] = [
+            "".join(text) for _, attributes, text in self.elements if attributes.get("id") == name
+        ]
         return found
 
 
@@ -101,7 +105,10 @@ class Half:
         self.name, self._every = name, every
 
     def process(self, example: dict[str, Any]) -> dict[str, Any]:
-        return {"response": example["answer"] if int(example["id"]) % self._every == 0 else "no", "context": "a c"}
+        return {
+            "response": example["answer"] if int(example["id"]) % self._every == 0 else "no",
+            "context": "a c",
+        }
 
 
 class Shorter(Half):
@@ -110,13 +117,18 @@ class Shorter(Half):
     def process(self, example: dict[str, Any]) -> dict[str, Any]:
         number = int(example["id"])
         kept = " ".join(f"w{word}" for word in range(number % 7 + 10 // self._every))
-        usage = {"prompt_tokens": 30 // self._every + number % 5, "completion_tokens": 3, "cost": 0.01 + number * 1e-5}
+        usage = {
+            "prompt_tokens": 30 // self._every + number % 5,
+            "completion_tokens": 3,
+            "cost": 0.01 + number * 1e-5,
+        }
         return super().process(example) | {"context": kept, "usage": usage}
 
 
 def examples(count: int) -> list[dict[str, Any]]:
     return [
-        {"id": str(n), "context": "a b c", "question": f"what is {n}?", "answer": f"number {n}"} for n in range(count)
+        {"id": str(n), "context": "a b c", "question": f"what is {n}?", "answer": f"number {n}"}
+        for n in range(count)
     ]
 
 
@@ -187,10 +199,20 @@ def test_the_trade_off_and_the_ratios_are_those_of_compare(tmp_path: Path) -> No
     assert {ratio.name for ratio in told.ratios} == {"compression", "cost_per_pass"}
     for point in told.front.points:
         on = "yes" if point.is_on_front else "no"
-        cells = (point.system, svg.number(point.score), svg.number(point.cost), on, svg.number(point.share))
+        cells = (
+            point.system,
+            svg.number(point.score),
+            svg.number(point.cost),
+            on,
+            svg.number(point.share),
+        )
         assert "".join(cells) in shown
     for ratio in told.ratios:
-        cells = (svg.number(ratio.value), svg.number(ratio.baseline_value), svg.number(ratio.difference, "+"))
+        cells = (
+            svg.number(ratio.value),
+            svg.number(ratio.baseline_value),
+            svg.number(ratio.difference, "+"),
+        )
         assert "".join(cells) in shown
 
 
@@ -205,10 +227,20 @@ def test_what_a_reader_must_know_beside_the_numbers_stands_below_them(tmp_path: 
         is_above = note.startswith("Warning: ") or note in found.completeness.sentences
         assert (note in notes) == (not is_above), note
     assert "Cost for each pass in USD" not in page.by_id("tradeoff"), "half has no cost"
-    assert "Score against latency (s)" in page.by_id("tradeoff"), "tokens of two sources are not ranked"
+    assert "Score against latency (s)" in page.by_id("tradeoff"), (
+        "tokens of two sources are not ranked"
+    )
     systems = [Shorter("all", 1), Shorter("half", 2)]
-    shown = Page(written(evaluate(systems, examples(60), [Same()], **kept | {"run_file": tmp_path / "2.sqlite"})))
-    for words in ("Score against cost (USD)", "Cost for each pass in USD", "mean cost (USD) of a row"):
+    shown = Page(
+        written(
+            evaluate(systems, examples(60), [Same()], **kept | {"run_file": tmp_path / "2.sqlite"})
+        )
+    )
+    for words in (
+        "Score against cost (USD)",
+        "Cost for each pass in USD",
+        "mean cost (USD) of a row",
+    ):
         assert words in shown.by_id("tradeoff")
 
 
@@ -243,7 +275,9 @@ class Twice:
 
 
 @pytest.mark.parametrize("failing", [0, 1], ids=["baseline", "system"])
-def test_failed_rows_count_in_every_score_as_they_do_in_compare(failing: int, tmp_path: Path) -> None:
+def test_failed_rows_count_in_every_score_as_they_do_in_compare(
+    failing: int, tmp_path: Path
+) -> None:
     from context_bench.runs import open_run
     from context_bench_compare.comparing import overview
     from context_bench_compare.verdicts import Rules
@@ -295,7 +329,18 @@ def test_the_names_of_a_plot_are_as_long_as_there_is_room(system: str, key: str)
 def test_every_page_is_well_formed_and_loads_nothing(page: Page) -> None:
     assert (page.open, page.mismatched, page.comments) == ([], [], [])
     tags = {tag for tag, _, _ in page.elements}
-    assert not tags & {"link", "img", "iframe", "object", "embed", "base", "form", "video", "audio", "source"}
+    assert not tags & {
+        "link",
+        "img",
+        "iframe",
+        "object",
+        "embed",
+        "base",
+        "form",
+        "video",
+        "audio",
+        "source",
+    }
     for _, attributes, _ in page.elements:
         assert not {"src", "srcset", "data", "action", "style"} & set(attributes)
         assert not any(name.startswith("on") for name in attributes)
@@ -303,8 +348,16 @@ def test_every_page_is_well_formed_and_loads_nothing(page: Page) -> None:
 
 
 def test_the_policy_of_the_page_names_its_own_style_and_script_and_nothing_else(page: Page) -> None:
-    [policy] = [str(a["content"]) for a, _ in page.all("meta") if a.get("http-equiv") == "Content-Security-Policy"]
-    [script] = [text for attributes, text in page.all("script") if attributes.get("type") != "application/json"]
+    [policy] = [
+        str(a["content"])
+        for a, _ in page.all("meta")
+        if a.get("http-equiv") == "Content-Security-Policy"
+    ]
+    [script] = [
+        text
+        for attributes, text in page.all("script")
+        if attributes.get("type") != "application/json"
+    ]
     [(_, style)] = page.all("style")
     assert policy_hash(script) in policy
     assert policy_hash(style) in policy
@@ -317,7 +370,9 @@ def test_the_rows_say_which_regressed_and_what_was_answered(page: Page) -> None:
     rows = json.loads(page.by_id("rows-data"))
     assert rows["baseline"] == 0
     assert [system["label"] for system in rows["systems"]] == ["all", "half"]
-    assert [bool(state & rows["bits"]["regressed"]) for state in rows["state"]] == [n % 2 == 1 for n in range(60)]
+    assert [bool(state & rows["bits"]["regressed"]) for state in rows["state"]] == [
+        n % 2 == 1 for n in range(60)
+    ]
     assert rows["systems"][1]["response"][1] == "no"
     assert rows["question"][5] == "what is 5?"
     texts = json.loads(page.by_id(f"texts-{rows['block'][1]}"))["1"]
@@ -328,7 +383,9 @@ def test_the_rows_say_which_regressed_and_what_was_answered(page: Page) -> None:
     ]
 
 
-def test_the_texts_of_the_rows_that_matter_come_first_when_there_is_little_room(result: EvalResult) -> None:
+def test_the_texts_of_the_rows_that_matter_come_first_when_there_is_little_room(
+    result: EvalResult,
+) -> None:
     page = Page(written(result, "8KB"))
     rows = json.loads(page.by_id("rows-data"))
     held = [number for number, block in enumerate(rows["block"]) if block >= 0]
@@ -348,13 +405,18 @@ def test_no_text_leaves_its_place(attacked: tuple[EvalResult, str]) -> None:
     tags = [tag for tag, _, _ in page.elements]
     assert "img" not in tags
     assert "b" not in tags
-    assert tags.count("svg") == sum(1 for attributes, _ in page.all("svg") if attributes.get("class") == "chart")
-    assert not any(name.startswith("on") for _, attributes, _ in page.elements for name in attributes)
+    assert tags.count("svg") == sum(
+        1 for attributes, _ in page.all("svg") if attributes.get("class") == "chart"
+    )
+    assert not any(
+        name.startswith("on") for _, attributes, _ in page.elements for name in attributes
+    )
     scripts = page.all("script")
     assert sum(attributes.get("type") != "application/json" for attributes, _ in scripts) == 1
     assert "49" not in page.by_id("verdict").replace("7 * 7", "")
     assert not re.search(
-        "[\u202a-\u202e\u2028\u2029\x00\x1b]", re.sub(r"<script.*?</script>", "", text, flags=re.DOTALL)
+        "[\u202a-\u202e\u2028\u2029\x00\x1b]",
+        re.sub(r"<script.*?</script>", "", text, flags=re.DOTALL),
     )
 
 
@@ -363,17 +425,29 @@ def test_every_attack_is_in_the_rows_as_it_was(attacked: tuple[EvalResult, str])
     rows = json.loads(page.by_id("rows-data"))
     assert len(rows["id"]) == 30
     blocks = [
-        json.loads(text) for attributes, text in page.all("script") if str(attributes.get("id")).startswith("texts-")
+        json.loads(text)
+        for attributes, text in page.all("script")
+        if str(attributes.get("id")).startswith("texts-")
     ]
     texts = {int(line): told for block in blocks for line, told in block.items()}
     for number, example in enumerate(hostile.examples()):
         assert texts[number]["question"] == example["question"]
         assert texts[number]["context"] == example["context"]
         assert texts[number]["fields"]["</script>field"] == example["</script>field"]
-    told = [failure["text"] for line in texts.values() for row in line["rows"] for failure in row["failures"]]
+    told = [
+        failure["text"]
+        for line in texts.values()
+        for row in line["rows"]
+        for failure in row["failures"]
+    ]
     assert len(told) == 3
     assert all("<img src=x" in one for one in told)
-    reasons = [score["reason"] for line in texts.values() for row in line["rows"] for score in row["scores"]]
+    reasons = [
+        score["reason"]
+        for line in texts.values()
+        for row in line["rows"]
+        for score in row["scores"]
+    ]
     assert set(reasons) == {hostile.HOSTILE}
 
 
@@ -386,7 +460,10 @@ def test_json_in_a_page_reads_back_and_holds_no_mark(attack: str) -> None:
 
 
 def test_json_in_a_page_is_strict() -> None:
-    assert embedded([float("nan"), float("inf"), 1.0, 0.5, None, True]) == "[null,null,1,0.5,null,true]"
+    assert (
+        embedded([float("nan"), float("inf"), 1.0, 0.5, None, True])
+        == "[null,null,1,0.5,null,true]"
+    )
 
 
 def test_a_result_without_a_run_file_has_its_rows(result: EvalResult) -> None:
@@ -398,7 +475,9 @@ def test_a_result_without_a_run_file_has_its_rows(result: EvalResult) -> None:
 
 
 def test_one_system_alone_has_no_verdict_and_no_baseline(tmp_path: Path) -> None:
-    found = evaluate(Half("all"), examples(3), [Same()], progress=False, run_file=tmp_path / "one.sqlite")
+    found = evaluate(
+        Half("all"), examples(3), [Same()], progress=False, run_file=tmp_path / "one.sqlite"
+    )
     page = Page(written(found))
     assert "nothing to hold it against" in page.by_id("verdict")
     assert json.loads(page.by_id("rows-data"))["baseline"] is None
@@ -406,7 +485,14 @@ def test_one_system_alone_has_no_verdict_and_no_baseline(tmp_path: Path) -> None
 
 def test_what_is_derived_from_a_system_is_shown_and_held_against_nothing(tmp_path: Path) -> None:
     systems = [Half("all"), Half("half", 2), Half("half at random", 3)]
-    found = evaluate(systems, examples(30), [Same()], progress=False, run_file=tmp_path / "r.sqlite", baseline="all")
+    found = evaluate(
+        systems,
+        examples(30),
+        [Same()],
+        progress=False,
+        run_file=tmp_path / "r.sqlite",
+        baseline="all",
+    )
     found.config["derived"] = ["half at random"]
     page = Page(written(found))
     assert "half at random" in page.by_id("numbers")
@@ -420,7 +506,9 @@ def test_what_is_derived_from_a_system_is_shown_and_held_against_nothing(tmp_pat
 
 
 def test_the_texts_of_a_run_that_is_not_kept_are_there(tmp_path: Path) -> None:
-    page = Page(written(evaluate([Half("all"), Half("half", 2)], examples(2), [Same()], progress=False)))
+    page = Page(
+        written(evaluate([Half("all"), Half("half", 2)], examples(2), [Same()], progress=False))
+    )
     assert json.loads(page.by_id("texts-0"))["1"]["question"] == "what is 1?"
 
 
@@ -456,7 +544,10 @@ def test_what_is_no_size_is_told(text: str) -> None:
 def test_what_agrees_with_the_reference_is_no_score_in_the_pictures() -> None:
     """Heat maps and distributions mixed it with the scores of the rows that have a gold answer."""
     meaning = KeyMeaning("x")
-    golden = [EvalRow(s, "0", {"f1": 0.5}, headline="f1", keys={"f1": meaning}, response="r") for s in ("a", "b")]
+    golden = [
+        EvalRow(s, "0", {"f1": 0.5}, headline="f1", keys={"f1": meaning}, response="r")
+        for s in ("a", "b")
+    ]
     against = [
         EvalRow(
             s,

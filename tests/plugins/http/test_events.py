@@ -31,13 +31,17 @@ FORMS: dict[str, str] = {
 
 def events_of(body: bytes, size: int = 1 << 20) -> list[tuple[str, Any]]:
     events = ServerEvents("here")
-    found = [event for at in range(0, len(body), size) for event in events.read(body[at : at + size])]
+    found = [
+        event for at in range(0, len(body), size) for event in events.read(body[at : at + size])
+    ]
     return [*found, *events.rest()]
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 1 << 20])
 @pytest.mark.parametrize("form", FORMS)
-def test_events_are_read_in_every_form_and_however_the_network_cuts_them(form: str, size: int) -> None:
+def test_events_are_read_in_every_form_and_however_the_network_cuts_them(
+    form: str, size: int
+) -> None:
     assert events_of(FORMS[form].encode(), size) == [("message", ONE), ("message", TWO)]
 
 
@@ -67,5 +71,7 @@ def test_errors_and_the_end_are_told(body: bytes, events: list[tuple[str, Any]])
 
 
 def test_another_event_that_is_no_json_is_unusable() -> None:
-    with pytest.raises(UnusableReplyError, match=r"here streamed an event that is no JSON: b'\{oops'"):
+    with pytest.raises(
+        UnusableReplyError, match=r"here streamed an event that is no JSON: b'\{oops'"
+    ):
         events_of(b"data: {oops\n\n")

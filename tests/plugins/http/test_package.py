@@ -64,8 +64,16 @@ def test_the_blocks_of_the_readme_run() -> None:
     [
         ("localhost:1", "messages", "http://localhost:1/v1/messages"),
         ("https://h.example/v1/messages", "messages", "https://h.example/v1/messages"),
-        ("https://h.example/v1/messages/", "chat/completions", "https://h.example/v1/chat/completions"),
-        ("https://h.example/v1/chat/completions?v=2", "messages", "https://h.example/v1/messages?v=2"),
+        (
+            "https://h.example/v1/messages/",
+            "chat/completions",
+            "https://h.example/v1/chat/completions",
+        ),
+        (
+            "https://h.example/v1/chat/completions?v=2",
+            "messages",
+            "https://h.example/v1/messages?v=2",
+        ),
         ("https://h.example/api/v3", "embeddings", "https://h.example/api/v3/embeddings"),
     ],
 )
@@ -89,7 +97,11 @@ def test_a_header_that_cannot_be_sent_is_refused_before_any_call(headers: Any, r
 
 
 def test_an_organization_is_not_recorded() -> None:
-    sent = {"anthropic-organization-id": "o", "openai-organization": "o", "anthropic-ratelimit-tokens-limit": "9"}
+    sent = {
+        "anthropic-organization-id": "o",
+        "openai-organization": "o",
+        "anthropic-ratelimit-tokens-limit": "9",
+    }
     assert recorded_headers(sent) == {"anthropic-ratelimit-tokens-limit": "9"}
 
 
@@ -100,7 +112,9 @@ class Echo(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         wanted = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        body = json.dumps({"path": self.path, "asked": wanted, "key": self.headers.get("x-api-key")}).encode()
+        body = json.dumps(
+            {"path": self.path, "asked": wanted, "key": self.headers.get("x-api-key")}
+        ).encode()
         self.send_response(wanted.get("status", 200))
         self.send_header("content-length", str(len(body)))
         self.send_header("x-proxy-broken", wanted.get("broken", "no"))
@@ -191,7 +205,9 @@ def test_a_resolver_that_hangs_costs_no_call_more_than_its_timeout_and_one_threa
 
     try:
         for _ in range(3):
-            with pytest.raises(EndpointTimeoutError, match=r"gave no complete reply within 0\.05 s"):
+            with pytest.raises(
+                EndpointTimeoutError, match=r"gave no complete reply within 0\.05 s"
+            ):
                 call()
         assert asked == ["slow.example"]
     finally:
@@ -201,7 +217,9 @@ def test_a_resolver_that_hangs_costs_no_call_more_than_its_timeout_and_one_threa
 
 
 @pytest.mark.parametrize("door", ["thread", "event loop"])
-@pytest.mark.parametrize("addresses", [["127.0.0.1"], ["127.0.0.9", "127.0.0.1"]], ids=["one", "several"])
+@pytest.mark.parametrize(
+    "addresses", [["127.0.0.1"], ["127.0.0.9", "127.0.0.1"]], ids=["one", "several"]
+)
 def test_every_address_of_a_name_is_tried(
     door: str, addresses: list[str], address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -223,7 +241,9 @@ def test_every_address_of_a_name_is_tried(
 
     body = encoded({"input": "a"})
     told = (
-        ours.post(ours.endpoint, body, read) if door == "thread" else asyncio.run(ours.apost(ours.endpoint, body, read))
+        ours.post(ours.endpoint, body, read)
+        if door == "thread"
+        else asyncio.run(ours.apost(ours.endpoint, body, read))
     )
     assert told == {"input": "a"}
 

@@ -27,7 +27,12 @@ def parquet(rows: Iterable[Mapping[str, Any]], row_group_size: int = 1000) -> by
     from pyarrow import parquet as files
 
     buffer = io.BytesIO()
-    files.write_table(arrow.Table.from_pylist(list(rows)), buffer, row_group_size=row_group_size, compression="none")
+    files.write_table(
+        arrow.Table.from_pylist(list(rows)),
+        buffer,
+        row_group_size=row_group_size,
+        compression="none",
+    )
     return buffer.getvalue()
 
 
@@ -36,7 +41,10 @@ def lines(rows: Iterable[Mapping[str, Any]]) -> bytes:
 
 
 def problems(count: int, width: int = 10) -> list[dict[str, str]]:
-    return [{"question": f"What is {i}+1? {'x' * width}", "answer": f"One more.\n#### {i + 1}"} for i in range(count)]
+    return [
+        {"question": f"What is {i}+1? {'x' * width}", "answer": f"One more.\n#### {i + 1}"}
+        for i in range(count)
+    ]
 
 
 @pytest.fixture

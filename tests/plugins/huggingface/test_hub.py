@@ -60,7 +60,9 @@ def test_a_process_that_takes_a_few_rows_ends_well(hub, gsm8k):
         "[next(rows) for _ in range(5)]"
     )
     for _ in range(3):
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=False
+        )
         assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -92,7 +94,10 @@ def test_a_stream_stays_on_the_commit_that_it_began_with(hub, gsm8k):
 def test_files_are_read_in_place_of_configurations(hub):
     from importlib import import_module
 
-    files = {"data/test-1.jsonl": b'{"q": 1, "kw": {"a": 1}}\n{"q": 2, "kw": {}}\n', "notes.txt": b""}
+    files = {
+        "data/test-1.jsonl": b'{"q": 1, "kw": {"a": 1}}\n{"q": 2, "kw": {}}\n',
+        "notes.txt": b"",
+    }
     hub.put("some/body", files)
     assert [row["q"] for row in hf(config="some/body", files="data/*.jsonl")] == [1, 2]
     assert import_module("context_bench_huggingface").hf is hf
@@ -102,7 +107,9 @@ def test_files_are_read_in_place_of_configurations(hub):
 def test_a_cell_that_says_none_is_a_text_and_a_blank_one_is_no_value(hub, files):
     """Pandas takes NA, None, null and nan for blank cells: an option of a question that is one of them would be lost."""
     cells = ["NA", "None", "null", "nan", "N/A", ""]
-    rows = "".join(f'{number},"{cell}",{number if cell else ""}\r\n' for number, cell in enumerate(cells))
+    rows = "".join(
+        f'{number},"{cell}",{number if cell else ""}\r\n' for number, cell in enumerate(cells)
+    )
     readme = "---\nconfigs:\n- config_name: default\n  data_files:\n  - {split: test, path: rows.csv}\n---\n"
     content = b"\xef\xbb\xbfid,answer,score\r\n" + rows.encode()
     hub.put("some/body", {"rows.csv": content, "README.md": readme.encode()})
@@ -138,7 +145,12 @@ def test_a_busy_hub_is_asked_again(hub, gsm8k, status, place):
 
 
 @pytest.mark.parametrize(
-    ("status", "told"), [(429, "The hub allows no more requests"), (503, "The hub answered 503"), (500, "answered 500")]
+    ("status", "told"),
+    [
+        (429, "The hub allows no more requests"),
+        (503, "The hub answered 503"),
+        (500, "answered 500"),
+    ],
 )
 @pytest.mark.parametrize("place", ["/api/", "parquet"])
 def test_a_hub_that_stays_busy_is_an_error_and_no_shorter_dataset(hub, gsm8k, status, told, place):
@@ -159,7 +171,9 @@ def test_a_connection_that_is_always_cut_is_an_error_and_no_shorter_dataset(hub,
     rows = hf(config=AT, split="test", max_retries=1, **QUICK)
     assert len(list(islice(rows, 10))) == 10
     hub.cuts["main/test"] = 10_000
-    with pytest.raises(DatasetError, match=r"The hub cannot be reached .*after 2 attempts. Try again, or fetch"):
+    with pytest.raises(
+        DatasetError, match=r"The hub cannot be reached .*after 2 attempts. Try again, or fetch"
+    ):
         list(rows)
 
 
@@ -169,7 +183,8 @@ def test_a_gated_repository_says_what_to_do(hub, gsm8k):
     hub.tokens.add("hf_right")
     for token in (None, "hf_wrong"):
         with pytest.raises(
-            DatasetError, match=r"is gated. Ask for access at .*openai/gsm8k, then put a token.*HF_TOKEN"
+            DatasetError,
+            match=r"is gated. Ask for access at .*openai/gsm8k, then put a token.*HF_TOKEN",
         ) as told:
             list(hf(config=AT, split="test", token=token))
         assert "hf_wrong" not in str(told.value)
@@ -185,7 +200,11 @@ def test_a_gated_repository_says_what_to_do(hub, gsm8k):
             "test",
             "no configuration 'socratc'. Did you mean 'socratic'.? It has: main, socratic.",
         ),
-        ("openai/gsm8k:main", "tset", "no split 'tset'. Did you mean 'test'.? It has: test, train."),
+        (
+            "openai/gsm8k:main",
+            "tset",
+            "no split 'tset'. Did you mean 'test'.? It has: test, train.",
+        ),
         ("openai/gsm8k:main@v9", "test", "no revision 'v9'"),
         ("openai/gsm8k", "test", "has several configurations: main, socratic. Choose one."),
     ],
@@ -249,7 +268,9 @@ def test_memory_does_not_grow_with_the_number_of_rows(hub, gsm8k):
     gsm8k(16_000, width=8_000)  # questions of some 128 MB, were they kept
 
     def peak(limit: int) -> int:
-        done = subprocess.run([sys.executable, "-c", MEMORY, str(limit)], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [sys.executable, "-c", MEMORY, str(limit)], capture_output=True, text=True, check=False
+        )
         assert done.returncode == 0, done.stderr[-2000:]
         count, kibibytes = map(int, done.stdout.split())
         assert count == limit
@@ -282,12 +303,16 @@ def test_an_offline_error_of_a_run_is_the_datasets_own(hub, tmp_path, monkeypatc
         (["missing.jsonl"], "There is no file missing.jsonl"),
     ],
 )
-def test_whatever_a_run_takes_can_be_previewed(hub, gsm8k, tmp_path, monkeypatch, capsys, asked, told):
+def test_whatever_a_run_takes_can_be_previewed(
+    hub, gsm8k, tmp_path, monkeypatch, capsys, asked, told
+):
     pytest.importorskip("context_bench_local")
     from context_bench.cli import execute
 
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "rows.jsonl").write_text("".join(f'{{"question": "q{number}"}}\n' for number in range(5)))
+    (tmp_path / "rows.jsonl").write_text(
+        "".join(f'{{"question": "q{number}"}}\n' for number in range(5))
+    )
     gsm8k(3)
     execute(["datasets", "preview", *asked])
     said = capsys.readouterr()
@@ -295,8 +320,14 @@ def test_whatever_a_run_takes_can_be_previewed(hub, gsm8k, tmp_path, monkeypatch
 
 
 DOCUMENTS = {
-    "an array": ([{"q": 1, "kw": {"a": 1}}, {"q": "two"}], [{"q": 1, "kw": {"a": 1}}, {"q": "two"}]),
-    "rows by key": ({"a": {"q": 1}, "b": {"q": 2, "id": "c"}}, [{"id": "a", "q": 1}, {"id": "c", "q": 2}]),
+    "an array": (
+        [{"q": 1, "kw": {"a": 1}}, {"q": "two"}],
+        [{"q": 1, "kw": {"a": 1}}, {"q": "two"}],
+    ),
+    "rows by key": (
+        {"a": {"q": 1}, "b": {"q": 2, "id": "c"}},
+        [{"id": "a", "q": 1}, {"id": "c", "q": 2}],
+    ),
     "one record": ({"rows": [{"q": 1}, {"q": "two"}], "labels": {"n": 1}}, None),
     "nothing by key": ({}, [{}]),
 }
@@ -307,24 +338,40 @@ DOCUMENTS = {
 def test_a_json_file_is_read_as_it_is(hub, name, indent):
     """Arrow refuses columns of two types, pads objects to one schema, and fails on a document of many lines."""
     document, rows = DOCUMENTS[name]
-    hub.put("some/body", {"rows.json": b"\xef\xbb\xbf" + json.dumps(document, indent=indent).encode()})
+    hub.put(
+        "some/body", {"rows.json": b"\xef\xbb\xbf" + json.dumps(document, indent=indent).encode()}
+    )
     assert list(hf(config="some/body", files="rows.json")) == (rows or [document])
 
 
 def test_a_record_that_is_wrong_is_told_with_its_number_its_file_and_its_column(hub):
-    pytest.importorskip("context_bench_qa", reason="the functions of the card are those of context-bench-qa")
-    hub.put("some/body", {"r/1.jsonl": b'{"question": "a?", "answer": "b"}\n{"question": null, "answer": "b"}\n'})
-    card = {"source": "some/body", "files": "r/1.jsonl", "example": "context_bench_qa.records:natural_questions"}
+    pytest.importorskip(
+        "context_bench_qa", reason="the functions of the card are those of context-bench-qa"
+    )
+    hub.put(
+        "some/body",
+        {"r/1.jsonl": b'{"question": "a?", "answer": "b"}\n{"question": null, "answer": "b"}\n'},
+    )
+    card = {
+        "source": "some/body",
+        "files": "r/1.jsonl",
+        "example": "context_bench_qa.records:natural_questions",
+    }
     told = r"Record 1 of some \(some/body, split test\) in r/1.jsonl is not .*: TypeError: question is null and no text"
     with pytest.raises(DatasetError, match=told):
         list(hf.for_card("some", card)())
 
 
 def test_json_files_of_a_pattern_are_read_one_after_the_other(hub):
-    hub.put("some/body", {"r/2.json": b'{"q": [1]}', "r/1.json": b'{"q": 1}\r\n\r\n{"q": "two"}\n', "r/3.txt": b""})
+    hub.put(
+        "some/body",
+        {"r/2.json": b'{"q": [1]}', "r/1.json": b'{"q": 1}\r\n\r\n{"q": "two"}\n', "r/3.txt": b""},
+    )
     assert [row["q"] for row in hf(config="some/body", files="r/*.json")] == [1, "two", [1]]
     assert [row["q"] for row in hf(config="some/body", files="r/1.json")] == [1, "two"]
-    with pytest.raises(DatasetError, match=r"The files of hf:some/body .* are not at revision 'main': s/\*.json"):
+    with pytest.raises(
+        DatasetError, match=r"The files of hf:some/body .* are not at revision 'main': s/\*.json"
+    ):
         list(hf(config="some/body", files="s/*.json"))
 
 
@@ -332,7 +379,10 @@ def test_json_files_of_a_pattern_are_read_one_after_the_other(hub):
     ("content", "told"),
     [
         (b'{"q": 1}\n{"q": \n', "r/1.json, line 2 is no JSON"),
-        (b'{"q": 1}\n{"q": -Infinity}\n', "r/1.json, line 2 is no JSON: -Infinity is no JSON value"),
+        (
+            b'{"q": 1}\n{"q": -Infinity}\n',
+            "r/1.json, line 2 is no JSON: -Infinity is no JSON value",
+        ),
         (b'{\n"q":\n NaN}\n', "r/1.json is no JSON: NaN is no JSON value"),
         (b'[{"q": 1}, 2]', "r/1.json, item 2 is no JSON object"),
         (b'"q"', "r/1.json is no JSON array"),
@@ -347,21 +397,33 @@ def test_a_json_file_that_cannot_be_read_is_told_at_once_with_its_place(hub, con
 
 def test_a_table_of_stories_is_joined_to_a_table_of_questions(hub):
     """The release of NarrativeQA: two files, each with the rows of every split."""
-    pytest.importorskip("context_bench_qa", reason="the functions of the card are those of context-bench-qa")
+    pytest.importorskip(
+        "context_bench_qa", reason="the functions of the card are those of context-bench-qa"
+    )
     stories = "document_id,set,summary,summary_tokenized\r\n"
     stories += 'd1,test,"Ann, who is old,\r\nleaves.",x\r\nd2,valid,Bob.,x\r\n'
     asked = "document_id,set,question,answer1,answer2\r\nd1,test,Who?,Ann,None\r\nd2,valid,And?,Bob,Bob\r\nd1,test,2?,1,2\r\n"
-    hub.put("some/body", {"qaps.csv": asked.encode(), "third_party/wikipedia/summaries.csv": stories.encode()})
+    hub.put(
+        "some/body",
+        {"qaps.csv": asked.encode(), "third_party/wikipedia/summaries.csv": stories.encode()},
+    )
     card = {
         "source": "some/body",
         "files": "qaps.csv",
-        "tables": {"summaries": {"files": "third_party/wikipedia/summaries.csv", "key": "document_id"}},
+        "tables": {
+            "summaries": {"files": "third_party/wikipedia/summaries.csv", "key": "document_id"}
+        },
         "example": "context_bench_qa.records:narrativeqa",
     }
     found = list(hf.for_card("stories", {**card, "split": "test"})())
-    assert [(each["id"], each["answers"]) for each in found] == [(0, ["Ann", "None"]), (2, ["1", "2"])]
+    assert [(each["id"], each["answers"]) for each in found] == [
+        (0, ["Ann", "None"]),
+        (2, ["1", "2"]),
+    ]
     assert found[0]["context"] == "Ann, who is old,\r\nleaves."
-    assert [each["question"] for each in hf.for_card("stories", {**card, "split": "validation"})()] == ["And?"]
+    assert [
+        each["question"] for each in hf.for_card("stories", {**card, "split": "validation"})()
+    ] == ["And?"]
 
 
 @pytest.mark.parametrize(
@@ -369,7 +431,10 @@ def test_a_table_of_stories_is_joined_to_a_table_of_questions(hub):
     [
         (b'{"k": "a"}\n{"v": 1}\n', "Record 1 of the table more of some .* has no k"),
         (b'{"k": "a"}\n{"k": null}\n', "Record 1 of the table more of some .* has no k"),
-        (b'{"k": 1}\n{"k": 2}\n{"k": "1"}\n', "Record 2 of the table more of some .* has the k 1 of another one"),
+        (
+            b'{"k": 1}\n{"k": 2}\n{"k": "1"}\n',
+            "Record 2 of the table more of some .* has the k 1 of another one",
+        ),
     ],
 )
 def test_a_record_of_a_table_that_no_key_leads_to_is_told(hub, rows, told):
@@ -413,7 +478,10 @@ TooManyRedirects = type("TooManyRedirects", (Exception,), {})  # as the HTTP lib
 
 @pytest.mark.parametrize(
     "error",
-    [json.JSONDecodeError("Expecting value", "<html>", 0), TooManyRedirects("Exceeded maximum allowed redirects.")],
+    [
+        json.JSONDecodeError("Expecting value", "<html>", 0),
+        TooManyRedirects("Exceeded maximum allowed redirects."),
+    ],
     ids=["a login page", "a circle of redirections"],
 )
 def test_what_is_not_the_hub_is_told_as_that(hub, monkeypatch, error):
@@ -421,7 +489,9 @@ def test_what_is_not_the_hub_is_told_as_that(hub, monkeypatch, error):
         raise error
 
     monkeypatch.setattr("huggingface_hub.HfApi.dataset_info", answer)
-    with pytest.raises(DatasetError, match=r"What answers for hf:a/b .* is not the hub .*Look at HF_ENDPOINT"):
+    with pytest.raises(
+        DatasetError, match=r"What answers for hf:a/b .* is not the hub .*Look at HF_ENDPOINT"
+    ):
         list(hf(config="a/b", split="test", max_retries=0))
 
 
@@ -453,7 +523,9 @@ def test_a_copy_gives_back_whatever_a_parquet_file_holds(hub, tmp_path):
     from pyarrow import parquet
 
     buffer = io.BytesIO()
-    parquet.write_table(pyarrow.Table.from_pylist([_of_every_kind(), dict.fromkeys(_of_every_kind())]), buffer)
+    parquet.write_table(
+        pyarrow.Table.from_pylist([_of_every_kind(), dict.fromkeys(_of_every_kind())]), buffer
+    )
     hub.put("some/body", {"rows.parquet": buffer.getvalue()})
     card = {"source": "some/body", "files": "rows.parquet", "format": "parquet", "split": "test"}
     loader = hf.for_card("some", card)
@@ -461,7 +533,9 @@ def test_a_copy_gives_back_whatever_a_parquet_file_holds(hub, tmp_path):
     assert label["records"] == 2
     there, here = list(loader()), list(loader(folder=str(tmp_path), offline=True))
     assert repr(here) == repr(there)  # a NaN equals nothing
-    assert [type(value) for value in there[0].values()] == [type(value) for value in _of_every_kind().values()]
+    assert [type(value) for value in there[0].values()] == [
+        type(value) for value in _of_every_kind().values()
+    ]
 
 
 @pytest.mark.parametrize(
@@ -476,20 +550,29 @@ def test_a_copy_gives_back_whatever_a_parquet_file_holds(hub, tmp_path):
 )
 def test_a_copy_gives_back_whatever_a_json_file_holds(hub, tmp_path, record):
     hub.put("some/body", {"rows.jsonl": json.dumps(record).encode()})
-    loader = hf.for_card("some", {"source": "some/body", "files": "rows.jsonl", "format": "lines", "split": "test"})
+    loader = hf.for_card(
+        "some", {"source": "some/body", "files": "rows.jsonl", "format": "lines", "split": "test"}
+    )
     list(loader.fetch(str(tmp_path), access=Access()))
     assert list(loader(folder=str(tmp_path), offline=True)) == list(loader()) == [record]
 
 
-def test_a_picture_is_refused_by_a_copy_and_not_kept_as_the_name_of_its_class(hub, tmp_path, monkeypatch):
+def test_a_picture_is_refused_by_a_copy_and_not_kept_as_the_name_of_its_class(
+    hub, tmp_path, monkeypatch
+):
     class Picture:
         pass
 
     hub.put("some/body", {"rows.jsonl": b'{"q": 1}'})
-    loader = hf.for_card("some", {"source": "some/body", "files": "rows.jsonl", "format": "lines", "split": "test"})
-    monkeypatch.setattr("context_bench_huggingface.loader.stream", lambda *_: [{"q": 1}, {"q": Picture()}])
+    loader = hf.for_card(
+        "some", {"source": "some/body", "files": "rows.jsonl", "format": "lines", "split": "test"}
+    )
+    monkeypatch.setattr(
+        "context_bench_huggingface.loader.stream", lambda *_: [{"q": 1}, {"q": Picture()}]
+    )
     with pytest.raises(
-        DatasetError, match=r"Record 1 of some .* holds a value of type Picture, which no copy can hold"
+        DatasetError,
+        match=r"Record 1 of some .* holds a value of type Picture, which no copy can hold",
     ):
         list(loader.fetch(str(tmp_path), access=Access()))
     assert list(tmp_path.iterdir()) == []

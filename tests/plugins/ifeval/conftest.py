@@ -30,12 +30,20 @@ def published():
 
     def read(model):
         rows = records(DATA / "ifeval.raw.jsonl.gz")
-        strict, loose = (records(DATA / "outputs" / f"{model}.{name}.jsonl.gz") for name in ("strict", "loose"))
+        strict, loose = (
+            records(DATA / "outputs" / f"{model}.{name}.jsonl.gz") for name in ("strict", "loose")
+        )
         by_prompt = {row["prompt"]: row for row in rows}
         # One prompt of M-IFEval was edited: it asks for one placeholder instead of three.
         edited = {"kwargs": [{"num_highlights": 3}, {"num_placeholders": 1}]}
-        asked = [by_prompt.get(record["prompt"]) or {**rows[place], **edited} for place, record in enumerate(strict)]
-        return [(row, record["response"], record, relaxed) for row, record, relaxed in zip(asked, strict, loose)]
+        asked = [
+            by_prompt.get(record["prompt"]) or {**rows[place], **edited}
+            for place, record in enumerate(strict)
+        ]
+        return [
+            (row, record["response"], record, relaxed)
+            for row, record, relaxed in zip(asked, strict, loose)
+        ]
 
     return read
 

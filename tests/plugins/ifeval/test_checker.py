@@ -14,7 +14,11 @@ WORDS = "length_constraints:number_words"
 
 
 def score(ids, response, kwargs=None, loose="variants", **row):
-    row = {"instruction_id_list": ids, "kwargs": [{} for _ in ids] if kwargs is None else kwargs, **row}
+    row = {
+        "instruction_id_list": ids,
+        "kwargs": [{} for _ in ids] if kwargs is None else kwargs,
+        **row,
+    }
     return IFEvalChecker(loose=loose).score(row, {"response": response})
 
 
@@ -38,7 +42,9 @@ def test_each_of_the_seven_variants_passes_loosely_and_not_strictly(instruction,
     ("instruction", "response"),
     [
         pytest.param(NO_COMMA, "Well,\nNo\ncommas,\nhere.\nSo, bye.", id="the middle is wrong"),
-        pytest.param(NO_COMMA, "Well,\nsure,\nNo commas here.", id="two first lines would have to go"),
+        pytest.param(
+            NO_COMMA, "Well,\nsure,\nNo commas here.", id="two first lines would have to go"
+        ),
         pytest.param(QUOTATION, 'Sure: "Quoted."', id="half a line would have to go"),
         pytest.param(NO_COMMA, "Only, one line", id="nothing is left of a single line"),
     ],
@@ -88,7 +94,9 @@ def test_the_majority_can_be_the_loose_score(ids, response, expected):
 
 def test_the_loose_verdicts_in_the_details_are_by_variants_in_either_mode():
     response = "Well, sure:\nNo commas here."
-    assert score([NO_COMMA], response, loose="majority").details == score([NO_COMMA], response).details
+    assert (
+        score([NO_COMMA], response, loose="majority").details == score([NO_COMMA], response).details
+    )
 
 
 def test_another_meaning_of_loose_is_refused():
@@ -117,14 +125,20 @@ ARRAY = type("Array", (), {"tolist": lambda self: [WORDS, NO_COMMA]})
         pytest.param([WORDS, NO_COMMA], KWARGS, id="release layout"),
         pytest.param([WORDS, NO_COMMA], PADDED, id="hub layout with nulls"),
         pytest.param([WORDS, NO_COMMA], json.dumps(PADDED), id="JSON text"),
-        pytest.param([WORDS, NO_COMMA], [json.dumps(entry) for entry in KWARGS], id="a JSON text for each"),
         pytest.param(
-            [WORDS, NO_COMMA], [{"num_words": 3.0, "relation": "at least"}, {"num_words": math.nan}], id="floats"
+            [WORDS, NO_COMMA], [json.dumps(entry) for entry in KWARGS], id="a JSON text for each"
+        ),
+        pytest.param(
+            [WORDS, NO_COMMA],
+            [{"num_words": 3.0, "relation": "at least"}, {"num_words": math.nan}],
+            id="floats",
         ),
         pytest.param((WORDS, NO_COMMA), tuple(KWARGS), id="tuples"),
         pytest.param(json.dumps([WORDS, NO_COMMA]), json.dumps(KWARGS), id="both as JSON text"),
         pytest.param([WORDS, NO_COMMA], [KWARGS[0], None], id="null for no arguments"),
-        pytest.param([WORDS, NO_COMMA], [KWARGS[0], {"num_words": 9}], id="an argument not asked for"),
+        pytest.param(
+            [WORDS, NO_COMMA], [KWARGS[0], {"num_words": 9}], id="an argument not asked for"
+        ),
         pytest.param(ARRAY(), KWARGS, id="something with tolist"),
     ],
 )
@@ -160,9 +174,13 @@ def test_a_row_without_instructions_is_unscored(row):
     assert scores.details == {"unscored": "the example has no instructions"}
 
 
-@pytest.mark.parametrize("processed", [{}, {"response": None}, {"response": b"a"}, {"response": ["a"]}], ids=repr)
+@pytest.mark.parametrize(
+    "processed", [{}, {"response": None}, {"response": b"a"}, {"response": ["a"]}], ids=repr
+)
 def test_a_row_without_a_response_is_unscored(processed):
-    assert IFEvalChecker().score({"instruction_id_list": [NO_COMMA], "kwargs": [{}]}, processed) == {}
+    assert (
+        IFEvalChecker().score({"instruction_id_list": [NO_COMMA], "kwargs": [{}]}, processed) == {}
+    )
 
 
 # What is wrong with a row.
@@ -178,14 +196,18 @@ def test_a_row_without_a_response_is_unscored(processed):
     ],
 )
 def test_an_unknown_id_is_an_error_that_names_it_and_near_ones(unknown, meant):
-    with pytest.raises(ValueError, match=r"Instruction 2: IFEval has no instruction called") as caught:
+    with pytest.raises(
+        ValueError, match=r"Instruction 2: IFEval has no instruction called"
+    ) as caught:
         score([NO_COMMA, unknown], "Hi.")
     assert repr(unknown) in str(caught.value)
     assert repr(meant) in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    "unknown", ["xyz", None, 5, ["a"], "x" * 10**6, {}], ids=["word", "null", "number", "list", "long", "dict"]
+    "unknown",
+    ["xyz", None, 5, ["a"], "x" * 10**6, {}],
+    ids=["word", "null", "number", "list", "long", "dict"],
 )
 def test_an_id_like_no_other_names_them_all(unknown):
     with pytest.raises(ValueError, match="IFEval has no instruction called") as caught:
@@ -203,31 +225,53 @@ def test_an_unknown_id_is_an_error_for_a_blank_response_as_well():
     ("kwargs", "message"),
     [
         pytest.param(
-            [{}], r"Instruction 1 \(length_constraints:number_words\) has no 'relation' in its kwargs", id="missing"
+            [{}],
+            r"Instruction 1 \(length_constraints:number_words\) has no 'relation' in its kwargs",
+            id="missing",
         ),
-        pytest.param([{"relation": "at least"}], "has no 'num_words' in its kwargs", id="one missing"),
-        pytest.param([{"relation": "at least", "num_words": None}], "has no 'num_words'", id="null"),
+        pytest.param(
+            [{"relation": "at least"}], "has no 'num_words' in its kwargs", id="one missing"
+        ),
+        pytest.param(
+            [{"relation": "at least", "num_words": None}], "has no 'num_words'", id="null"
+        ),
         pytest.param(
             [{"relation": "at most", "num_words": 3}],
             "its kwargs have relation='at most'. Did you mean 'at least'?",
             id="relation",
         ),
         pytest.param(
-            [{"relation": 5, "num_words": 3}], "relation=5. It can be 'less than' or 'at least'", id="relation 5"
+            [{"relation": 5, "num_words": 3}],
+            "relation=5. It can be 'less than' or 'at least'",
+            id="relation 5",
         ),
         pytest.param(
-            [{"relation": "at least", "num_words": "3"}], "a whole number of at least 0, but is '3'", id="text"
+            [{"relation": "at least", "num_words": "3"}],
+            "a whole number of at least 0, but is '3'",
+            id="text",
         ),
         pytest.param(
-            [{"relation": "at least", "num_words": -1}], "a whole number of at least 0, but is -1", id="negative"
+            [{"relation": "at least", "num_words": -1}],
+            "a whole number of at least 0, but is -1",
+            id="negative",
         ),
         pytest.param([{"relation": "at least", "num_words": 2.5}], "a whole number", id="fraction"),
-        pytest.param([{"relation": "at least", "num_words": math.inf}], "a whole number", id="infinite"),
+        pytest.param(
+            [{"relation": "at least", "num_words": math.inf}], "a whole number", id="infinite"
+        ),
         pytest.param([{"relation": "at least", "num_words": True}], "a whole number", id="boolean"),
-        pytest.param([], "one entry per instruction, but there are 0 entries for 1 ids", id="none for one"),
-        pytest.param([{}, {}], "one entry per instruction, but there are 2 entries for 1 ids", id="two for one"),
+        pytest.param(
+            [], "one entry per instruction, but there are 0 entries for 1 ids", id="none for one"
+        ),
+        pytest.param(
+            [{}, {}],
+            "one entry per instruction, but there are 2 entries for 1 ids",
+            id="two for one",
+        ),
         pytest.param("{", "kwargs is text but not JSON: '{'", id="no JSON"),
-        pytest.param({"num_words": 3}, "kwargs must be a list with one mapping per instruction", id="no list"),
+        pytest.param(
+            {"num_words": 3}, "kwargs must be a list with one mapping per instruction", id="no list"
+        ),
         pytest.param([5], "its entry in kwargs must be a mapping, but is 5", id="no mapping"),
         pytest.param(["{"], "its entry in kwargs is text but not JSON", id="entry is no JSON"),
         pytest.param(7, "kwargs must be a list", id="number"),
@@ -244,16 +288,28 @@ def test_wrong_kwargs_are_an_error_that_says_what_is_wrong(kwargs, message):
         ("keywords:existence", {"keywords": "cat"}, "a list of one text or more, but is 'cat'"),
         ("keywords:existence", {"keywords": []}, "a list of one text or more"),
         ("keywords:existence", {"keywords": ["a", 5]}, "a list of one text or more"),
-        ("keywords:existence", {"keywords": ["(cat"]}, r"'keywords' in its kwargs must be a regular expression"),
+        (
+            "keywords:existence",
+            {"keywords": ["(cat"]},
+            r"'keywords' in its kwargs must be a regular expression",
+        ),
         ("keywords:forbidden_words", {"forbidden_words": ["[a"]}, "a regular expression"),
-        ("keywords:frequency", {"keyword": " ", "relation": "at least", "frequency": 1}, "must be a text"),
+        (
+            "keywords:frequency",
+            {"keyword": " ", "relation": "at least", "frequency": 1},
+            "must be a text",
+        ),
         (
             "keywords:letter_frequency",
             {"letter": "ab", "let_relation": "at least", "let_frequency": 1},
             "a single letter",
         ),
         ("language:response_language", {"language": "dee"}, "language='dee'. Did you mean 'de'?"),
-        ("language:response_language", {"language": "zh"}, "language='zh'. It can be 'af', .* 'zh-tw'"),
+        (
+            "language:response_language",
+            {"language": "zh"},
+            "language='zh'. It can be 'af', .* 'zh-tw'",
+        ),
         ("startend:end_checker", {"end_phrase": 5}, "must be a text, but is 5"),
         ("combination:repeat_prompt", {}, "has no 'prompt_to_repeat'"),
         ("combination:repeat_prompt", {"prompt_to_repeat": ""}, "must be a text"),
@@ -277,7 +333,11 @@ def test_wrong_arguments_are_an_error_that_names_them(instruction, kwargs, messa
 
 
 def test_a_row_is_not_changed_by_being_scored():
-    row = {"prompt": "p", "instruction_id_list": [WORDS, NO_COMMA], "kwargs": [dict(entry) for entry in PADDED]}
+    row = {
+        "prompt": "p",
+        "instruction_id_list": [WORDS, NO_COMMA],
+        "kwargs": [dict(entry) for entry in PADDED],
+    }
     before = json.dumps(row)
     IFEvalChecker().score(row, {"response": "one, two"})
     assert json.dumps(row) == before

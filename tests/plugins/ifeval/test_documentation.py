@@ -22,7 +22,9 @@ else:
 
 PACKAGE = Path(context_bench_ifeval.__file__).parent
 README = Path(__file__).resolve().parents[3] / "plugins" / "context-bench-ifeval" / "README.md"
-MODULES = sorted(found.name for found in pkgutil.walk_packages([str(PACKAGE)], "context_bench_ifeval."))
+MODULES = sorted(
+    found.name for found in pkgutil.walk_packages([str(PACKAGE)], "context_bench_ifeval.")
+)
 
 
 @pytest.fixture(scope="module")

@@ -40,13 +40,25 @@ CASES = {
     ),
     "length_constraints:number_sentences": (
         {"num_sentences": 3, "relation": LESS},
-        ["One. Two.", "Dr. Brown met Mr. Smith. They talked.", "It costs 3.50 dollars. Buy it!", "no period"],
+        [
+            "One. Two.",
+            "Dr. Brown met Mr. Smith. They talked.",
+            "It costs 3.50 dollars. Buy it!",
+            "no period",
+        ],
         ["One. Two. Three.", "What? Yes! No.", 'He said "Stop." She stopped. He left.'],
     ),
     "length_constraints:number_paragraphs": (
         {"num_paragraphs": 2},
         ["One\n***\nTwo", "One***Two", "***One***Two***", "One *** Two\n***\n"],
-        ["One\n\nTwo", "One", "One***Two***Three", "One***\n***Two", "One******Two", "One * * * Two"],
+        [
+            "One\n\nTwo",
+            "One",
+            "One***Two***Three",
+            "One***\n***Two",
+            "One******Two",
+            "One * * * Two",
+        ],
     ),
     "length_constraints:number_words": (
         {"num_words": 5, "relation": LESS},
@@ -82,8 +94,21 @@ CASES = {
     ),
     "detectable_format:number_bullet_lists": (
         {"num_bullets": 2},
-        ["* one\n* two", "- one\n- two", "text\n  * one\n\t- two\nmore", "-one\n*two", "* one\n** bold **\n- two"],
-        ["* one", "* one\n* two\n* three", "1. one\n2. two", "+ one\n+ two", "* one * two", "**one**\n**two**"],
+        [
+            "* one\n* two",
+            "- one\n- two",
+            "text\n  * one\n\t- two\nmore",
+            "-one\n*two",
+            "* one\n** bold **\n- two",
+        ],
+        [
+            "* one",
+            "* one\n* two\n* three",
+            "1. one\n2. two",
+            "+ one\n+ two",
+            "* one * two",
+            "**one**\n**two**",
+        ],
     ),
     "detectable_format:constrained_response": (
         {},
@@ -98,11 +123,23 @@ CASES = {
     "detectable_format:multiple_sections": (
         {"section_spliter": "Section", "num_sections": 2},
         ["Section 1\nx\nSection 2\ny", "Section1 Section2", "Section 1 a Section 1 b Section 1 c"],
-        ["Section 1\nx", "SECTION 1\nSECTION 2", "Section one\nSection two", "Section  1 Section  2"],
+        [
+            "Section 1\nx",
+            "SECTION 1\nSECTION 2",
+            "Section one\nSection two",
+            "Section  1 Section  2",
+        ],
     ),
     "detectable_format:json_format": (
         {},
-        ['{"a": [1, 2]}', '```json\n{"a": 1}\n```', "```JSON\n[]```", "```\n3\n```", '"text"', " null "],
+        [
+            '{"a": [1, 2]}',
+            '```json\n{"a": 1}\n```',
+            "```JSON\n[]```",
+            "```\n3\n```",
+            '"text"',
+            " null ",
+        ],
         ["{'a': 1}", "Here: {}", '```python\n{"a": 1}\n```', '{"a": 1,}', "``` ```"],
     ),
     "detectable_format:title": (
@@ -146,7 +183,13 @@ CASES = {
     "change_case:english_capital": (
         {},
         [ENGLISH.upper(), "1. " + ENGLISH.upper() + "!"],
-        [ENGLISH, ENGLISH.title(), ENGLISH.upper() + "s", GERMAN.replace("ß", "ss").upper(), "12345"],
+        [
+            ENGLISH,
+            ENGLISH.title(),
+            ENGLISH.upper() + "s",
+            GERMAN.replace("ß", "ss").upper(),
+            "12345",
+        ],
     ),
     "change_case:english_lowercase": (
         {},
@@ -202,14 +245,23 @@ def test_a_blank_response_follows_nothing(instruction, response):
         ("keywords:letter_frequency", ("let_relation", "let_frequency", {"letter": "#"}), "# #", 2),
         ("length_constraints:number_sentences", ("relation", "num_sentences", {}), "One. Two.", 2),
         ("length_constraints:number_words", ("relation", "num_words", {}), "one two", 2),
-        ("change_case:capital_word_frequency", ("capital_relation", "capital_frequency", {}), "ONE or TWO", 2),
+        (
+            "change_case:capital_word_frequency",
+            ("capital_relation", "capital_frequency", {}),
+            "ONE or TWO",
+            2,
+        ),
     ],
 )
 def test_less_than_is_below_and_at_least_is_from(instruction, names, response, count):
     relation, limit, others = names
     for asked in (count - 1, count, count + 1):
-        assert verdict(instruction, {relation: LESS, limit: asked, **others}, response) == (count < asked)
-        assert verdict(instruction, {relation: LEAST, limit: asked, **others}, response) == (count >= asked)
+        assert verdict(instruction, {relation: LESS, limit: asked, **others}, response) == (
+            count < asked
+        )
+        assert verdict(instruction, {relation: LEAST, limit: asked, **others}, response) == (
+            count >= asked
+        )
 
 
 @pytest.mark.parametrize(
@@ -223,12 +275,17 @@ def test_less_than_is_below_and_at_least_is_from(instruction, names, response, c
     ],
 )
 def test_postscript_marks(mark, response, followed):
-    assert verdict("detectable_content:postscript", {"postscript_marker": mark}, response) == followed
+    assert (
+        verdict("detectable_content:postscript", {"postscript_marker": mark}, response) == followed
+    )
 
 
 def test_after_an_asterisk_alone_on_its_line_the_next_line_is_its_text():
     assert verdict("detectable_format:number_bullet_lists", {"num_bullets": 1}, "*\n* one") == 1.0
-    assert verdict("detectable_format:number_bullet_lists", {"num_bullets": 2}, "*\n* one\n* two") == 1.0
+    assert (
+        verdict("detectable_format:number_bullet_lists", {"num_bullets": 2}, "*\n* one\n* two")
+        == 1.0
+    )
     assert verdict("detectable_format:number_bullet_lists", {"num_bullets": 2}, "*\n- one") == 1.0
 
 
@@ -240,7 +297,11 @@ def test_keywords_are_regular_expressions():
 def test_the_prompt_of_the_row_is_repeated_if_the_kwargs_name_none():
     checker = IFEvalChecker()
     for field in ("prompt", "question"):
-        row = {field: "Say hi.", "instruction_id_list": ["combination:repeat_prompt"], "kwargs": [{}]}
+        row = {
+            field: "Say hi.",
+            "instruction_id_list": ["combination:repeat_prompt"],
+            "kwargs": [{}],
+        }
         assert checker.score(row, {"response": "say hi. Hi!"})["ifeval_strict"] == 1.0
         assert checker.score(row, {"response": "Hi!"})["ifeval_strict"] == 0.0
         row["kwargs"] = [{"prompt_to_repeat": "Say"}]

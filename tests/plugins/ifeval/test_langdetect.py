@@ -51,7 +51,9 @@ LETTERS = (
 
 @pytest.fixture(scope="module")
 def langdetect():
-    package = pytest.importorskip("langdetect", reason="langdetect is what detect_language is compared with")
+    package = pytest.importorskip(
+        "langdetect", reason="langdetect is what detect_language is compared with"
+    )
     package.DetectorFactory.seed = 0
     package.detector_factory.init_factory()
     return package
@@ -98,9 +100,14 @@ def test_the_n_grams_are_those_of_langdetect(langdetect, text):
 @pytest.mark.shared
 @pytest.mark.one_python
 def test_langdetect_answers_the_same_for_real_responses(detect, responses):
-    some = [response[: 10 * place] if place % 2 else response for place, response in enumerate(responses[::7])]
+    some = [
+        response[: 10 * place] if place % 2 else response
+        for place, response in enumerate(responses[::7])
+    ]
     assert len(some) > 300
-    assert [detect_language(response) for response in some] == [detect(response) for response in some]
+    assert [detect_language(response) for response in some] == [
+        detect(response) for response in some
+    ]
 
 
 def test_every_profile_of_langdetect_is_in_the_package(langdetect):

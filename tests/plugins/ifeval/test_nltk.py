@@ -25,12 +25,76 @@ FOLDER = PACKAGE / "data" / "tokenizers" / "punkt_tab" / "english"
 
 PARAMETERS = punkt_parameters()
 PIECES = [
-    *(". ", "? ", "! ", ".", "..", "...", ". . . ", "!", "?", "?!", ";", ", ", ":", ":5", "-", "--", "---", "–", "—"),
-    *("(", ")", '"', "'", "''", "``", "`", "]", "}", "{", "[", "<b>", "*", "@", "&", "#", "$5", "%"),
+    *(
+        ". ",
+        "? ",
+        "! ",
+        ".",
+        "..",
+        "...",
+        ". . . ",
+        "!",
+        "?",
+        "?!",
+        ";",
+        ", ",
+        ":",
+        ":5",
+        "-",
+        "--",
+        "---",
+        "–",
+        "—",
+    ),
+    *(
+        "(",
+        ")",
+        '"',
+        "'",
+        "''",
+        "``",
+        "`",
+        "]",
+        "}",
+        "{",
+        "[",
+        "<b>",
+        "*",
+        "@",
+        "&",
+        "#",
+        "$5",
+        "%",
+    ),
     *("“", "”", "‘", "’", "«", "»", "„", ".”", ".’ ", '." ', ".' ", ".) ", '!" '),
     *("\n", "\n\n", " ", "  ", "\t", "\x0b", "\u2028", "\u00a0", "\x00", "\ud800"),
-    *("A. ", "J. S. ", "3. ", "12.5", "-1,000.", "i.e. ", "e.g. ", "Mr. ", "U.S. ", "p.m. ", "St. ", "No. "),
-    *("don't", "DON'T", "she's ", "I'D ", "we'll ", "'tis ", " 'Twas ", " 'tis'twas ", "can't", "cannot ", "CANNOT"),
+    *(
+        "A. ",
+        "J. S. ",
+        "3. ",
+        "12.5",
+        "-1,000.",
+        "i.e. ",
+        "e.g. ",
+        "Mr. ",
+        "U.S. ",
+        "p.m. ",
+        "St. ",
+        "No. ",
+    ),
+    *(
+        "don't",
+        "DON'T",
+        "she's ",
+        "I'D ",
+        "we'll ",
+        "'tis ",
+        " 'Twas ",
+        " 'tis'twas ",
+        "can't",
+        "cannot ",
+        "CANNOT",
+    ),
     *(
         "GIMme ",
         "gimme ",
@@ -50,7 +114,9 @@ PIECES = [
 ]
 ABBREVIATIONS = sorted(f"{word}." for word in PARAMETERS.abbreviations)
 STARTERS = sorted(PARAMETERS.sentence_starters)
-COLLOCATIONS = sorted(f"{first.replace('##number##', '5')}. {second}" for first, second in PARAMETERS.collocations)
+COLLOCATIONS = sorted(
+    f"{first.replace('##number##', '5')}. {second}" for first, second in PARAMETERS.collocations
+)
 WORDS = sorted(PARAMETERS.contexts)[::40]
 TEXTS = st.lists(
     st.one_of(
@@ -71,7 +137,11 @@ TEXTS = st.lists(
 def engines_agree(text):
     regex = pytest.importorskip("regex", reason="NLTK brings it")
     kinds = (r"\s", r"\w", r"\d", "(?i)[a-z]")
-    return all(bool(re.match(kind, char)) == bool(regex.match(kind, char)) for char in text for kind in kinds)
+    return all(
+        bool(re.match(kind, char)) == bool(regex.match(kind, char))
+        for char in text
+        for kind in kinds
+    )
 
 
 @pytest.fixture(scope="module")
@@ -98,8 +168,12 @@ def word_tokenize(sent_tokenize):
     tokenizer = NLTKWordTokenizer()  # as before 3.9.3
     single_letter = re.compile(r"(?i)(')(?!re|ve|ll|m|t|s|d|n)(\w)\b"), r"\1 \2"
     tokenizer.STARTING_QUOTES = [*tokenizer.STARTING_QUOTES[:-1], single_letter]
-    tokenizer.PUNCTUATION = [rule for rule in tokenizer.PUNCTUATION if "2012" not in rule[0].pattern]
-    return lambda text: [word for sentence in sent_tokenize(text) for word in tokenizer.tokenize(sentence)]
+    tokenizer.PUNCTUATION = [
+        rule for rule in tokenizer.PUNCTUATION if "2012" not in rule[0].pattern
+    ]
+    return lambda text: [
+        word for sentence in sent_tokenize(text) for word in tokenizer.tokenize(sentence)
+    ]
 
 
 @pytest.mark.one_python
@@ -128,7 +202,9 @@ def test_capital_words_are_the_words_in_capitals(text):
 
 @pytest.mark.one_python
 @pytest.mark.shared
-def test_sentences_and_words_of_all_real_responses_are_those_of_nltk(sent_tokenize, word_tokenize, responses):
+def test_sentences_and_words_of_all_real_responses_are_those_of_nltk(
+    sent_tokenize, word_tokenize, responses
+):
     assert len(responses) == 2163
     for response in responses:
         assert sentences(response) == sent_tokenize(response)
@@ -171,9 +247,17 @@ def test_words(text, expected):
 
 
 def test_the_parameters_are_the_files_that_the_notice_names():
-    notice = (Path(__file__).resolve().parents[3] / "plugins" / "context-bench-ifeval" / "NOTICE").read_text()
+    notice = (
+        Path(__file__).resolve().parents[3] / "plugins" / "context-bench-ifeval" / "NOTICE"
+    ).read_text()
     named = dict(re.findall(r"^ +([0-9a-f]{64})  (\S+)$", notice, re.MULTILINE))
-    assert {hashlib.sha256(path.read_bytes()).hexdigest(): path.name for path in FOLDER.iterdir()} == named
-    sizes = (len(PARAMETERS.abbreviations), len(PARAMETERS.collocations), len(PARAMETERS.sentence_starters))
+    assert {
+        hashlib.sha256(path.read_bytes()).hexdigest(): path.name for path in FOLDER.iterdir()
+    } == named
+    sizes = (
+        len(PARAMETERS.abbreviations),
+        len(PARAMETERS.collocations),
+        len(PARAMETERS.sentence_starters),
+    )
     assert sizes == (156, 37, 39)
     assert len(PARAMETERS.contexts) == 20366

@@ -43,7 +43,9 @@ def differing(scored, name):
         (row[0], instruction)
         for row in scored
         for instruction, ours, theirs in zip(
-            row[1].details["instruction_ids"], row[1].details[name], row[records[name]]["follow_instruction_list"]
+            row[1].details["instruction_ids"],
+            row[1].details[name],
+            row[records[name]]["follow_instruction_list"],
         )
         if ours != theirs
     ]
@@ -97,7 +99,10 @@ def test_the_published_percentages_of_gpt_4_come_out_but_for_the_one_random_lett
             instructions[name] += sum(ours)
     assert len(rows) == 540
     assert [round(100 * prompts[name] / 540, 2) for name in ("strict", "loose")] == [77.22, 79.63]
-    assert [round(100 * instructions[name] / total, 2) for name in ("strict", "loose")] == [83.77, 85.58]
+    assert [round(100 * instructions[name] / total, 2) for name in ("strict", "loose")] == [
+        83.77,
+        85.58,
+    ]
 
 
 @pytest.mark.one_python
@@ -113,7 +118,10 @@ def test_twenty_runs_are_identical(published):
 
     def run():
         score = IFEvalChecker().score
-        return [(scores, scores.details) for scores in (score(row, {"response": text}) for row, text in asked)]
+        return [
+            (scores, scores.details)
+            for scores in (score(row, {"response": text}) for row, text in asked)
+        ]
 
     first = run()
     assert all(run() == first for _ in range(19))

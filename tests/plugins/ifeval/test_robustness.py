@@ -55,7 +55,9 @@ ANYTHING = st.recursive(
     lambda inner: st.one_of(
         st.lists(inner, max_size=3),
         st.tuples(inner, inner),
-        st.dictionaries(st.one_of(st.sampled_from(list(ARGUMENTS)), st.text(max_size=5)), inner, max_size=3),
+        st.dictionaries(
+            st.one_of(st.sampled_from(list(ARGUMENTS)), st.text(max_size=5)), inner, max_size=3
+        ),
     ),
     max_leaves=8,
 )
@@ -85,7 +87,10 @@ def test_any_response_is_scored_or_unscored(response):
     else:
         assert set(scores) == {"ifeval_strict", "ifeval_loose"}
         assert len(scores.details["strict"]) == len(scores.details["loose"]) == 25
-        assert all(loose or not strict for strict, loose in zip(scores.details["strict"], scores.details["loose"]))
+        assert all(
+            loose or not strict
+            for strict, loose in zip(scores.details["strict"], scores.details["loose"])
+        )
         json.dumps(scores.details)
 
 
@@ -99,9 +104,15 @@ def test_any_row_is_scored_unscored_or_the_documented_error(ids, kwargs, prompt)
 
 
 @settings(max_examples=600, deadline=None)
-@given(instruction=st.sampled_from(list(INSTRUCTIONS)), name=st.sampled_from(list(ARGUMENTS)), value=ANYTHING)
+@given(
+    instruction=st.sampled_from(list(INSTRUCTIONS)),
+    name=st.sampled_from(list(ARGUMENTS)),
+    value=ANYTHING,
+)
 def test_any_argument_is_taken_or_the_documented_error(instruction, name, value):
-    _, fault = outcome({"instruction_id_list": [instruction], "kwargs": [{**ARGUMENTS, name: value}]})
+    _, fault = outcome(
+        {"instruction_id_list": [instruction], "kwargs": [{**ARGUMENTS, name: value}]}
+    )
     assert fault is None or (instruction in fault and name in fault)
 
 
@@ -151,7 +162,9 @@ row = {"instruction_id_list": ["change_case:english_lowercase", "length_constrai
        "kwargs": [{}, {"relation": "at least", "num_sentences": 2}]}
 print(IFEvalChecker().score(row, {"response": "the cat sat on the mat. it was warm there."}))
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
     assert done.stdout == "{'ifeval_strict': 1.0, 'ifeval_loose': 1.0}\n"
 
 

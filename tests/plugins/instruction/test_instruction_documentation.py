@@ -13,10 +13,18 @@ from context_bench.plugins.loading import try_load
 
 
 def test_the_manifest_holds():
-    ours = [component for component in discover() if component.distribution.name == "context-bench-instruction"]
+    ours = [
+        component
+        for component in discover()
+        if component.distribution.name == "context-bench-instruction"
+    ]
     assert ours
     for component in ours:
-        assert (component.state, component.reason, component.distribution.warnings) == ("ok", "", ())
+        assert (component.state, component.reason, component.distribution.warnings) == (
+            "ok",
+            "",
+            (),
+        )
         assert try_load(component)[0].state == "ok"
 
 

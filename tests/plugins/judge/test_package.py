@@ -17,9 +17,9 @@ from context_bench_judge.judge import JUDGE_VERSION
 
 tomllib = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
 PACKAGE = Path(context_bench_judge.__file__).parent
-MANIFEST: dict[str, Any] = tomllib.loads((PACKAGE / "context_bench_plugin.toml").read_text("utf-8"))["evaluators"][
-    "judge"
-]
+MANIFEST: dict[str, Any] = tomllib.loads(
+    (PACKAGE / "context_bench_plugin.toml").read_text("utf-8")
+)["evaluators"]["judge"]
 GROUP: dict[str, Any] = tomllib.loads(
     (Path(context_bench_judging.__file__).parent / "context_bench_plugin.toml").read_text("utf-8")
 )["flags"]["judge"]["options"]

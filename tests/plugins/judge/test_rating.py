@@ -471,7 +471,9 @@ REPLIES = (
 )
 
 
-@pytest.mark.parametrize(("reply", "rating"), REPLIES, ids=[repr(reply)[:60] for reply, _ in REPLIES])
+@pytest.mark.parametrize(
+    ("reply", "rating"), REPLIES, ids=[repr(reply)[:60] for reply, _ in REPLIES]
+)
 def test_a_reply_is_read_as_a_person_reads_it(reply: str, rating: float | None) -> None:
     if rating is None:
         with pytest.raises(UnreadableReply, match="the judge"):
@@ -530,7 +532,10 @@ def test_any_text_is_a_rating_on_the_scale_or_unreadable(text: str) -> None:
     assert 1 <= rating <= 5
 
 
-@given(rating=st.integers(1, 5), before=st.text(alphabet=st.characters(exclude_categories=["Nd", "Nl", "No", "Cs"])))
+@given(
+    rating=st.integers(1, 5),
+    before=st.text(alphabet=st.characters(exclude_categories=["Nd", "Nl", "No", "Cs"])),
+)
 def test_a_final_line_with_the_rating_in_brackets_always_counts(rating: int, before: str) -> None:
     before = before.replace("<", " ").replace("{", " ")
     assert read_rating(f"{before}\nRating: [[{rating}]]") == rating
@@ -591,7 +596,8 @@ def test_a_scale_is_written_as_a_pair_or_as_text(written: Any, scale: tuple[floa
 
 
 @pytest.mark.parametrize(
-    "written", ["", "5", "5-1", (5, 5), (1,), (1, 2, 3), "a-b", None, 7, (1, math.inf), (math.nan, 1)]
+    "written",
+    ["", "5", "5-1", (5, 5), (1,), (1, 2, 3), "a-b", None, 7, (1, math.inf), (math.nan, 1)],
 )
 def test_what_is_no_scale_is_refused(written: Any) -> None:
     with pytest.raises(ValueError, match="A scale"):
@@ -609,7 +615,10 @@ def test_recorded_judgments_of_mt_bench_parse_to_their_stored_score() -> None:
     assert len(read) == 320
     assert read == [judgment["score"] for judgment in judgments]
     means = {
-        model: sum(rating for rating, judgment in zip(read, judgments) if judgment["model"] == model) / 160
+        model: sum(
+            rating for rating, judgment in zip(read, judgments) if judgment["model"] == model
+        )
+        / 160
         for model in ("claude-3-5-sonnet-20240620", "claude-3-opus-20240229")
     }
     assert {model: round(mean, 3) for model, mean in means.items()} == {

@@ -227,7 +227,9 @@ PUBLISHED = [  # accuracy in the given order and with the two outputs swapped
 
 
 @pytest.mark.shared
-@pytest.mark.parametrize(("name", "in_order", "swapped"), PUBLISHED, ids=[row[0] for row in PUBLISHED])
+@pytest.mark.parametrize(
+    ("name", "in_order", "swapped"), PUBLISHED, ids=[row[0] for row in PUBLISHED]
+)
 def test_recorded_comparisons_of_llmbar_give_the_published_accuracies(
     name: str, in_order: float, swapped: float
 ) -> None:
@@ -249,7 +251,19 @@ def test_recorded_comparisons_of_llmbar_give_the_published_accuracies(
 
 @pytest.mark.parametrize(
     "unit",
-    ["(", "[[", "A ", "A is a ", "verdict is ", "prefer ((", "better \n", "a tie? ", "A=", "[result] ", "A in style, "],
+    [
+        "(",
+        "[[",
+        "A ",
+        "A is a ",
+        "verdict is ",
+        "prefer ((",
+        "better \n",
+        "a tie? ",
+        "A=",
+        "[result] ",
+        "A in style, ",
+    ],
 )
 def test_a_huge_reply_is_read_in_one_pass(unit: str) -> None:
     """Where the search began again at every place, these took minutes."""

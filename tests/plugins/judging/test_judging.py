@@ -143,7 +143,9 @@ def test_a_failing_server_is_an_endpoint_error(fake: Any) -> None:
         count_of(fake)
 
 
-def test_the_cache_is_keyed_by_endpoint_model_messages_and_parameters(fake: Any, tmp_path: Path) -> None:
+def test_the_cache_is_keyed_by_endpoint_model_messages_and_parameters(
+    fake: Any, tmp_path: Path
+) -> None:
     fake.says("a")
     file = tmp_path / "deep" / "replies.sqlite"
     one, two = model(fake, "one", cache=file), model(fake, "two", cache=file)
@@ -207,13 +209,17 @@ def test_a_rerun_asks_a_question_again_that_ended_without_a_readable_reply(
         assert len(fake.requests) - before == expected
 
 
-def test_what_could_be_read_before_an_unreadable_reply_is_not_asked_again(fake: Any, tmp_path: Path) -> None:
+def test_what_could_be_read_before_an_unreadable_reply_is_not_asked_again(
+    fake: Any, tmp_path: Path
+) -> None:
     class Twice(JudgedEvaluator):
         name, prompts, prompts_version = "twice", {"one": "One?", "two": "Two?"}, "1"
 
         def _judgement(self, original: Any, processed: Any, asker: Any) -> Any:
             for prompt in ("one", "two"):
-                yield from asker.ask(prompt, {"count": {"type": "integer"}}, lambda found: int(found["count"]))
+                yield from asker.ask(
+                    prompt, {"count": {"type": "integer"}}, lambda found: int(found["count"])
+                )
             return Scores({"twice": 1.0})
 
     fake.says(GOOD, BAD[0], GOOD)
@@ -222,7 +228,11 @@ def test_what_could_be_read_before_an_unreadable_reply_is_not_asked_again(fake: 
     judge.close()
     assert first.details["unscored"].startswith("unreadable: ")
     assert second == third == {"twice": 1.0}
-    assert [request["messages"][-1]["content"] for request in fake.requests] == ["One?", "Two?", "Two?"]
+    assert [request["messages"][-1]["content"] for request in fake.requests] == [
+        "One?",
+        "Two?",
+        "Two?",
+    ]
 
 
 @pytest.mark.parametrize("is_readable", [True, False], ids=["readable now", "unreadable still"])
@@ -235,7 +245,9 @@ def test_a_reply_that_an_earlier_version_kept_and_that_cannot_be_read_is_asked_f
 
         def _judgement(self, original: Any, processed: Any, asker: Any) -> Any:
             for prompt in ("one", "two"):
-                yield from asker.ask(prompt, {"count": {"type": "integer"}}, lambda found: int(found["count"]))
+                yield from asker.ask(
+                    prompt, {"count": {"type": "integer"}}, lambda found: int(found["count"])
+                )
             return Scores({"both": 1.0})
 
     judge = Both(llm=model(fake, cache=tmp_path / "c.sqlite"), repairs=0)
@@ -245,7 +257,11 @@ def test_a_reply_that_an_earlier_version_kept_and_that_cannot_be_read_is_asked_f
         assert judge.score({}, {"response": "x"}).details["unscored"].startswith("unreadable: ")
     fake.says(GOOD if is_readable else BAD[0])
     before = len(fake.requests)
-    again = asyncio.run(judge.ascore({}, {"response": "x"})) if is_async else judge.score({}, {"response": "x"})
+    again = (
+        asyncio.run(judge.ascore({}, {"response": "x"}))
+        if is_async
+        else judge.score({}, {"response": "x"})
+    )
     judge.close()
     assert again == ({"both": 1.0} if is_readable else {})
     assert [request["messages"][-1]["content"] for request in fake.requests[before:]] == ["Two?"]
@@ -253,8 +269,12 @@ def test_a_reply_that_an_earlier_version_kept_and_that_cannot_be_read_is_asked_f
 
 def test_keys_do_not_depend_on_the_order_of_fields() -> None:
     identity = {"endpoint": "e", "model": "m"}
-    assert ReplyCache.key(identity, ASKED, {"a": 1, "b": 2}) == ReplyCache.key(identity, ASKED, {"b": 2, "a": 1})
-    assert ReplyCache.key(identity, ASKED, {}) != ReplyCache.key({**identity, "endpoint": "f"}, ASKED, {})
+    assert ReplyCache.key(identity, ASKED, {"a": 1, "b": 2}) == ReplyCache.key(
+        identity, ASKED, {"b": 2, "a": 1}
+    )
+    assert ReplyCache.key(identity, ASKED, {}) != ReplyCache.key(
+        {**identity, "endpoint": "f"}, ASKED, {}
+    )
 
 
 def test_requests_in_flight_are_bounded_on_threads_and_event_loops(fake: Any) -> None:
@@ -319,7 +339,9 @@ def test_the_messages_api_judges_by_option(fake: Any) -> None:
     judge = model(fake, "claude", provider="anthropic")
     assert count_of(fake, judge=judge)[0] == 3
     assert fake.paths == ["/v1/messages"]
-    reply = judge.chat([{"role": "system", "content": "Be brief."}, *ASKED], temperature=0, max_tokens=7, seed=1)
+    reply = judge.chat(
+        [{"role": "system", "content": "Be brief."}, *ASKED], temperature=0, max_tokens=7, seed=1
+    )
     assert reply.usage == {"input_tokens": 40, "output_tokens": 5}
     assert fake.requests[1] == {
         "model": "claude",
@@ -329,7 +351,9 @@ def test_the_messages_api_judges_by_option(fake: Any) -> None:
         "messages": ASKED,
     }
     assert judge.identity()["interface"] == "anthropic"
-    with pytest.raises(ValueError, match="provider is 'azure', but must be one of openai, anthropic"):
+    with pytest.raises(
+        ValueError, match="provider is 'azure', but must be one of openai, anthropic"
+    ):
         model(fake, provider="azure")
 
 
@@ -372,15 +396,23 @@ def test_an_object_with_invoke_judges() -> None:
     assert language_model(OnlyAwaited()).chat(ASKED).text == "5"
 
 
-def test_the_configured_judge_is_the_environments(fake: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match=r"No judge is configured: .*CONTEXT_BENCH_JUDGE_URL.*--judge-url"):
+def test_the_configured_judge_is_the_environments(
+    fake: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with pytest.raises(
+        ConfigurationError, match=r"No judge is configured: .*CONTEXT_BENCH_JUDGE_URL.*--judge-url"
+    ):
         language_model(None)
     monkeypatch.setenv("CONTEXT_BENCH_JUDGE_URL", fake.url)
     monkeypatch.setenv("CONTEXT_BENCH_JUDGE_MODEL", "configured")
     language_model(None).chat(ASKED)
     assert fake.requests[0]["model"] == "configured"
     cached = language_model(None, cache=tmp_path / "c.sqlite", max_in_flight=2)
-    assert (cached.max_in_flight, cached.chat(ASKED).attempts, cached.chat(ASKED).attempts) == (2, 1, 0)
+    assert (cached.max_in_flight, cached.chat(ASKED).attempts, cached.chat(ASKED).attempts) == (
+        2,
+        1,
+        0,
+    )
     cached.close()
     with pytest.raises(ConfigurationError, match="object cannot judge"):
         language_model(object())
@@ -428,7 +460,9 @@ def test_the_examples_in_docstrings_are_true(module: str) -> None:
     assert doctest.testmod(importlib.import_module(f"context_bench_judging.{module}")).failed == 0
 
 
-def test_the_blocks_of_the_readme_run(fake: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_blocks_of_the_readme_run(
+    fake: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     fake.says("1")
     blocks = [block.split("```")[0] for block in README.read_text("utf-8").split("```python\n")[1:]]
@@ -454,7 +488,9 @@ class Clock:
 class Limited:
     """A judge that allows so many requests in each window, and refuses those beyond, with status 429 or 503."""
 
-    def __init__(self, clock: Clock, limit: int, window: float, status: int, retry_after: float | None) -> None:
+    def __init__(
+        self, clock: Clock, limit: int, window: float, status: int, retry_after: float | None
+    ) -> None:
         self.clock, self.limit, self.window = clock, limit, window
         self.status, self.retry_after = status, retry_after
         self.answered = self.refused = self.inside = 0
@@ -469,7 +505,9 @@ class Limited:
             self.until, self.inside = self.clock.now + self.window, 0
         if self.inside == self.limit:
             self.refused += 1
-            raise EndpointError("Slow down", status=self.status, retryable=True, retry_after=self.retry_after)
+            raise EndpointError(
+                "Slow down", status=self.status, retryable=True, retry_after=self.retry_after
+            )
         self.inside += 1
         self.answered += 1
         return ChatReply("4")
@@ -483,9 +521,16 @@ class Limited:
 
 @pytest.mark.parametrize("on", ["a thread", "an event loop"])
 @pytest.mark.parametrize(("limit", "window"), [(10, 1.0), (50, 60.0), (1, 0.5), (10, 0.2)])
-@pytest.mark.parametrize(("status", "retry_after"), [(429, None), (429, 1.0), (529, None), (503, 1.0)])
+@pytest.mark.parametrize(
+    ("status", "retry_after"), [(429, None), (429, 1.0), (529, None), (503, 1.0)]
+)
 def test_a_judge_is_asked_as_often_as_it_allows_and_no_judgement_is_lost(
-    limit: int, window: float, status: int, retry_after: float | None, on: str, monkeypatch: pytest.MonkeyPatch
+    limit: int,
+    window: float,
+    status: int,
+    retry_after: float | None,
+    on: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     clock = Clock()
     monkeypatch.setattr("context_bench_judging.pacing.time", clock)
@@ -497,7 +542,9 @@ def test_a_judge_is_asked_as_often_as_it_allows_and_no_judgement_is_lost(
     backend = Limited(clock, limit, window, status, retry_after)
     judge = LanguageModel(backend)
     for _ in range(300):
-        assert (judge.chat(ASKED) if on == "a thread" else asyncio.run(judge.achat(ASKED))).text == "4"
+        assert (
+            judge.chat(ASKED) if on == "a thread" else asyncio.run(judge.achat(ASKED))
+        ).text == "4"
     assert backend.answered == 300
     assert backend.refused <= 0.03 * 300 + 12, backend.refused
 

@@ -59,16 +59,24 @@ def test_a_manifest_is_validated_without_being_installed(
     assert said in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("limit", "said"), [("nan", "--time-limit is nan"), ("inf", "inf is not in the range")])
-def test_a_time_limit_that_is_none_is_refused(limit: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("limit", "said"), [("nan", "--time-limit is nan"), ("inf", "inf is not in the range")]
+)
+def test_a_time_limit_that_is_none_is_refused(
+    limit: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert execute(["plugins", "check", "context-bench-kit", "--time-limit", limit]) == 2
     assert said in capsys.readouterr().err
 
 
-def test_a_plugin_is_switched_off_and_on_in_the_project_file(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_plugin_is_switched_off_and_on_in_the_project_file(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     Path("context-bench.toml").write_text("# ours\n", encoding="utf-8")
     assert execute(["plugins", "disable", "validate"]) == 0
-    assert tomli.loads(Path("context-bench.toml").read_text(encoding="utf-8")) == {"plugins": {"disable": ["validate"]}}
+    assert tomli.loads(Path("context-bench.toml").read_text(encoding="utf-8")) == {
+        "plugins": {"disable": ["validate"]}
+    }
     assert execute(["plugins", "validate", "context-bench.toml"]) == 2
     assert "is blocked" in capsys.readouterr().err
     assert execute(["plugins", "enable", "validate"]) == 0
@@ -76,11 +84,22 @@ def test_a_plugin_is_switched_off_and_on_in_the_project_file(capsys: pytest.Capt
     assert execute(["plugins", "disable", "nobody"]) == 2
 
 
-def test_the_wiring_of_a_dataset_is_explained_as_text_and_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_wiring_of_a_dataset_is_explained_as_text_and_as_json(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     code = execute(["explain", "wiring", "-d", "nobodys-rows", "--json"])
     report = json.loads(capsys.readouterr().out)["nobodys-rows"]
     assert (code, report["error"]) == (0, None)
-    assert list(report) == ["dataset", "names", "tags", "headline", "error", "evaluators", "warnings", "hooks"]
+    assert list(report) == [
+        "dataset",
+        "names",
+        "tags",
+        "headline",
+        "error",
+        "evaluators",
+        "warnings",
+        "hooks",
+    ]
     assert execute(["explain", "wiring", "-d", "nobodys-rows", "-d", "others", "--tag", "qa"]) == 0
     told = capsys.readouterr()
     assert f"nobodys-rows: headline {report['headline'] or 'none'}\n" in told.out

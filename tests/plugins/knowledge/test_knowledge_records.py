@@ -18,20 +18,31 @@ def test_gpqa_options_are_shuffled_by_the_id_and_the_same_in_every_process():
     examples = [records.gpqa(record(number)) for number in range(40)]
     letters = [example["correct_letter"] for example in examples]
     assert all(letters.count(letter) >= 4 for letter in "ABCD")
-    assert all(example["choices"]["ABCD".index(example["correct_letter"])] == "right" for example in examples)
+    assert all(
+        example["choices"]["ABCD".index(example["correct_letter"])] == "right"
+        for example in examples
+    )
     code = (
         "from context_bench_huggingface.choices import shuffled\n"
         "print([shuffled('abcd', f'rec{n}').index(0) for n in range(40)])"
     )
     for seed in ("1", "2"):
         environment = {"PYTHONHASHSEED": seed}
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            check=True,
+            env=environment,
+        )
         assert done.stdout.strip() == str(["ABCD".index(letter) for letter in letters])
 
 
 def test_numeric_keys_of_arc_become_letters():
     choices = {"text": ["w", "x", "y"], "label": ["1", "2", "3"]}
-    example = records.arc_challenge({"id": "a", "question": "Q", "choices": choices, "answerKey": "3"})
+    example = records.arc_challenge(
+        {"id": "a", "question": "Q", "choices": choices, "answerKey": "3"}
+    )
     assert (example["correct_letter"], example["answer"]) == ("C", "y")
 
 
@@ -45,7 +56,9 @@ def test_a_blank_label_is_no_gold():
 
 def test_truthfulqa_does_not_show_the_true_option_first_always():
     targets = {"choices": ["true", "false", "maybe"], "labels": [1, 0, 0]}
-    rows = [{"question": f"Q{n}?", "mc1_targets": targets, "mc2_targets": targets} for n in range(30)]
+    rows = [
+        {"question": f"Q{n}?", "mc1_targets": targets, "mc2_targets": targets} for n in range(30)
+    ]
     examples = [records.truthfulqa(row) for row in rows]
     assert {example["correct_letter"] for example in examples} == {"A", "B", "C"}
     assert {example["answer"] for example in examples} == {"true"}
@@ -75,7 +88,9 @@ def test_the_release_of_arc_holds_the_options_in_the_question():
 
 def test_the_release_of_mmlu_has_a_column_for_each_option_and_letters():
     release = {"question": "Q", "A": "a", "B": "b", "C": "c", "D": "d", "answer": "C"}
-    assert records.mmlu(release) == records.mmlu({"question": "Q", "choices": list("abcd"), "answer": 2})
+    assert records.mmlu(release) == records.mmlu(
+        {"question": "Q", "choices": list("abcd"), "answer": 2}
+    )
 
 
 def test_the_table_of_truthfulqa_parts_answers_by_semicolons():
@@ -87,8 +102,14 @@ def test_the_table_of_truthfulqa_parts_answers_by_semicolons():
         "Correct Answers": "No; Never ;",
         "Incorrect Answers": "Yes;Always",
     }
-    columns = {"correct_answers": ["No", "Never"], "incorrect_answers": ["Yes", "Always"], "category": "Myths"}
-    assert records.truthfulqa(table) == records.truthfulqa({"question": "Q?", "best_answer": "No", **columns})
+    columns = {
+        "correct_answers": ["No", "Never"],
+        "incorrect_answers": ["Yes", "Always"],
+        "category": "Myths",
+    }
+    assert records.truthfulqa(table) == records.truthfulqa(
+        {"question": "Q?", "best_answer": "No", **columns}
+    )
 
 
 @pytest.mark.parametrize("label", [None, "", " ", -1, "-1", "-1.0", float("nan")], ids=repr)
@@ -96,7 +117,9 @@ def test_a_label_that_is_kept_is_no_gold_in_any_writing(label):
     assert not {"answer", "correct_letter"} & set(records.winogrande({**WINO, "answer": label}))
 
 
-@pytest.mark.parametrize(("label", "letter"), [(2, "B"), ("2", "B"), (1.0, "A"), ("A", "A")], ids=repr)
+@pytest.mark.parametrize(
+    ("label", "letter"), [(2, "B"), ("2", "B"), (1.0, "A"), ("A", "A")], ids=repr
+)
 def test_a_label_may_be_a_number_a_text_or_a_letter(label, letter):
     assert records.winogrande({**WINO, "answer": label})["correct_letter"] == letter
 
@@ -125,4 +148,8 @@ def test_the_letter_of_mmlu_pro_counts_before_its_index(told, letter):
 
 def test_a_blank_option_is_right_by_its_letter_alone():
     example = records.mmlu({"question": "Which?", "choices": ["a", " ", "c", "d"], "answer": 1})
-    assert (example["correct_letter"], example["choices"][1], "answer" in example) == ("B", "", False)
+    assert (example["correct_letter"], example["choices"][1], "answer" in example) == (
+        "B",
+        "",
+        False,
+    )

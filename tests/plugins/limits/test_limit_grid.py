@@ -15,7 +15,9 @@ import pytest
 
 
 def load() -> Any:
-    spec = spec_from_file_location("limit_simulation", Path(__file__).parents[2] / "benchmarks" / "limit_simulation.py")
+    spec = spec_from_file_location(
+        "limit_simulation", Path(__file__).parents[2] / "benchmarks" / "limit_simulation.py"
+    )
     assert spec is not None
     assert spec.loader is not None
     module = module_from_spec(spec)
@@ -28,7 +30,11 @@ SIMULATION = load()
 Server, run, learning = SIMULATION.Server, SIMULATION.run, SIMULATION.learning
 FEW, MANY = 20, 1000
 GRID = [cell for cell in SIMULATION.cells() if cell.rate != "300/min"]  # it is 5/s
-SAMPLE = [cell for number, cell in enumerate(GRID) if number % 3 == 0 and (cell.limit < MANY or cell.latency == 0.1)]
+SAMPLE = [
+    cell
+    for number, cell in enumerate(GRID)
+    if number % 3 == 0 and (cell.limit < MANY or cell.latency == 0.1)
+]
 
 
 def name_of(cell: Any) -> str:
@@ -36,7 +42,9 @@ def name_of(cell: Any) -> str:
 
 
 @pytest.mark.parametrize(
-    "cell", [cell for cell in SAMPLE if cell.counted == "requests" or cell.limit >= FEW], ids=name_of
+    "cell",
+    [cell for cell in SAMPLE if cell.counted == "requests" or cell.limit >= FEW],
+    ids=name_of,
 )
 def test_a_limit_is_learned(cell: Any) -> None:
     found = cell.run()
@@ -53,13 +61,22 @@ def test_a_limit_of_a_few_requests_worth_of_tokens_is_learned_to_two_thirds(cell
     assert found.refused <= 0.03 * found.sent + max(found.burst, 8), found
 
 
-OTHERS = [(7, 1.0, 0), (13, 4.0, 0), (120, 30.0, 0), (500, 90.0, 0), (3000, 5.0, 100), (20_000, 12.0, 100)]
+OTHERS = [
+    (7, 1.0, 0),
+    (13, 4.0, 0),
+    (120, 30.0, 0),
+    (500, 90.0, 0),
+    (3000, 5.0, 100),
+    (20_000, 12.0, 100),
+]
 
 
 @pytest.mark.parametrize("says", ["nothing", "Retry-After", "ratelimit"])
 @pytest.mark.parametrize("kind", ["fixed", "sliding", "bucket"])
 @pytest.mark.parametrize(("limit", "window", "tokens"), OTHERS)
-def test_a_limit_beside_the_grid_is_learned(limit: int, window: float, tokens: int, kind: str, says: str) -> None:
+def test_a_limit_beside_the_grid_is_learned(
+    limit: int, window: float, tokens: int, kind: str, says: str
+) -> None:
     found = run(Server(limit, window, kind), limit / (tokens or 1) / window, 0.3, says, tokens)
     assert found.is_good, found
 
@@ -70,13 +87,22 @@ SHORT = [(1, 0.02), (1, 0.005), (2, 0.04), (6, 0.12), (10, 0.2), (40, 0.2), (1, 
 
 @pytest.mark.parametrize("latency", [0.05, 1.0])
 @pytest.mark.parametrize("kind", ["fixed", "sliding", "bucket"])
-@pytest.mark.parametrize(("says", "seconds", "share"), [("nothing", 60.0, 0.7), ("Retry-After", 120.0, 0.7)])
+@pytest.mark.parametrize(
+    ("says", "seconds", "share"), [("nothing", 60.0, 0.7), ("Retry-After", 120.0, 0.7)]
+)
 @pytest.mark.parametrize(("limit", "window"), SHORT)
 def test_a_window_shorter_than_a_second_is_learned(
     limit: int, window: float, says: str, seconds: float, share: float, kind: str, latency: float
 ) -> None:
     """``Retry-After`` knows whole seconds only, so that each trial costs one."""
-    found = run(Server(limit, window, kind), limit / window, latency, says, settle=3.0 / window, lasts=seconds / window)
+    found = run(
+        Server(limit, window, kind),
+        limit / window,
+        latency,
+        says,
+        settle=3.0 / window,
+        lasts=seconds / window,
+    )
     assert found.share >= share, found
     assert found.refused <= 0.03 * found.sent + max(found.burst, 8), found
 
@@ -95,7 +121,12 @@ def test_a_window_between_those_that_are_tried_is_found(
     """However long answers take: a longer window was believed for eight of them (half of what is allowed, for minutes)."""
     begins = max(25.0, 6 * window)
     found = run(
-        Server(limit, window, kind), limit / window, latency, says, settle=begins / window, lasts=begins / window
+        Server(limit, window, kind),
+        limit / window,
+        latency,
+        says,
+        settle=begins / window,
+        lasts=begins / window,
     )
     assert found.share >= 0.78, found
     assert found.refused <= 0.05 * found.sent + max(found.burst, 8), found
@@ -159,7 +190,11 @@ class Both:
         if requests_left >= 1 and tokens_left >= amount:
             self._requests.ask(now, 1)
             return self._tokens.ask(now, amount)  # type: ignore[no-any-return]
-        again = max(0.1, requests_again if requests_left < 1 else 0.0, tokens_again if tokens_left < amount else 0.0)
+        again = max(
+            0.1,
+            requests_again if requests_left < 1 else 0.0,
+            tokens_again if tokens_left < amount else 0.0,
+        )
         return False, 0.0, again, again
 
 
@@ -216,7 +251,9 @@ def test_a_limit_that_rises_is_found_within_thirty_windows(
     run(Server(limit, window, kind), limit / window, 0.5, says, limiter=limiter)
     begins = limiter._clock() + pause
     raised = Server(factor * limit, window, kind)
-    found = run(raised, factor * limit / window, 0.5, says, limiter=limiter, begins=begins, settle=30.0)
+    found = run(
+        raised, factor * limit / window, 0.5, says, limiter=limiter, begins=begins, settle=30.0
+    )
     assert found.share >= 0.75, found
     assert found.refused <= 0.03 * found.sent + max(found.burst, 8), found
 

@@ -76,7 +76,9 @@ def test_it_is_what_core_asks_of_a_pacer() -> None:
 
 def test_a_hidden_limit_is_found_without_losing_a_row_and_kept(tmp_path: Path) -> None:
     system, path = Limited(50), tmp_path / "run.sqlite"
-    result = evaluate(system, examples(250), [Same()], progress=False, max_workers=32, run_file=path)
+    result = evaluate(
+        system, examples(250), [Same()], progress=False, max_workers=32, run_file=path
+    )
     assert not any(row.errors for row in result.rows)
     assert len(result.rows) == 250
     assert system.refused < 25
@@ -96,10 +98,14 @@ def test_the_next_session_begins_with_what_was_learned(tmp_path: Path) -> None:
     assert again.refused <= 5  # a busy machine delays some calls into the window of others
 
 
-def test_keys_are_the_same_with_and_without_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keys_are_the_same_with_and_without_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     evaluate(Limited(50), examples(3), [Same()], progress=False, run_file=tmp_path / "with.sqlite")
     monkeypatch.setenv("CONTEXT_BENCH_DISABLE_PLUGINS", "limits")
-    evaluate(Limited(50), examples(3), [Same()], progress=False, run_file=tmp_path / "without.sqlite")
+    evaluate(
+        Limited(50), examples(3), [Same()], progress=False, run_file=tmp_path / "without.sqlite"
+    )
     assert "run_parts" not in provenance(tmp_path / "without.sqlite")
     keys = []
     for name in ("with", "without"):
@@ -107,7 +113,8 @@ def test_keys_are_the_same_with_and_without_it(tmp_path: Path, monkeypatch: pyte
             keys.append([run.keys((0, place, 0, 0)) for place in range(3)])
     assert keys[0] == keys[1]
     assert (
-        read_result(tmp_path / "with.sqlite").summary.keys() == read_result(tmp_path / "without.sqlite").summary.keys()
+        read_result(tmp_path / "with.sqlite").summary.keys()
+        == read_result(tmp_path / "without.sqlite").summary.keys()
     )
 
 
@@ -143,7 +150,9 @@ class Nameless:
 def test_what_names_no_endpoint_is_paced_once_it_may_refuse(workers: int, tmp_path: Path) -> None:
     """A function that refuses is known by its first refusal; calls side by side are paced from the beginning."""
     path = tmp_path / "run.sqlite"
-    result = evaluate(Nameless(), examples(30), [Same()], progress=False, max_workers=workers, run_file=path)
+    result = evaluate(
+        Nameless(), examples(30), [Same()], progress=False, max_workers=workers, run_file=path
+    )
     assert not any(row.errors for row in result.rows)
     assert list(provenance(path)["run_parts"]) == ["context-bench-limits/limits"]
     assert "limits" not in provenance(path), "nobody can say of what it was learned"
@@ -154,6 +163,8 @@ def test_what_names_no_endpoint_does_without_where_it_is_switched_off(
 ) -> None:
     monkeypatch.setenv("CONTEXT_BENCH_DISABLE_PLUGINS", "limits")
     path = tmp_path / "run.sqlite"
-    result = evaluate(Nameless(), examples(30), [Same()], progress=False, max_workers=16, run_file=path)
+    result = evaluate(
+        Nameless(), examples(30), [Same()], progress=False, max_workers=16, run_file=path
+    )
     assert not any(row.errors for row in result.rows)
     assert "run_parts" not in provenance(path)

@@ -36,7 +36,12 @@ def props(system: Llama) -> dict[str, Any]:
 def test_an_example_is_answered_with_settings_that_repeat(serving: Make) -> None:
     system = serving()
     output = system.process(EXAMPLE)
-    assert said(output)["asked"] == {"model": "tiny", "temperature": 0.0, "max_tokens": 256, "seed": 0}
+    assert said(output)["asked"] == {
+        "model": "tiny",
+        "temperature": 0.0,
+        "max_tokens": 256,
+        "seed": 0,
+    }
     assert said(output)["messages"] == [
         {"role": "system", "content": "Rome is in Italy."},
         {"role": "user", "content": "Where is Rome?"},
@@ -45,7 +50,8 @@ def test_an_example_is_answered_with_settings_that_repeat(serving: Make) -> None
     assert output["finish_reason"] == "stop"
     found = props(system)
     assert {
-        key: found[key] for key in ("n_ctx", "parallel", "threads", "seed", "gpu_layers", "cache", "alias", "host")
+        key: found[key]
+        for key in ("n_ctx", "parallel", "threads", "seed", "gpu_layers", "cache", "alias", "host")
     } == {
         "n_ctx": 8192,
         "parallel": 1,
@@ -73,7 +79,13 @@ def test_options_reach_the_server_and_the_request(serving: Make) -> None:
         prompt_cache=True,
     )
     found = said(system.process(EXAMPLE))
-    assert found["asked"] == {"model": "tiny", "temperature": 0.5, "top_p": 0.9, "max_tokens": 5, "seed": 3}
+    assert found["asked"] == {
+        "model": "tiny",
+        "temperature": 0.5,
+        "top_p": 0.9,
+        "max_tokens": 5,
+        "seed": 3,
+    }
     assert [message["role"] for message in found["messages"]] == ["system", "user"]
     assert found["messages"][1]["content"] == "Rome is in Italy.\n\nWhere is Rome?"
     told = props(system)
@@ -88,7 +100,9 @@ def test_a_conversation_is_asked_turn_by_turn(serving: Make) -> None:
 
 
 @pytest.mark.parametrize("parallel", [1, 3])
-def test_no_more_requests_are_sent_at_once_than_the_server_works_on(serving: Make, parallel: int) -> None:
+def test_no_more_requests_are_sent_at_once_than_the_server_works_on(
+    serving: Make, parallel: int
+) -> None:
     system = serving({"seconds": 0.1}, parallel=parallel)
     with ThreadPoolExecutor(9) as pool:
         outputs = list(pool.map(lambda _: said(system.process(EXAMPLE)), range(9)))
@@ -99,13 +113,16 @@ def test_no_more_requests_are_sent_at_once_than_the_server_works_on(serving: Mak
 def test_a_prompt_that_does_not_fit_is_told_in_the_same_words_in_every_run(serving: Make) -> None:
     system = serving()
     with pytest.raises(
-        ContextTooLongError, match=r"^tiny/v1/chat/completions answered 400 .*exceeds the available context"
+        ContextTooLongError,
+        match=r"^tiny/v1/chat/completions answered 400 .*exceeds the available context",
     ):
         system.process({"question": "LONG"})
     assert said(system.process(EXAMPLE))
 
 
-def test_the_fingerprint_knows_the_content_and_not_the_name(gguf: Callable[..., Path], tmp_path: Path) -> None:
+def test_the_fingerprint_knows_the_content_and_not_the_name(
+    gguf: Callable[..., Path], tmp_path: Path
+) -> None:
     one, same, other = gguf("a.gguf"), gguf("b.gguf"), gguf("c.gguf", seconds=0)
     base = Llama(str(one)).fingerprint()
     assert Llama(str(same), name="another", timeout=1, start_timeout=1).fingerprint() == base
@@ -136,7 +153,9 @@ def test_a_hash_is_computed_once_and_again_when_the_file_has_changed(
 
     path = gguf()
     first = model_file.content_hash(path)
-    [note] = json.loads((tmp_path / "cache" / "context-bench" / "model-hashes.json").read_text()).values()
+    [note] = json.loads(
+        (tmp_path / "cache" / "context-bench" / "model-hashes.json").read_text()
+    ).values()
     assert note[2] == first
     real = model_file.sha256
     monkeypatch.setattr(model_file, "sha256", None)
@@ -159,7 +178,11 @@ def test_a_hash_is_computed_once_and_again_when_the_file_has_changed(
         ("", FileNotFoundError, r"^llama: there is no model file ''"),
         ("acme/tiny", FileNotFoundError, r"namespace/name:file\.gguf of the Hugging Face Hub\.$"),
         ("{folder}", ValueError, r"is a folder, it holds tiny\.gguf\. Write"),
-        ("{other}", ValueError, r"is no GGUF file: it begins with b'PK\\x03\\x04' in place of b'GGUF'\.$"),
+        (
+            "{other}",
+            ValueError,
+            r"is no GGUF file: it begins with b'PK\\x03\\x04' in place of b'GGUF'\.$",
+        ),
     ],
     ids=["no file", "nothing", "no file of the hub", "folder", "another format"],
 )
@@ -178,9 +201,18 @@ def test_a_model_that_is_none_is_one_line(
     [
         ({"threads": 0}, r"^llama: threads is 0, and it must be a whole number of 1 or more\.$"),
         ({"max_tokens": 1.5}, r"^llama: max_tokens is 1\.5, and"),
-        ({"context_tokens": 1000}, r"context_tokens is 1000, and llama.cpp would give 1024: .* Write 768 or 1024\.$"),
-        ({"context_tokens": 100}, r"context_tokens is 100, and llama.cpp would give 256: .* Write 256\.$"),
-        ({"seed": 2**32 - 1}, r"seed is 4294967295, and it must be below 4294967295, which draws another every time"),
+        (
+            {"context_tokens": 1000},
+            r"context_tokens is 1000, and llama.cpp would give 1024: .* Write 768 or 1024\.$",
+        ),
+        (
+            {"context_tokens": 100},
+            r"context_tokens is 100, and llama.cpp would give 256: .* Write 256\.$",
+        ),
+        (
+            {"seed": 2**32 - 1},
+            r"seed is 4294967295, and it must be below 4294967295, which draws another every time",
+        ),
         ({"seed": -1}, r"^llama: seed is -1, and it must be a whole number of 0 or more\.$"),
         ({"layout": "sideways"}, r"sideways"),
     ],
@@ -204,7 +236,9 @@ def test_without_the_library_the_message_says_how_to_install_it(
 
     monkeypatch.undo()
     monkeypatch.setattr(llama, "version", nowhere)
-    with pytest.raises(ImportError, match=r"needs xllamacpp, which is not installed: `pip install xllamacpp`"):
+    with pytest.raises(
+        ImportError, match=r"needs xllamacpp, which is not installed: `pip install xllamacpp`"
+    ):
         Llama(str(gguf()))
 
 
@@ -212,7 +246,8 @@ def test_a_server_that_does_not_start_is_told_once_for_every_row(serving: Make) 
     system = serving({"raises": "Failed to init server"})
     for _ in range(2):
         with pytest.raises(
-            ServerError, match=r"^llama: the server of tiny\.gguf does not start: RuntimeError: Failed to init server"
+            ServerError,
+            match=r"^llama: the server of tiny\.gguf does not start: RuntimeError: Failed to init server",
         ) as caught:
             system.process(EXAMPLE)
         assert "\n" not in str(caught.value)

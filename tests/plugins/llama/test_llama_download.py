@@ -50,7 +50,10 @@ class Hub(BaseHTTPRequestHandler):
         )
         self.send_response(200 if body is not None else 404)
         if body is None:
-            self.send_header("X-Error-Code", "EntryNotFound" if self.path.startswith("/acme/tiny/") else "RepoNotFound")
+            self.send_header(
+                "X-Error-Code",
+                "EntryNotFound" if self.path.startswith("/acme/tiny/") else "RepoNotFound",
+            )
         else:
             self.send_header("ETag", f'"{sha1(body).hexdigest()}"')
             self.send_header("X-Repo-Commit", "0" * 40)
@@ -90,7 +93,11 @@ except OSError as error:
             "HF_HUB_DISABLE_XET": "1",
         }
         return subprocess.run(
-            [sys.executable, "-c", code, model, revision], env=environ, capture_output=True, text=True, check=True
+            [sys.executable, "-c", code, model, revision],
+            env=environ,
+            capture_output=True,
+            text=True,
+            check=True,
         ).stdout
 
     yield call
@@ -99,7 +106,9 @@ except OSError as error:
     thread.join()
 
 
-def test_it_is_downloaded_and_known_by_its_content(download: Callable[..., str], gguf: Callable[..., Path]) -> None:
+def test_it_is_downloaded_and_known_by_its_content(
+    download: Callable[..., str], gguf: Callable[..., Path]
+) -> None:
     expected = Llama(str(gguf())).fingerprint()["model"]
     assert download("acme/tiny:tiny.gguf").splitlines() == ["tiny", expected]
     assert download("acme/tiny:tiny.gguf", "v2").splitlines() == ["tiny", expected]
@@ -112,7 +121,11 @@ def test_one_that_is_not_there_is_one_line(download: Callable[..., str], model: 
     assert f"llama: the model {model} cannot be had from the Hugging Face Hub: " in told[1]
 
 
-def test_without_the_client_the_message_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_client_the_message_says_how_to_install_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
-    with pytest.raises(ImportError, match=r'not installed: `pip install "context-bench-llama\[hub\]"`'):
+    with pytest.raises(
+        ImportError, match=r'not installed: `pip install "context-bench-llama\[hub\]"`'
+    ):
         Llama("acme/tiny:tiny.gguf").fingerprint()

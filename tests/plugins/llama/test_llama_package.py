@@ -18,7 +18,9 @@ else:
     import tomli as tomllib
 
 PACKAGE = Path(context_bench_llama.__file__).parent
-FACTS: dict[str, Any] = tomllib.loads((PACKAGE / "context_bench_plugin.toml").read_text("utf-8"))["systems"]["llama"]
+FACTS: dict[str, Any] = tomllib.loads((PACKAGE / "context_bench_plugin.toml").read_text("utf-8"))[
+    "systems"
+]["llama"]
 README = Path(__file__).resolve().parents[3] / "plugins" / "context-bench-llama" / "README.md"
 
 
@@ -38,10 +40,17 @@ def test_the_readme_names_every_option() -> None:
 
 def test_nothing_heavy_is_imported_before_it_is_needed() -> None:
     code = "import sys, context_bench_llama; print([m for m in ('xllamacpp', 'huggingface_hub') if m in sys.modules])"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout
+        == "[]\n"
+    )
 
 
-def test_a_run_stops_the_one_server_of_its_systems(gguf: Callable[..., Path], monkeypatch: Any) -> None:
+def test_a_run_stops_the_one_server_of_its_systems(
+    gguf: Callable[..., Path], monkeypatch: Any
+) -> None:
     from context_bench import evaluate
     from context_bench_llama import server
 
@@ -50,21 +59,33 @@ def test_a_run_stops_the_one_server_of_its_systems(gguf: Callable[..., Path], mo
     monkeypatch.setattr(server, "_end", lambda process: (end(process), ended.append(process.pid)))
     model = gguf()
     systems = [f"one=llama:model={model}", f"other=llama:model={model},layout=user"]
-    result = evaluate(systems, [{"context": "The code is 7.", "question": "What is it?"}], [Said()], progress=False)
+    result = evaluate(
+        systems,
+        [{"context": "The code is 7.", "question": "What is it?"}],
+        [Said()],
+        progress=False,
+    )
     assert [row.failed for row in result.rows] == [False, False]
     assert len(ended) == 1
 
 
-def test_a_run_reads_with_it_and_stops_its_server(gguf: Callable[..., Path], tmp_path: Path, monkeypatch: Any) -> None:
+def test_a_run_reads_with_it_and_stops_its_server(
+    gguf: Callable[..., Path], tmp_path: Path, monkeypatch: Any
+) -> None:
     """Through the front door: a compressor in front, the server closed when the run has ended."""
-    pytest.importorskip("context_bench_compress", reason="a compressor in front; with a real model in tests/e2e")
+    pytest.importorskip(
+        "context_bench_compress", reason="a compressor in front; with a real model in tests/e2e"
+    )
     from context_bench import evaluate
     from context_bench_llama import server
 
     ended: list[int] = []
     end = server._end
     monkeypatch.setattr(server, "_end", lambda process: (end(process), ended.append(process.pid)))
-    rows = [{"context": f"Rain fell. The code is {n}. Time passed.", "question": "What is the code?"} for n in range(3)]
+    rows = [
+        {"context": f"Rain fell. The code is {n}. Time passed.", "question": "What is the code?"}
+        for n in range(3)
+    ]
     result = evaluate(
         ["identity", "head:tokens=3"],
         rows,
@@ -94,4 +115,8 @@ class Said:
     def score(self, original: Any, processed: Any) -> dict[str, float]:
         import json
 
-        return {"context_words": float(len(json.loads(processed["response"])["messages"][0]["content"].split()))}
+        return {
+            "context_words": float(
+                len(json.loads(processed["response"])["messages"][0]["content"].split())
+            )
+        }

@@ -19,7 +19,9 @@ from context_bench_llama import Llama, LlamaServer, ServerError, ServerSettings
 
 EXAMPLE = {"question": "Where is Rome?"}
 Make = Callable[..., Llama]
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="processes are looked at as on POSIX")
+pytestmark = pytest.mark.skipif(
+    sys.platform == "win32", reason="processes are looked at as on POSIX"
+)
 
 
 def settings(path: Path) -> ServerSettings:
@@ -74,13 +76,19 @@ def test_it_is_ready_only_when_its_model_is_loaded(gguf: Callable[..., Path]) ->
 @pytest.mark.parametrize(
     ("told", "message"),
     [
-        ({"raises": "no such model"}, r"^llama: the server of tiny\.gguf does not start: RuntimeError: no such model"),
+        (
+            {"raises": "no such model"},
+            r"^llama: the server of tiny\.gguf does not start: RuntimeError: no such model",
+        ),
         (
             {"exits": 9},
             r"^llama: the server of tiny\.gguf does not start: exit code 9 \(error: the tensors are damaged\)$",
         ),
         (
-            {"raises": "see above", "prints": "error: a tensor is missing\nfailed to load\nexiting due to an error\n"},
+            {
+                "raises": "see above",
+                "prints": "error: a tensor is missing\nfailed to load\nexiting due to an error\n",
+            },
             r"^llama: the server of tiny\.gguf does not start: RuntimeError: see above \(error: a tensor is missing\)$",
         ),
     ],
@@ -98,14 +106,19 @@ def test_one_that_does_not_start_says_why_in_one_line(
 
 @pytest.mark.parametrize(
     ("told", "words"),
-    [({"silent": 600}, "says nothing for"), ({"loading": 600}, "(is not ready after|says nothing for)")],
+    [
+        ({"silent": 600}, "says nothing for"),
+        ({"loading": 600}, "(is not ready after|says nothing for)"),
+    ],
     ids=["silent", "loading"],
 )
 def test_one_that_takes_too_long_is_given_up_and_leaves_no_process(
     told: dict[str, object], words: str, gguf: Callable[..., Path]
 ) -> None:
     server = LlamaServer(settings(gguf(**told)), start_timeout=3.0 if "silent" in told else 8.0)
-    with pytest.raises(ServerError, match=rf"^llama: the server of tiny\.gguf {words} \d s \(start_timeout\)\.$"):
+    with pytest.raises(
+        ServerError, match=rf"^llama: the server of tiny\.gguf {words} \d s \(start_timeout\)\.$"
+    ):
         server.start()
     assert server._process is not None
     assert is_gone(server._process.pid)
@@ -119,7 +132,9 @@ def test_one_that_ended_is_started_again_but_not_for_ever(gguf: Callable[..., Pa
         os.kill(server.pid, signal.SIGKILL)
         assert server._process is not None
         server._process.wait(60)
-    with pytest.raises(ServerError, match=r"^llama: the server of tiny\.gguf has ended 4 times: signal 9"):
+    with pytest.raises(
+        ServerError, match=r"^llama: the server of tiny\.gguf has ended 4 times: signal 9"
+    ):
         server.start()
     server.stop()
 
@@ -181,7 +196,10 @@ def test_a_ctrl_c_at_the_terminal_is_not_the_servers(gguf: Callable[..., Path]) 
 
 
 def test_two_servers_have_two_ports(gguf: Callable[..., Path]) -> None:
-    with LlamaServer(settings(gguf("a.gguf"))) as one, LlamaServer(settings(gguf("b.gguf"))) as other:
+    with (
+        LlamaServer(settings(gguf("a.gguf"))) as one,
+        LlamaServer(settings(gguf("b.gguf"))) as other,
+    ):
         assert one.url != other.url
         assert one.url.startswith("http://127.0.0.1:")
         first = one.pid
@@ -189,7 +207,9 @@ def test_two_servers_have_two_ports(gguf: Callable[..., Path]) -> None:
     assert is_gone(first)
 
 
-def test_systems_that_ask_the_same_share_a_server_and_the_last_stops_it(gguf: Callable[..., Path]) -> None:
+def test_systems_that_ask_the_same_share_a_server_and_the_last_stops_it(
+    gguf: Callable[..., Path],
+) -> None:
     path = str(gguf())
     one, same, other = Llama(path, max_tokens=5), Llama(path, layout="user"), Llama(path, seed=1)
     pids = []
@@ -236,7 +256,9 @@ except RunStoppedError as error:
 """
 
 
-def test_ctrl_c_lets_the_row_in_flight_finish_and_stops_the_server(gguf: Callable[..., Path], tmp_path: Path) -> None:
+def test_ctrl_c_lets_the_row_in_flight_finish_and_stops_the_server(
+    gguf: Callable[..., Path], tmp_path: Path
+) -> None:
     noted = tmp_path / "pid"
     model = gguf(seconds=0.2, pid=str(noted))
     run = subprocess.Popen(

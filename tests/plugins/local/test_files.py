@@ -41,7 +41,9 @@ def test_a_compressed_file_may_have_several_parts(write):
     assert list(local(path="a.jsonl.gz")) == ROWS
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "UTF8", "utf-8-sig", "utf-16", "utf-16-le", "utf-32", "gb18030"])
+@pytest.mark.parametrize(
+    "encoding", ["utf-8", "UTF8", "utf-8-sig", "utf-16", "utf-16-le", "utf-32", "gb18030"]
+)
 @pytest.mark.parametrize("layout", ["jsonl", "json", "csv"])
 def test_other_encodings_are_read(write, layout, encoding):
     name = write(f"a.{layout}", TEXT[layout], encoding)
@@ -64,11 +66,17 @@ def test_a_path_may_be_a_path_object_or_begin_at_home(write, tmp_path, monkeypat
 
 def test_a_missing_file_is_found_missing_at_the_call(write):
     write("train.jsonl", "")
-    with pytest.raises(FileNotFoundError, match=r"^There is no file trian.jsonl. Did you mean train.jsonl\?$"):
+    with pytest.raises(
+        FileNotFoundError, match=r"^There is no file trian.jsonl. Did you mean train.jsonl\?$"
+    ):
         local(path="trian.jsonl")
-    with pytest.raises(FileNotFoundError, match=r"There is no file zzzzzzzzz.csv. In .* there is: train.jsonl.$"):
+    with pytest.raises(
+        FileNotFoundError, match=r"There is no file zzzzzzzzz.csv. In .* there is: train.jsonl.$"
+    ):
         local(path="zzzzzzzzz.csv")
-    with pytest.raises(FileNotFoundError, match=r"There is no folder nowhere either; the working directory is "):
+    with pytest.raises(
+        FileNotFoundError, match=r"There is no folder nowhere either; the working directory is "
+    ):
         local(path="nowhere/a.csv")
 
 
@@ -80,10 +88,14 @@ def test_a_name_that_would_garble_the_message_is_escaped(tmp_path, monkeypatch, 
 
 
 def test_a_folder_without_files_that_can_be_read_is_an_error(write):
-    with pytest.raises(IsADirectoryError, match=r"^\. is a folder\. No file in .* can be read as a dataset\.$"):
+    with pytest.raises(
+        IsADirectoryError, match=r"^\. is a folder\. No file in .* can be read as a dataset\.$"
+    ):
         local(path=".")
     write("notes.txt", "")
-    with pytest.raises(IsADirectoryError, match=r"^\. is a folder\. No file in .* can be read as a dataset\.$"):
+    with pytest.raises(
+        IsADirectoryError, match=r"^\. is a folder\. No file in .* can be read as a dataset\.$"
+    ):
         local(path=Path("."))
 
 
@@ -108,7 +120,9 @@ def test_a_parquet_file_is_read_in_batches(tmp_path):
     arrow = pytest.importorskip("pyarrow")
     from pyarrow import parquet
 
-    rows = [{"id": number, "texts": ["a", None], "deep": {"x": number / 2}} for number in range(250)]
+    rows = [
+        {"id": number, "texts": ["a", None], "deep": {"x": number / 2}} for number in range(250)
+    ]
     parquet.write_table(arrow.Table.from_pylist(rows), tmp_path / "rows.parquet")
     assert list(local(path=tmp_path / "rows.parquet")) == rows
     assert list(local(path=tmp_path / "rows.parquet", limit=3)) == rows[:3]
@@ -122,10 +136,14 @@ def test_a_parquet_file_that_was_damaged_is_told_with_its_last_row(tmp_path):
     from pyarrow import parquet
 
     path = tmp_path / "rows.parquet"
-    parquet.write_table(arrow.table({"q": [f"text {number}" for number in range(1000)]}), path, use_dictionary=False)
+    parquet.write_table(
+        arrow.table({"q": [f"text {number}" for number in range(1000)]}), path, use_dictionary=False
+    )
     content = path.read_bytes()
     path.write_bytes(content[:300] + bytes(40) + content[340:])
-    with pytest.raises(ValueError, match=r"rows\.parquet is damaged after row 0: .* Copy or download it again\."):
+    with pytest.raises(
+        ValueError, match=r"rows\.parquet is damaged after row 0: .* Copy or download it again\."
+    ):
         list(local(path=path))
 
 
@@ -137,10 +155,24 @@ _NANOSECONDS = 1234567890123456789
     ("typed", "value", "read"),
     [
         pytest.param(lambda arrow: arrow.timestamp("ns"), _NANOSECONDS, _INSTANT, id="instant"),
-        pytest.param(lambda arrow: arrow.duration("ns"), 5999, timedelta(microseconds=5), id="duration"),
-        pytest.param(lambda arrow: arrow.list_(arrow.timestamp("ns")), [_NANOSECONDS], [_INSTANT], id="list"),
-        pytest.param(lambda arrow: arrow.list_(arrow.timestamp("ns"), 1), [_NANOSECONDS], [_INSTANT], id="fixed list"),
-        pytest.param(lambda arrow: arrow.large_list(arrow.timestamp("ns")), [_NANOSECONDS], [_INSTANT], id="long list"),
+        pytest.param(
+            lambda arrow: arrow.duration("ns"), 5999, timedelta(microseconds=5), id="duration"
+        ),
+        pytest.param(
+            lambda arrow: arrow.list_(arrow.timestamp("ns")), [_NANOSECONDS], [_INSTANT], id="list"
+        ),
+        pytest.param(
+            lambda arrow: arrow.list_(arrow.timestamp("ns"), 1),
+            [_NANOSECONDS],
+            [_INSTANT],
+            id="fixed list",
+        ),
+        pytest.param(
+            lambda arrow: arrow.large_list(arrow.timestamp("ns")),
+            [_NANOSECONDS],
+            [_INSTANT],
+            id="long list",
+        ),
         pytest.param(
             lambda arrow: arrow.struct([("at", arrow.timestamp("ns"))]),
             {"at": _NANOSECONDS},
@@ -155,13 +187,17 @@ _NANOSECONDS = 1234567890123456789
         ),
     ],
 )
-def test_nanoseconds_of_parquet_are_read_as_microseconds_of_python_with_pandas_or_without(tmp_path, typed, value, read):
+def test_nanoseconds_of_parquet_are_read_as_microseconds_of_python_with_pandas_or_without(
+    tmp_path, typed, value, read
+):
     arrow = pytest.importorskip("pyarrow")
     from pyarrow import parquet
 
     # pyarrow 25 cannot read a list of fixed size that is null
     last = [] if arrow.types.is_fixed_size_list(typed(arrow)) else [None]
-    parquet.write_table(arrow.table({"x": arrow.array([value, *last], typed(arrow))}), tmp_path / "rows.parquet")
+    parquet.write_table(
+        arrow.table({"x": arrow.array([value, *last], typed(arrow))}), tmp_path / "rows.parquet"
+    )
     rows = list(local(path=tmp_path / "rows.parquet"))
     assert rows == [{"x": one} for one in (read, *last)]
     assert "Time" not in repr(rows)  # pandas' Timestamp and Timedelta are equal to Python's own
@@ -184,7 +220,9 @@ def test_a_date_behind_the_year_9999_is_told_with_its_row_and_the_rows_before_it
     dates = arrow.array([0] * 150 + [10**7] + [0] * 9, arrow.date32())
     parquet.write_table(arrow.table({"x": dates}), tmp_path / "rows.parquet")
     assert len(list(local(path=tmp_path / "rows.parquet", limit=150))) == 150
-    with pytest.raises(ValueError, match=r"rows\.parquet, row 151: Python cannot hold a value of it: "):
+    with pytest.raises(
+        ValueError, match=r"rows\.parquet, row 151: Python cannot hold a value of it: "
+    ):
         list(local(path=tmp_path / "rows.parquet"))
 
 
@@ -192,22 +230,29 @@ def test_two_columns_of_one_name_are_refused_in_every_layout(tmp_path):
     arrow = pytest.importorskip("pyarrow")
     from pyarrow import parquet
 
-    parquet.write_table(arrow.Table.from_arrays([arrow.array([1])] * 2, names=["q", "q"]), tmp_path / "rows.parquet")
-    with pytest.raises(ValueError, match=r"rows\.parquet has more than one column 'q'; rename them"):
+    parquet.write_table(
+        arrow.Table.from_arrays([arrow.array([1])] * 2, names=["q", "q"]), tmp_path / "rows.parquet"
+    )
+    with pytest.raises(
+        ValueError, match=r"rows\.parquet has more than one column 'q'; rename them"
+    ):
         list(local(path=tmp_path / "rows.parquet"))
 
 
 def test_without_pyarrow_the_extra_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     (tmp_path / "rows.parquet").write_bytes(b"")
-    with pytest.raises(ValueError, match=r"needs pyarrow: pip install 'context-bench-local\[parquet\]'"):
+    with pytest.raises(
+        ValueError, match=r"needs pyarrow: pip install 'context-bench-local\[parquet\]'"
+    ):
         list(local(path=tmp_path / "rows.parquet"))
 
 
 @pytest.mark.parametrize("name", ["a.txt", "a", "a.gz", "a.txt.gz", "jsonl", ".jsonl.zst"])
 def test_an_unknown_suffix_lists_the_known_ones(write, name):
     with pytest.raises(
-        ValueError, match=r"\.jsonl, \.ndjson, \.json, \.csv, \.tsv, \.parquet, each also with \.gz, \.bz2, \.xz; or"
+        ValueError,
+        match=r"\.jsonl, \.ndjson, \.json, \.csv, \.tsv, \.parquet, each also with \.gz, \.bz2, \.xz; or",
     ):
         local(path=write(name, "{}"))
 
@@ -220,7 +265,10 @@ def test_the_format_can_be_said(write, name):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"format": "xlsx"}, "No format is called 'xlsx'. There is: csv, json, jsonl, parquet, tsv."),
+        (
+            {"format": "xlsx"},
+            "No format is called 'xlsx'. There is: csv, json, jsonl, parquet, tsv.",
+        ),
         ({"encoding": "utf-9"}, "No text encoding is called 'utf-9'"),
         ({"encoding": "hex"}, "No text encoding is called 'hex'"),
         ({"encoding": "a\0b"}, "No text encoding is called"),
@@ -252,9 +300,19 @@ def test_the_path_is_needed():
             "a.jsonl, line 2: byte 0xe9 at offset 21 is not utf-8 text (invalid continuation byte). Pass",
             id="latin",
         ),
-        pytest.param("a.csv", b"q\nx\nna\xefve\n", {}, "a.csv, line 3: byte 0xef at offset 6 is", id="latin table"),
         pytest.param(
-            "a.json", b'[{"q":\n"\xff"}]', {}, "a.json, line 2: byte 0xff at offset 8 is", id="latin document"
+            "a.csv",
+            b"q\nx\nna\xefve\n",
+            {},
+            "a.csv, line 3: byte 0xef at offset 6 is",
+            id="latin table",
+        ),
+        pytest.param(
+            "a.json",
+            b'[{"q":\n"\xff"}]',
+            {},
+            "a.json, line 2: byte 0xff at offset 8 is",
+            id="latin document",
         ),
         pytest.param(
             "a.jsonl.gz",
@@ -264,25 +322,57 @@ def test_the_path_is_needed():
             id="compressed",
         ),
         pytest.param(
-            "a.jsonl", b"{}\n" * 100_000 + b"\xff", {}, "line 100001: byte 0xff at offset 300000 is", id="far inside"
+            "a.jsonl",
+            b"{}\n" * 100_000 + b"\xff",
+            {},
+            "line 100001: byte 0xff at offset 300000 is",
+            id="far inside",
         ),
         pytest.param(
-            "a.jsonl", b"x" * 65_535 + b"\xc3\x28", {}, "line 1: byte 0xc3 at offset 65535 is", id="between two blocks"
+            "a.jsonl",
+            b"x" * 65_535 + b"\xc3\x28",
+            {},
+            "line 1: byte 0xc3 at offset 65535 is",
+            id="between two blocks",
         ),
         pytest.param(
-            "a.jsonl", '{"q": "é'.encode()[:-1], {}, "line 1, byte offset 8: the file ends within", id="cut off"
+            "a.jsonl",
+            '{"q": "é'.encode()[:-1],
+            {},
+            "line 1, byte offset 8: the file ends within",
+            id="cut off",
         ),
         pytest.param(
-            "a.jsonl", '{"q": 1}'.encode("utf-16"), {}, "begins like UTF-16: pass `encoding=utf-16`", id="utf-16"
+            "a.jsonl",
+            '{"q": 1}'.encode("utf-16"),
+            {},
+            "begins like UTF-16: pass `encoding=utf-16`",
+            id="utf-16",
         ),
         pytest.param(
-            "a.jsonl", '{"q": 1}'.encode("utf-32"), {}, "begins like UTF-32: pass `encoding=utf-32`", id="utf-32"
+            "a.jsonl",
+            '{"q": 1}'.encode("utf-32"),
+            {},
+            "begins like UTF-32: pass `encoding=utf-32`",
+            id="utf-32",
         ),
-        pytest.param("a.jsonl", gzip.compress(b"{}"), {}, "Is the file compressed?", id="compressed but not called so"),
         pytest.param(
-            "a.jsonl", b'{"q": "\x81"}', {"encoding": "cp1252"}, "byte 0x81 at offset 7 is not cp1252", id="cp1252"
+            "a.jsonl",
+            gzip.compress(b"{}"),
+            {},
+            "Is the file compressed?",
+            id="compressed but not called so",
         ),
-        pytest.param("a.jsonl", b'{"q": 1}', {"encoding": "utf-16"}, "is not utf-16 text", id="no mark"),
+        pytest.param(
+            "a.jsonl",
+            b'{"q": "\x81"}',
+            {"encoding": "cp1252"},
+            "byte 0x81 at offset 7 is not cp1252",
+            id="cp1252",
+        ),
+        pytest.param(
+            "a.jsonl", b'{"q": 1}', {"encoding": "utf-16"}, "is not utf-16 text", id="no mark"
+        ),
     ],
 )
 def test_bytes_that_are_no_text_are_named_with_their_offset(write, name, content, options, message):
@@ -299,12 +389,16 @@ def test_a_truncated_download_is_an_error(write, layout, suffix):
     whole = Path(name).read_bytes()
     for length in (len(whole) - 1, len(whole) // 2, 5, 0):
         Path(name).write_bytes(whole[:length])
-        with pytest.raises(ValueError, match=rf"data of a\.{layout}\{suffix} is (cut off|damaged) after line \d+"):
+        with pytest.raises(
+            ValueError, match=rf"data of a\.{layout}\{suffix} is (cut off|damaged) after line \d+"
+        ):
             list(local(path=name))
 
 
 def test_rows_before_the_cut_are_counted(write):
-    name = write("a.jsonl.gz", "".join(f'{{"q": "{number * 7919 % 10007}"}}\n' for number in range(20_000)))
+    name = write(
+        "a.jsonl.gz", "".join(f'{{"q": "{number * 7919 % 10007}"}}\n' for number in range(20_000))
+    )
     Path(name).write_bytes(Path(name).read_bytes()[:-1000])
     read: list[object] = []
     with pytest.raises(ValueError, match=r"is cut off after line \d+. Copy or download") as raised:
@@ -317,7 +411,9 @@ def test_rows_before_the_cut_are_counted(write):
 def test_a_suffix_that_lies_is_an_error(write, suffix):
     name = f"a.jsonl{suffix}"
     Path(write("b.jsonl", TEXT["jsonl"])).rename(name)
-    with pytest.raises(ValueError, match=r"is damaged after line 0, or is no such data: .* Check the suffix"):
+    with pytest.raises(
+        ValueError, match=r"is damaged after line 0, or is no such data: .* Check the suffix"
+    ):
         list(local(path=name))
 
 
@@ -352,7 +448,9 @@ def test_nothing_stays_open(write, recwarn):
     assert not recwarn.list
 
 
-def test_the_hash_of_a_folder_is_that_of_the_names_and_bytes_of_its_files(write: Any, tmp_path: Path) -> None:
+def test_the_hash_of_a_folder_is_that_of_the_names_and_bytes_of_its_files(
+    write: Any, tmp_path: Path
+) -> None:
     from context_bench_local.loader import folder_revision
 
     folder = tmp_path / "rows"
@@ -385,13 +483,28 @@ def test_a_run_records_the_hash_of_a_folder_and_every_row_has_a_place_of_its_own
 
     monkeypatch.chdir(tmp_path)
     Path("rows").mkdir()
-    Path("rows/a.jsonl").write_text('{"id": 1, "question": "q", "answer": "a"}\n\n{"question": "q", "answer": "a"}\n')
-    Path("rows/b.jsonl").write_text('{"id": "#1", "question": "q", "answer": "a"}\n{"question": "q", "answer": "a"}\n')
-    asked = ["run", "--system", "replay:field=answer", "--dataset", "rows", "-q", "--format", "none"]
+    Path("rows/a.jsonl").write_text(
+        '{"id": 1, "question": "q", "answer": "a"}\n\n{"question": "q", "answer": "a"}\n'
+    )
+    Path("rows/b.jsonl").write_text(
+        '{"id": "#1", "question": "q", "answer": "a"}\n{"question": "q", "answer": "a"}\n'
+    )
+    asked = [
+        "run",
+        "--system",
+        "replay:field=answer",
+        "--dataset",
+        "rows",
+        "-q",
+        "--format",
+        "none",
+    ]
     for limit, name in ((["-n", "3"], "one.sqlite"), ([], "two.sqlite")):
         assert execute([*asked, *limit, "--run-file", name]) == 0
     with open_run("one.sqlite") as one, open_run("two.sqlite") as two:
         assert (len(one), len(two)) == (3, 4)  # the blank line is no example
         assert len({row.position for row in two.rows()}) == 4
         assert one.datasets[0]["description"]["revision"].startswith("sha256:")
-        assert one.datasets[0]["description"]["revision"] == two.datasets[0]["description"]["revision"]
+        assert (
+            one.datasets[0]["description"]["revision"] == two.datasets[0]["description"]["revision"]
+        )

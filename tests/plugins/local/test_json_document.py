@@ -15,20 +15,34 @@ ROWS = [{"id": "a", "q": 1}, {"q": 2, "answers": []}]
     [
         pytest.param(ROWS, {}, id="array"),
         pytest.param({"version": "1.1", "data": ROWS}, {}, id="the only array of objects"),
-        pytest.param({"examples": ROWS, "canary": "x", "tags": ["a"], "labels": {"b": 1}}, {}, id="among other things"),
+        pytest.param(
+            {"examples": ROWS, "canary": "x", "tags": ["a"], "labels": {"b": 1}},
+            {},
+            id="among other things",
+        ),
         pytest.param({"examples": ROWS, "errors": []}, {}, id="beside an empty array"),
         pytest.param({"train": [{"q": 0}], "test": ROWS}, {"key": "test"}, id="chosen"),
-        pytest.param({"result": {"items": ROWS}}, {"key": "result.items"}, id="chosen further down"),
-        pytest.param({"result.items": ROWS, "result": 1}, {"key": "result.items"}, id="a key with dots"),
-        pytest.param({"a": {"q": 1}, "": {"q": 2, "answers": []}}, {"index": "name"}, id="rows by key"),
         pytest.param(
-            {"preds": {"a": {"q": 1}, "": {"q": 2, "answers": []}}}, {"key": "preds", "index": "name"}, id="both"
+            {"result": {"items": ROWS}}, {"key": "result.items"}, id="chosen further down"
+        ),
+        pytest.param(
+            {"result.items": ROWS, "result": 1}, {"key": "result.items"}, id="a key with dots"
+        ),
+        pytest.param(
+            {"a": {"q": 1}, "": {"q": 2, "answers": []}}, {"index": "name"}, id="rows by key"
+        ),
+        pytest.param(
+            {"preds": {"a": {"q": 1}, "": {"q": 2, "answers": []}}},
+            {"key": "preds", "index": "name"},
+            id="both",
         ),
     ],
 )
 def test_rows_are_found(write, document, options):
     rows = list(local(path=write("a.json", json.dumps(document)), **options))
-    expected = [{"name": "a", "q": 1}, {"name": "", "q": 2, "answers": []}] if "index" in options else ROWS
+    expected = (
+        [{"name": "a", "q": 1}, {"name": "", "q": 2, "answers": []}] if "index" in options else ROWS
+    )
     assert rows == expected
 
 
@@ -54,28 +68,76 @@ def test_records_know_their_items(write):
     ("document", "options", "message"),
     [
         pytest.param(
-            {"a": [{}], "b": [{}]}, {}, "a.json: several keys hold an array of objects: a, b. Choose one", id="two"
+            {"a": [{}], "b": [{}]},
+            {},
+            "a.json: several keys hold an array of objects: a, b. Choose one",
+            id="two",
         ),
         pytest.param({"a": {"b": 1}, "c": {"b": 2}}, {}, "such as `index=id`", id="rows by key"),
         pytest.param({"q": ["a"], "n": [1]}, {}, "Columns are not read", id="columns"),
-        pytest.param({"result": {"items": []}, "n": 1}, {}, "such as `key=result.items`", id="deeper"),
-        pytest.param({"data": [{}, 3]}, {}, "there is an object of data (array)", id="array of mixed things"),
-        pytest.param({"ok": ["a"], "bad": [], "late": []}, {}, "there is an object of ok (array), bad", id="names"),
+        pytest.param(
+            {"result": {"items": []}, "n": 1}, {}, "such as `key=result.items`", id="deeper"
+        ),
+        pytest.param(
+            {"data": [{}, 3]}, {}, "there is an object of data (array)", id="array of mixed things"
+        ),
+        pytest.param(
+            {"ok": ["a"], "bad": [], "late": []},
+            {},
+            "there is an object of ok (array), bad",
+            id="names",
+        ),
         pytest.param({}, {}, "there is an object", id="empty object"),
         pytest.param("text", {}, "there is a string", id="string"),
         pytest.param(None, {}, "there is null", id="null"),
-        pytest.param([{}, [1]], {}, "a.json, item 2: a row must be an object and not an array", id="array in array"),
-        pytest.param([{}, None], {}, "a.json, item 2: a row must be an object and not null", id="null in array"),
         pytest.param(
-            {"data": [{}]}, {"key": "dat"}, "finds nothing at 'dat': there is an object of data (array)", id="key"
+            [{}, [1]],
+            {},
+            "a.json, item 2: a row must be an object and not an array",
+            id="array in array",
         ),
         pytest.param(
-            {"a": [1]}, {"key": "a.b"}, "`key=a.b` finds nothing at 'b': there is an array", id="key too deep"
+            [{}, None],
+            {},
+            "a.json, item 2: a row must be an object and not null",
+            id="null in array",
         ),
-        pytest.param({"a": {"b": 1}}, {"key": "a"}, "the rows must be an array of objects", id="key of an object"),
-        pytest.param([{}], {"index": "id"}, "`index=id` needs an object of rows by key", id="index of an array"),
-        pytest.param({"a": 1}, {"index": "id"}, "needs objects by key, and 'a' holds a number", id="index of numbers"),
-        pytest.param({"a": {"id": 1}}, {"index": "id"}, "the row 'a' has a column 'id'", id="index column taken"),
+        pytest.param(
+            {"data": [{}]},
+            {"key": "dat"},
+            "finds nothing at 'dat': there is an object of data (array)",
+            id="key",
+        ),
+        pytest.param(
+            {"a": [1]},
+            {"key": "a.b"},
+            "`key=a.b` finds nothing at 'b': there is an array",
+            id="key too deep",
+        ),
+        pytest.param(
+            {"a": {"b": 1}},
+            {"key": "a"},
+            "the rows must be an array of objects",
+            id="key of an object",
+        ),
+        pytest.param(
+            [{}],
+            {"index": "id"},
+            "`index=id` needs an object of rows by key",
+            id="index of an array",
+        ),
+        pytest.param(
+            {"a": 1},
+            {"index": "id"},
+            "needs objects by key, and 'a' holds a number",
+            id="index of numbers",
+        ),
+        pytest.param(
+            {"a": {"id": 1}},
+            {"index": "id"},
+            "the row 'a' has a column 'id'",
+            id="index column taken",
+        ),
     ],
 )
 def test_a_document_without_rows_says_what_it_has_instead(write, document, options, message):
@@ -107,14 +169,19 @@ def test_a_syntax_error_has_line_and_column(write):
     ],
     ids=["array", "beside the rows", "chosen", "rows by key"],
 )
-def test_a_number_that_cannot_be_kept_is_told_with_its_row_and_place(write, document, options, place, value, told):
+def test_a_number_that_cannot_be_kept_is_told_with_its_row_and_place(
+    write, document, options, place, value, told
+):
     """Python would read infinity, which no JSON that is written of it may hold."""
     with pytest.raises(ValueError, match=rf"^a\.json{place}: {told}.*⟶{value}"):
         list(local(path=write("a.json", document.replace("VALUE", value)), **options))
 
 
 def test_an_empty_document_is_an_error(write):
-    with pytest.raises(ValueError, match=r"^a\.json, line 1, column 1: Expecting value, at the end of an empty text"):
+    with pytest.raises(
+        ValueError,
+        match=r"^a\.json, line 1, column 1: Expecting value, at the end of an empty text",
+    ):
         list(local(path=write("a.json", "")))
 
 
@@ -134,10 +201,30 @@ def test_lines_called_json_are_recognised_and_readable(write):
             {},
             "a.jsonl, line 2: the row has more than one column 'q'",
         ),
-        ("a.json", '[{"q": 1, "q": 1}]', {}, "a.json, item 1: the row has more than one column 'q'"),
-        ("a.json", '{"data": [{"q": 1}], "data": [{"q": 2}]}', {}, "a.json: `key=data` finds more than one 'data'"),
-        ("a.json", '{"r": {"x": [], "x": [{"q": 2}]}}', {"key": "r.x"}, "`key=r.x` finds more than one 'x'"),
-        ("a.json", '{"q1": {"q": 1}, "q1": {"q": 2}}', {"index": "id"}, "a.json: there is more than one row 'q1'"),
+        (
+            "a.json",
+            '[{"q": 1, "q": 1}]',
+            {},
+            "a.json, item 1: the row has more than one column 'q'",
+        ),
+        (
+            "a.json",
+            '{"data": [{"q": 1}], "data": [{"q": 2}]}',
+            {},
+            "a.json: `key=data` finds more than one 'data'",
+        ),
+        (
+            "a.json",
+            '{"r": {"x": [], "x": [{"q": 2}]}}',
+            {"key": "r.x"},
+            "`key=r.x` finds more than one 'x'",
+        ),
+        (
+            "a.json",
+            '{"q1": {"q": 1}, "q1": {"q": 2}}',
+            {"index": "id"},
+            "a.json: there is more than one row 'q1'",
+        ),
         (
             "a.json",
             '{"q1": {"q": 1, "q": 2}}',
@@ -145,7 +232,14 @@ def test_lines_called_json_are_recognised_and_readable(write):
             "a.json, row 'q1': the row has more than one column 'q'",
         ),
     ],
-    ids=["lines", "an array", "the rows", "the rows further down", "a row by key", "a column by key"],
+    ids=[
+        "lines",
+        "an array",
+        "the rows",
+        "the rows further down",
+        "a row by key",
+        "a column by key",
+    ],
 )
 def test_what_stands_twice_is_refused_and_not_lost(write, name, text, options, told):
     """Python keeps the last value of a name: of two questions or two lists of rows the first was lost in silence."""
@@ -157,6 +251,8 @@ def test_a_name_that_stands_twice_within_a_column_is_left_to_its_last_value(writ
     """Schemas of tools have such; the row can be copied, written and compared as any other."""
     from copy import deepcopy
 
-    [row] = local(path=write("a.jsonl", '{"q": {"type": "a", "type": ["b"]}, "x": [{"y": 1, "y": 2}]}\n'))
+    [row] = local(
+        path=write("a.jsonl", '{"q": {"type": "a", "type": ["b"]}, "x": [{"y": 1, "y": 2}]}\n')
+    )
     assert row == deepcopy(row) == {"q": {"type": ["b"]}, "x": [{"y": 2}]}
     assert json.loads(json.dumps(row)) == row

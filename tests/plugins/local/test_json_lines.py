@@ -12,8 +12,13 @@ from context_bench_local import Record, local, read_records
 
 
 def test_every_line_is_a_row_with_its_own_columns(write):
-    name = write("a.jsonl", '{"id": 7, "question": "Q", "answers": ["a", "b"]}\n{"context": null}\n')
-    assert list(local(path=name)) == [{"id": 7, "question": "Q", "answers": ["a", "b"]}, {"context": None}]
+    name = write(
+        "a.jsonl", '{"id": 7, "question": "Q", "answers": ["a", "b"]}\n{"context": null}\n'
+    )
+    assert list(local(path=name)) == [
+        {"id": 7, "question": "Q", "answers": ["a", "b"]},
+        {"context": None},
+    ]
 
 
 def test_no_id_is_made_up_so_none_can_collide(write):
@@ -56,25 +61,79 @@ def test_rows_before_a_broken_line_are_streamed(write):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        pytest.param('{"a": 1 "b": 2}', "a.jsonl, line 3, column 9: Expecting ',' delimiter, at ", id="comma missing"),
-        pytest.param('{"a": "x', "a.jsonl, line 3, column 7: Unterminated string starting at, at ", id="cut off"),
-        pytest.param('{"a": 1', "a.jsonl, line 3, column 8: Expecting ',' delimiter, at ", id="cut off after a value"),
-        pytest.param("  oops", "a.jsonl, line 3, column 3: Expecting value, at '  ⟶oops'", id="no JSON"),
-        pytest.param("{'a': 1}", "a.jsonl, line 3, column 2: Expecting property name", id="Python's quotes"),
-        pytest.param('{"a": 1}{"a": 2}', "a.jsonl, line 3, column 9: Extra data", id="two objects"),
-        pytest.param('{"a": NaN}', "a.jsonl, line 3, column 7: NaN is no JSON value; write null", id="NaN"),
-        pytest.param('{"a": -Infinity}', "a.jsonl, line 3, column 7: -Infinity is no JSON value", id="infinity"),
         pytest.param(
-            '{"a": 1e999}', "a.jsonl, line 3, column 7: 1e999 is a number too large to be kept", id="too large"
+            '{"a": 1 "b": 2}',
+            "a.jsonl, line 3, column 9: Expecting ',' delimiter, at ",
+            id="comma missing",
         ),
-        pytest.param('{"1e999": [2e308, -1E400]}', "a.jsonl, line 3, column 12: 2e308 is a number too", id="within"),
-        pytest.param('{"a": "x\\"", "b": NaN}', "a.jsonl, line 3, column 19: NaN is no", id="behind a quotation mark"),
-        pytest.param("[1, 2]", "a.jsonl, line 3, column 1: a line must hold an object and not an array", id="array"),
-        pytest.param(' "text"', "a.jsonl, line 3, column 2: a line must hold an object and not a string", id="string"),
-        pytest.param("null", "a.jsonl, line 3, column 1: a line must hold an object and not null", id="null"),
-        pytest.param("true", "a.jsonl, line 3, column 1: a line must hold an object and not a boolean", id="boolean"),
-        pytest.param("12", "a.jsonl, line 3, column 1: a line must hold an object and not a number", id="number"),
-        pytest.param('{"a": ' * 100_000, "a.jsonl, line 3: the value is nested too deeply", id="nested too deeply"),
+        pytest.param(
+            '{"a": "x',
+            "a.jsonl, line 3, column 7: Unterminated string starting at, at ",
+            id="cut off",
+        ),
+        pytest.param(
+            '{"a": 1',
+            "a.jsonl, line 3, column 8: Expecting ',' delimiter, at ",
+            id="cut off after a value",
+        ),
+        pytest.param(
+            "  oops", "a.jsonl, line 3, column 3: Expecting value, at '  ⟶oops'", id="no JSON"
+        ),
+        pytest.param(
+            "{'a': 1}", "a.jsonl, line 3, column 2: Expecting property name", id="Python's quotes"
+        ),
+        pytest.param('{"a": 1}{"a": 2}', "a.jsonl, line 3, column 9: Extra data", id="two objects"),
+        pytest.param(
+            '{"a": NaN}', "a.jsonl, line 3, column 7: NaN is no JSON value; write null", id="NaN"
+        ),
+        pytest.param(
+            '{"a": -Infinity}',
+            "a.jsonl, line 3, column 7: -Infinity is no JSON value",
+            id="infinity",
+        ),
+        pytest.param(
+            '{"a": 1e999}',
+            "a.jsonl, line 3, column 7: 1e999 is a number too large to be kept",
+            id="too large",
+        ),
+        pytest.param(
+            '{"1e999": [2e308, -1E400]}',
+            "a.jsonl, line 3, column 12: 2e308 is a number too",
+            id="within",
+        ),
+        pytest.param(
+            '{"a": "x\\"", "b": NaN}',
+            "a.jsonl, line 3, column 19: NaN is no",
+            id="behind a quotation mark",
+        ),
+        pytest.param(
+            "[1, 2]",
+            "a.jsonl, line 3, column 1: a line must hold an object and not an array",
+            id="array",
+        ),
+        pytest.param(
+            ' "text"',
+            "a.jsonl, line 3, column 2: a line must hold an object and not a string",
+            id="string",
+        ),
+        pytest.param(
+            "null", "a.jsonl, line 3, column 1: a line must hold an object and not null", id="null"
+        ),
+        pytest.param(
+            "true",
+            "a.jsonl, line 3, column 1: a line must hold an object and not a boolean",
+            id="boolean",
+        ),
+        pytest.param(
+            "12",
+            "a.jsonl, line 3, column 1: a line must hold an object and not a number",
+            id="number",
+        ),
+        pytest.param(
+            '{"a": ' * 100_000,
+            "a.jsonl, line 3: the value is nested too deeply",
+            id="nested too deeply",
+        ),
     ],
 )
 def test_a_bad_line_is_named_with_file_line_and_column(write, line, message):
@@ -89,7 +148,8 @@ def test_a_bad_line_is_named_with_file_line_and_column(write, line, message):
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="older Pythons read numbers of any length")
 def test_a_number_of_thousands_of_digits_is_named_with_its_line(write):
     with pytest.raises(
-        ValueError, match=r"^a\.jsonl, line 1, column 7: 99999999… of 5000 characters is a number too large"
+        ValueError,
+        match=r"^a\.jsonl, line 1, column 7: 99999999… of 5000 characters is a number too large",
     ):
         list(local(path=write("a.jsonl", '{"a": ' + "9" * 5000 + "}\n")))
 
@@ -121,7 +181,11 @@ def test_an_empty_file_has_no_rows(write):
 
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
     max_leaves=10,
 )

@@ -21,7 +21,9 @@ else:
 
 @pytest.fixture
 def component():
-    manifest = tomllib.loads(files("context_bench_local").joinpath("context_bench_plugin.toml").read_text("utf-8"))
+    manifest = tomllib.loads(
+        files("context_bench_local").joinpath("context_bench_plugin.toml").read_text("utf-8")
+    )
     assert (manifest["schema"], manifest["api"]) == (1, "1.0")
     return manifest["datasets"]["local"]
 
@@ -52,8 +54,13 @@ def test_every_suffix_that_is_claimed_can_be_read(component, write, name, compre
 
 
 def test_the_examples_in_the_docstrings_are_true():
-    names = [f"context_bench_local.{module.name}" for module in pkgutil.iter_modules(context_bench_local.__path__)]
-    results = [doctest.testmod(importlib.import_module(name)) for name in ["context_bench_local", *names]]
+    names = [
+        f"context_bench_local.{module.name}"
+        for module in pkgutil.iter_modules(context_bench_local.__path__)
+    ]
+    results = [
+        doctest.testmod(importlib.import_module(name)) for name in ["context_bench_local", *names]
+    ]
     assert sum(result.failed for result in results) == 0
     assert sum(result.attempted for result in results) >= 7
 

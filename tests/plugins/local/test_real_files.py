@@ -10,7 +10,9 @@ from context_bench_local import local
 DATA = Path(__file__).resolve().parents[4] / "shared" / "data"
 pytestmark = [
     pytest.mark.shared,
-    pytest.mark.skipif(not DATA.is_dir(), reason="the shared benchmark records do not lie beside this checkout"),
+    pytest.mark.skipif(
+        not DATA.is_dir(), reason="the shared benchmark records do not lie beside this checkout"
+    ),
 ]
 
 
@@ -26,8 +28,12 @@ def options_of(name: str) -> dict[str, object]:
 def test_streamed_files_have_as_many_rows_as_their_list_says():
     listed = json.loads((DATA / "MANIFEST.json").read_text("utf-8"))
     streamed = {".jsonl", ".jsonl.gz", ".csv", ".csv.gz", ".tsv", ".tsv.gz"}
-    expected = {entry["file"]: entry["n"] for entry in listed if entry["file"].endswith(tuple(streamed))}
-    counted = {name: sum(1 for _ in local(path=DATA / name, **options_of(name))) for name in expected}
+    expected = {
+        entry["file"]: entry["n"] for entry in listed if entry["file"].endswith(tuple(streamed))
+    }
+    counted = {
+        name: sum(1 for _ in local(path=DATA / name, **options_of(name))) for name in expected
+    }
     assert counted == expected
     assert len(counted) > 100
 
@@ -36,7 +42,11 @@ def test_streamed_files_have_as_many_rows_as_their_list_says():
     ("name", "rows", "columns"),
     [
         ("outputs/infinitebench-gpt4/passkey.jsonl.gz", 590, ["id", "prediction", "ground_truth"]),
-        ("outputs/longbench-llama2-7b-chat-4k/trec.jsonl.gz", 200, ["pred", "answers", "all_classes", "length"]),
+        (
+            "outputs/longbench-llama2-7b-chat-4k/trec.jsonl.gz",
+            200,
+            ["pred", "answers", "all_classes", "length"],
+        ),
         ("outputs/bbh-codex-cot/word_sorting.json.gz", 250, ["input", "prediction", "target"]),
         ("bbh/navigate.raw.json.gz", 150, ["input", "target"]),
         ("outputs/rouge.pltrdy-pairs.json", 4, ["hyp", "ref", "scores"]),
@@ -59,6 +69,10 @@ def test_json_documents_without_rows_say_so():
             assert sum(1 for _ in local(path=path, **options_of(path.name))) > 0
         except ValueError as error:
             refused[path.name] = str(error)
-    tables_of_scores = {name for name in refused if name.endswith(("statistics.json", "result.json", "results.json"))}
+    tables_of_scores = {
+        name
+        for name in refused
+        if name.endswith(("statistics.json", "result.json", "results.json"))
+    }
     assert set(refused) == tables_of_scores
     assert all("no key holds an array of objects" in message for message in refused.values())

@@ -74,7 +74,9 @@ def test_a_row_with_too_many_or_too_few_cells_is_named(write, row, cells):
     name = write("a.csv", f'q,a\n"x\ny",1\n\n{row}\n')
     rows = local(path=name)
     assert next(rows) == {"q": "x\ny", "a": "1"}
-    with pytest.raises(ValueError, match=rf"^a\.csv, line 5: the row has {cells} cells and the header 2 \(q, a\)"):
+    with pytest.raises(
+        ValueError, match=rf"^a\.csv, line 5: the row has {cells} cells and the header 2 \(q, a\)"
+    ):
         next(rows)
 
 
@@ -90,7 +92,9 @@ def test_a_long_context_fits_into_a_cell(write):
         pytest.param("", {}, "a.csv is empty; its first row must name the columns", id="empty"),
         pytest.param("\n\n", {}, "a.csv is empty", id="blank"),
         pytest.param("q,a,q,a\n", {}, "more than one column 'a', 'q'", id="repeated names"),
-        pytest.param("1,2\n", {"columns": ["a", "a"]}, "more than one column 'a'", id="repeated names given"),
+        pytest.param(
+            "1,2\n", {"columns": ["a", "a"]}, "more than one column 'a'", id="repeated names given"
+        ),
         pytest.param("q;a\n1;2\n", {}, "Then pass `delimiter=semicolon`", id="semicolons"),
         pytest.param("q\ta\n1\t2\n", {}, "Then pass `delimiter=tab`", id="tabs"),
     ],
@@ -134,7 +138,10 @@ def test_options_are_checked_at_the_call(write, options, message):
 
 def test_table_options_are_for_tables(write):
     name = write("a.jsonl", "{}\n")
-    with pytest.raises(ValueError, match=r"`delimiter` is an option of csv and tsv files; a\.jsonl is read as jsonl"):
+    with pytest.raises(
+        ValueError,
+        match=r"`delimiter` is an option of csv and tsv files; a\.jsonl is read as jsonl",
+    ):
         local(path=name, delimiter=",")
 
 
@@ -163,7 +170,10 @@ def test_whatever_the_standard_library_writes_comes_back(write, table, ending, s
     names = [f"c{place}" for place in range(len(table[0]) if table else 2)]
     stream = io.StringIO(newline="")
     writer = csv.writer(
-        stream, lineterminator=ending, delimiter="," if suffix == "csv" else "\t", quoting=csv.QUOTE_ALL
+        stream,
+        lineterminator=ending,
+        delimiter="," if suffix == "csv" else "\t",
+        quoting=csv.QUOTE_ALL,
     )
     writer.writerows([names, *table])
     name = write(f"a.{suffix}", stream.getvalue())

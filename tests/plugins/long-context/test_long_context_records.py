@@ -101,7 +101,14 @@ def test_options_are_shown_to_the_model():
 
 @pytest.mark.parametrize("named", ["qasper", "qasper_e"])
 def test_a_record_of_longbench_e_is_of_the_task_that_it_is_taken_from(named):
-    record = {"_id": "x", "dataset": named, "context": "c", "input": "Who?", "answers": ["Ann"], "length": 9000}
+    record = {
+        "_id": "x",
+        "dataset": named,
+        "context": "c",
+        "input": "Who?",
+        "answers": ["Ann"],
+        "length": 9000,
+    }
     example = records.longbench(record, Row(0, "qasper_e"))
     assert (example["task"], example["length"]) == ("qasper", 9000)
     assert example["question"].startswith("Answer the question from the text")
@@ -113,17 +120,23 @@ def test_a_needle_stands_where_the_id_says():
         "needle": "{CHAR} lives next to {1}.",
         "questions": {"onehop": "Who has been to {2}?", "twohop": "Who has been to {3}?"},
         "character_set": ["Ann", "Bob", "Cem"],
-        "tests": {f"T{n}": {"input_args": ["the opera", f"Dresden {n}", "Saxony"]} for n in range(40)},
+        "tests": {
+            f"T{n}": {"input_args": ["the opera", f"Dresden {n}", "Saxony"]} for n in range(40)
+        },
     }
     book = {"0": {"text": "\n".join(f"line {n}" for n in range(100))}}
     examples = list(records.nolima(needle, Row(0, "", "", {"book": book})))
-    assert [example["id"] for example in examples] == [f"1_T{n}{hops}" for hops in ("", "_twohop") for n in range(40)]
+    assert [example["id"] for example in examples] == [
+        f"1_T{n}{hops}" for hops in ("", "_twohop") for n in range(40)
+    ]
     assert {example["question"] for example in examples[40:]} == {"Who has been to Saxony?"}
     assert {example["question_type"] for example in examples[40:]} == {"twohop"}
     assert {example["answer"] for example in examples} == {"Ann", "Bob", "Cem"}
     assert {example["depth"] for example in examples} == {0.0, 0.25, 0.5, 0.75, 1.0}
     for example in examples:
-        assert example["context"].splitlines().index(example["needle"]) == round(example["depth"] * 100)
+        assert example["context"].splitlines().index(example["needle"]) == round(
+            example["depth"] * 100
+        )
     assert examples == list(records.nolima(needle, Row(0, "", "", {"book": book})))
 
 
@@ -135,7 +148,11 @@ def test_a_needle_stands_where_the_id_says():
         ("a b. c", "a b.\n\nc.", 0.999999995),
         ("a b c d e", "b a d c e", 0.5999999950000001),
         ("the cat x dog the mat", "the mat dog. the cat", 0.6666666617283951),
-        (" \n", "the cat. ", 0.0),  # the package counts the blank of both; no answer is no summary here
+        (
+            " \n",
+            "the cat. ",
+            0.0,
+        ),  # the package counts the blank of both; no answer is no summary here
     ],
 )
 def test_a_summary_of_longbench_counts_as_in_the_authors_package(response, reference, score):
@@ -160,7 +177,9 @@ def test_a_line_of_code_of_a_megabyte_is_judged_by_its_length(monkeypatch):
     assert LongBench().score(example, {"response": "a" * 1_000_000}) == {"longbench_score": 0.0}
 
 
-@pytest.mark.parametrize("evaluator", [LongBench("qasper"), InfiniteBench("longbook_qa_eng")], ids=lambda one: one.name)
+@pytest.mark.parametrize(
+    "evaluator", [LongBench("qasper"), InfiniteBench("longbook_qa_eng")], ids=lambda one: one.name
+)
 @pytest.mark.parametrize(
     ("example", "response"),
     [
@@ -184,7 +203,9 @@ def test_what_is_no_text_is_unscored(response):
 def test_a_row_whose_answer_is_kept_has_no_gold():
     options = {f"choice_{letter}": letter for letter in "ABCD"}
     for kept in ({"answer": ""}, {"answer": None}, {}):
-        example = records.longbench_v2({"question": "?", "context": "c", "sub_domain": "Legal", **options, **kept})
+        example = records.longbench_v2(
+            {"question": "?", "context": "c", "sub_domain": "Legal", **options, **kept}
+        )
         assert example["sub_domain"] == "Legal"
         assert not {"answer", "correct_letter"} & set(example)
     example = records.longbench({"dataset": "qasper", "input": "?", "context": "c", "answers": []})
@@ -193,11 +214,19 @@ def test_a_row_whose_answer_is_kept_has_no_gold():
 
 def test_a_decimal_of_infinitebench_stays_one_and_no_result_is_left_out():
     """A decimal that is whole is held against decimals: 3.5 is not 3.0, and would be 3 as a whole number."""
-    record = {"id": 1, "context": "3.0 1.0", "input": "Which is the largest?", "answer": 3.0, "options": ""}
+    record = {
+        "id": 1,
+        "context": "3.0 1.0",
+        "input": "Which is the largest?",
+        "answer": 3.0,
+        "options": "",
+    }
     example = records.infinitebench(record, Row(config="math_find"))
     assert example["answers"] == ["3.0"]
     for response, right in (("3.0", 1.0), ("3.5", 0.0)):
-        assert InfiniteBench().score(example, {"response": response}) == {"infinitebench_score": right}
+        assert InfiniteBench().score(example, {"response": response}) == {
+            "infinitebench_score": right
+        }
     with pytest.raises(ValueError, match="an answer is null"):
         records.infinitebench({**record, "answer": [1, None, 3]}, Row(config="math_calc"))
 
@@ -206,7 +235,11 @@ def test_the_results_of_a_calculation_are_one_answer_and_those_of_other_tasks_al
     record = {"id": 0, "context": "1 + 2 - 9", "input": "", "answer": [1, 3, -6], "options": ""}
     example = records.infinitebench(record, Row(0, "math_calc"))
     assert (example["answer"], example["answers"]) == ("1, 3, -6", ["1, 3, -6"])
-    assert InfiniteBench().score(example, {"response": example["answer"]}) == {"infinitebench_score": 1.0}
-    assert InfiniteBench().score(example, {"response": "[1, 3, 6]"})["infinitebench_score"] == pytest.approx(2 / 3)
+    assert InfiniteBench().score(example, {"response": example["answer"]}) == {
+        "infinitebench_score": 1.0
+    }
+    assert InfiniteBench().score(example, {"response": "[1, 3, 6]"})[
+        "infinitebench_score"
+    ] == pytest.approx(2 / 3)
     assert records.infinitebench(record, Row(0, "longbook_qa_eng"))["answers"] == ["1", "3", "-6"]
     assert records.infinitebench({**record, "answer": [[1, 3, -6]]}, Row(0, "math_calc")) == example

@@ -38,6 +38,9 @@ def shared_lines():
         if not path.exists():
             pytest.skip(f"the recorded benchmark data are not beside the checkout: no {name}")
         with gzip.open(path, "rt", encoding="utf-8") as file:
-            return [json.loads(line) if name.endswith("jsonl.gz") else line.rstrip("\n") for line in file]
+            return [
+                json.loads(line) if name.endswith("jsonl.gz") else line.rstrip("\n")
+                for line in file
+            ]
 
     return lines

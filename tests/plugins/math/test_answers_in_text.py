@@ -81,7 +81,9 @@ CASES = [
 def test_the_answer_is_read_as_people_write_it(
     evaluator: MathEquivalence, reference: str, response: str, equal: int
 ) -> None:
-    assert evaluator.score({"answer": reference}, {"response": response}) == {"math_equiv": float(equal)}
+    assert evaluator.score({"answer": reference}, {"response": response}) == {
+        "math_equiv": float(equal)
+    }
 
 
 @pytest.mark.shared
@@ -92,15 +94,21 @@ def test_solutions_without_their_last_line_are_read_by_their_last_result(
 ) -> None:
     evaluator = MathEquivalence(timeout=60)
     found, right = 0, 0
-    with gzip.open(shared("data/outputs/gsm8k.example-model-solutions.jsonl.gz"), "rt", encoding="utf-8") as lines:
+    with gzip.open(
+        shared("data/outputs/gsm8k.example-model-solutions.jsonl.gz"), "rt", encoding="utf-8"
+    ) as lines:
         for record in map(json.loads, lines):
             reference = record["ground_truth"].rpartition("A: ")[2]
             for solution in (
-                made["solution"] for made in record.values() if isinstance(made, dict) and made["is_correct"]
+                made["solution"]
+                for made in record.values()
+                if isinstance(made, dict) and made["is_correct"]
             ):
                 response = joint.join(solution.strip().split("\n")[:-1])
                 found += 1
-                right += evaluator.score({"answer": reference}, {"response": response}) == {"math_equiv": 1.0}
+                right += evaluator.score({"answer": reference}, {"response": response}) == {
+                    "math_equiv": 1.0
+                }
     assert found == 1392
     assert right / found >= 0.975
 
@@ -110,15 +118,25 @@ def test_solutions_without_their_last_line_are_read_by_their_last_result(
 def test_a_machine_that_is_paused_changes_no_score() -> None:
     evaluator = MathEquivalence(timeout=2)
     evaluator.score({"answer": "x+x"}, {"response": "2x"})
-    workers = [int(pid) for tree in Path("/proc/self/task").glob("*/children") for pid in tree.read_text().split()]
+    workers = [
+        int(pid)
+        for tree in Path("/proc/self/task").glob("*/children")
+        for pid in tree.read_text().split()
+    ]
     children = [
-        int(pid) for worker in workers for pid in Path(f"/proc/{worker}/task/{worker}/children").read_text().split()
+        int(pid)
+        for worker in workers
+        for pid in Path(f"/proc/{worker}/task/{worker}/children").read_text().split()
     ]
     for pid in (*workers, *children):
         os.kill(pid, signal.SIGSTOP)
     try:
-        wake = threading.Timer(5.0, lambda: [os.kill(pid, signal.SIGCONT) for pid in (*workers, *children)])
+        wake = threading.Timer(
+            5.0, lambda: [os.kill(pid, signal.SIGCONT) for pid in (*workers, *children)]
+        )
         wake.start()
-        assert evaluator.score({"answer": "x^2 + 2x + 1"}, {"response": r"\boxed{(x+1)^2}"}) == {"math_equiv": 1.0}
+        assert evaluator.score({"answer": "x^2 + 2x + 1"}, {"response": r"\boxed{(x+1)^2}"}) == {
+            "math_equiv": 1.0
+        }
     finally:
         wake.join()

@@ -25,7 +25,9 @@ README = Path(__file__).resolve().parents[3] / "plugins" / "context-bench-math" 
 
 @pytest.fixture(scope="module")
 def component():
-    return tomllib.loads((PACKAGE / "context_bench_plugin.toml").read_text(encoding="utf-8"))["evaluators"]["math"]
+    return tomllib.loads((PACKAGE / "context_bench_plugin.toml").read_text(encoding="utf-8"))[
+        "evaluators"
+    ]["math"]
 
 
 def test_the_manifest_names_the_class_and_exactly_its_scores(component):
@@ -44,7 +46,11 @@ def test_the_manifest_declares_every_option_with_its_default(component):
 
 
 def test_the_entry_point_leads_to_the_class():
-    (entry,) = [entry for entry in metadata.entry_points(group="context_bench.evaluators") if entry.name == "math"]
+    (entry,) = [
+        entry
+        for entry in metadata.entry_points(group="context_bench.evaluators")
+        if entry.name == "math"
+    ]
     assert entry.load() is MathEquivalence
 
 
@@ -81,5 +87,7 @@ def _columns(header):
             for group in cell.split("; "):
                 for link in ("` = `", "` and `", "` for the reference `"):
                     parts = group.split(link)
-                    pairs[column] += [(b.split("`")[0], a.rpartition("`")[2]) for a, b in pairwise(parts)]
+                    pairs[column] += [
+                        (b.split("`")[0], a.rpartition("`")[2]) for a, b in pairwise(parts)
+                    ]
     return pairs

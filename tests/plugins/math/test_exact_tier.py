@@ -24,7 +24,9 @@ WRITINGS = {
     "fraction": lambda number: rf"\frac{{{number}}}{{1}}",
     "assigned": lambda number: f"x = {number}",
     "power": lambda number: rf"{number} \times 10^{{0}}",
-    "full width": lambda number: str(number).translate({ord("0") + digit: chr(0xFF10 + digit) for digit in range(10)}),
+    "full width": lambda number: str(number).translate(
+        {ord("0") + digit: chr(0xFF10 + digit) for digit in range(10)}
+    ),
 }
 numbers = st.integers(-(10**12), 10**12)
 writings = st.sampled_from(sorted(WRITINGS))
@@ -51,7 +53,9 @@ def test_fractions_are_equal_exactly_if_they_are(left, right):
 @given(st.fractions(min_value=-1000, max_value=1000, max_denominator=10**4), st.integers(0, 12))
 def test_a_decimal_equals_a_fraction_if_it_is_its_rounding_to_six_places_or_more(number, places):
     decimal = f"{float(number):.{places}f}"
-    expected = Fraction(decimal) == number or ("." in decimal and round(Fraction(decimal), 6) == round(number, 6))
+    expected = Fraction(decimal) == number or (
+        "." in decimal and round(Fraction(decimal), 6) == round(number, 6)
+    )
     verdict = same(read(f"{number.numerator}/{number.denominator}", True), read(decimal))
     assert verdict is expected or (expected and abs(number) < Fraction(1, 100))
 
@@ -66,13 +70,18 @@ def test_the_order_of_a_set_and_repetition_do_not_matter(values, chance):
     assert same(read(left, True), read(f"{{{right}, 100}}")) is False
 
 
-@given(st.lists(st.integers(-99, 99), min_size=2, max_size=6), st.sampled_from(["()", "[]", "(]", "[)"]))
+@given(
+    st.lists(st.integers(-99, 99), min_size=2, max_size=6),
+    st.sampled_from(["()", "[]", "(]", "[)"]),
+)
 def test_the_order_of_a_tuple_and_the_brackets_do_matter(values, brackets):
     inside = ", ".join(map(str, values))
     backwards = ", ".join(map(str, reversed(values)))
     text = brackets[0] + inside + brackets[1]
     assert same(read(text, True), read(text.replace(", ", ","))) in (True, None)
-    assert same(read(text, True), read(brackets[0] + backwards + brackets[1])) is (values == values[::-1])
+    assert same(read(text, True), read(brackets[0] + backwards + brackets[1])) is (
+        values == values[::-1]
+    )
     for other in {"()", "[]", "(]", "[)"} - {brackets}:
         assert same(read(text, True), read(other[0] + inside + other[1])) is False
 
@@ -86,7 +95,23 @@ def test_two_hundred_elements_in_any_order_are_decided_here():
 
 
 @pytest.mark.parametrize(
-    "text", ["x", "5x", "x^3", r"\sqrt{2}", "1/0", "1//2", "7:30", "5 or 6", "5 - 3", "e", "1e999", "", "-", "."]
+    "text",
+    [
+        "x",
+        "5x",
+        "x^3",
+        r"\sqrt{2}",
+        "1/0",
+        "1//2",
+        "7:30",
+        "5 or 6",
+        "5 - 3",
+        "e",
+        "1e999",
+        "",
+        "-",
+        ".",
+    ],
 )
 def test_what_is_no_number_is_not_read_as_one(text):
     assert read_numeral(text) is None

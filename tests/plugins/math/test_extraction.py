@@ -41,8 +41,16 @@ CASES = [
     ("stated", "#### Answer: 18", "18"),
     ("stated", "#### Answer\n\n18", "18"),
     ("stated", "#### The answer is 18\n\nQ: next", "18"),
-    ("stated", "#### 1. Count\n16 - 7 = 9\n#### 2. Multiply\n9 * 2 = 18\n\nThe answer is 18.", "18"),
-    ("last", "#### Step 1: Count\n16 - 7 = 9\n#### Step 2: Multiply\n9 * 2 = 18. The total is $18.", "$18"),
+    (
+        "stated",
+        "#### 1. Count\n16 - 7 = 9\n#### 2. Multiply\n9 * 2 = 18\n\nThe answer is 18.",
+        "18",
+    ),
+    (
+        "last",
+        "#### Step 1: Count\n16 - 7 = 9\n#### Step 2: Multiply\n9 * 2 = 18. The total is $18.",
+        "$18",
+    ),
     ("last", "#### Solution\nShe sells them for 18 dollars.", "18 dollars"),
     ("boxed", "So \\boxed{18}.\n#### Check\n18 / 2 = 9", "18"),
     # statements
@@ -103,14 +111,18 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("rule", "response", "answer"), CASES, ids=[case[1][:60] for case in CASES])
+@pytest.mark.parametrize(
+    ("rule", "response", "answer"), CASES, ids=[case[1][:60] for case in CASES]
+)
 def test_the_answer_is_found(rule, response, answer):
     extraction = extract(response)
     assert extraction.rule == ("none" if not answer else rule)
     assert read(extraction.answer).writing == read(answer).writing
 
 
-@pytest.mark.parametrize("response", ["", " \n ", "I do not know.", "No mathematics here at all, sorry."])
+@pytest.mark.parametrize(
+    "response", ["", " \n ", "I do not know.", "No mathematics here at all, sorry."]
+)
 def test_no_answer_is_an_empty_one(response):
     assert extract(response).answer == ""
     assert extract(response).rule == "none"
@@ -129,7 +141,10 @@ def test_no_answer_is_an_empty_one(response):
         ("Answer: 8,017,626", "8,017,626"),
         ("**Answer:**\n42", "42"),
         ("Two and three make five.\nSo the answer is $5$ dollars.", "5 dollars"),
-        ("The answer is 5.\nThat was checked 7 times.", "The answer is 5.\nThat was checked 7 times."),
+        (
+            "The answer is 5.\nThat was checked 7 times.",
+            "The answer is 5.\nThat was checked 7 times.",
+        ),
         ("How many answers? 5", "How many answers? 5"),
         ("There are 3 answers", "There are 3 answers"),
     ],

@@ -244,14 +244,25 @@ def test_the_language_of_the_example_says_that_a_point_separates_thousands(evalu
 
 def test_the_best_of_several_references_counts(evaluator):
     response = {"response": "The answer is 0.75."}
-    assert evaluator.score({"answers": ["1/4", r"\frac{3}{4}"], "answer": "1/4"}, response)["math_equiv"] == 1.0
-    assert evaluator.score({"answers": ["x+1", r"(x-1)^2"]}, {"response": "x^2-2x+1"})["math_equiv"] == 1.0
+    assert (
+        evaluator.score({"answers": ["1/4", r"\frac{3}{4}"], "answer": "1/4"}, response)[
+            "math_equiv"
+        ]
+        == 1.0
+    )
+    assert (
+        evaluator.score({"answers": ["x+1", r"(x-1)^2"]}, {"response": "x^2-2x+1"})["math_equiv"]
+        == 1.0
+    )
     assert evaluator.score({"answers": ["1/4", "x+1"]}, response)["math_equiv"] == 0.0
 
 
 def test_answer_counts_where_answers_holds_nothing(evaluator):
     for answers in ([], None, [None, "  "], ()):
-        assert evaluator.score({"answers": answers, "answer": "5"}, {"response": "5"})["math_equiv"] == 1.0
+        assert (
+            evaluator.score({"answers": answers, "answer": "5"}, {"response": "5"})["math_equiv"]
+            == 1.0
+        )
 
 
 @pytest.mark.parametrize(
@@ -271,12 +282,16 @@ def test_without_a_reference_nothing_is_scored(evaluator, original):
     assert evaluator.score(original, {"response": "5"}) == {}
 
 
-@pytest.mark.parametrize("processed", [{}, {"response": None}, {"response": b"5"}, {"response": ["5"]}], ids=str)
+@pytest.mark.parametrize(
+    "processed", [{}, {"response": None}, {"response": b"5"}, {"response": ["5"]}], ids=str
+)
 def test_without_a_response_nothing_is_scored(evaluator, processed):
     assert evaluator.score({"answer": "5"}, processed) == {}
 
 
-@pytest.mark.parametrize("response", ["", "  \n", "I do not know.", r"\boxed{}", "####", "The answer is"])
+@pytest.mark.parametrize(
+    "response", ["", "  \n", "I do not know.", r"\boxed{}", "####", "The answer is"]
+)
 def test_a_response_without_an_answer_is_wrong(evaluator, response):
     assert evaluator.score({"answer": "5"}, {"response": response}) == {"math_equiv": 0.0}
 
@@ -288,7 +303,9 @@ def test_a_response_that_is_a_number_is_read(evaluator):
 def test_the_details_say_what_was_extracted_by_which_rule_and_who_decided(evaluator):
     scores = evaluator.score({"answer": "18"}, {"response": "So the answer is $18.00 per day."})
     assert scores.details == {"extracted": "$18.00 per day", "rule": "stated", "tier": "exact"}
-    scores = evaluator.score({"answer": "Evelyn"}, {"response": "She ran 5 miles. The answer is Evelyn."})
+    scores = evaluator.score(
+        {"answer": "Evelyn"}, {"response": "She ran 5 miles. The answer is Evelyn."}
+    )
     assert scores.details == {"extracted": "Evelyn", "rule": "stated", "tier": "exact"}
     scores = evaluator.score({"answer": "x(x+1)"}, {"response": r"\boxed{x^2+x}"})
     assert scores.details == {"extracted": "x^2+x", "rule": "boxed", "tier": "symbolic"}
@@ -304,7 +321,10 @@ def test_decimal_places_are_an_option():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"decimal_places": -1}, "decimal_places of MathEquivalence must be a whole number from 0 to 15, not -1"),
+        (
+            {"decimal_places": -1},
+            "decimal_places of MathEquivalence must be a whole number from 0 to 15, not -1",
+        ),
         ({"decimal_places": 2.5}, "decimal_places .* not 2.5"),
         ({"decimal_places": True}, "decimal_places .* not True"),
         ({"timeout": 0}, "timeout of MathEquivalence must be a number from 0.01 to 3600, not 0"),
@@ -325,7 +345,9 @@ def test_the_fingerprint_holds_what_can_change_a_score():
     assert {"latex2sympy2-extended", "sympy"} <= fingerprint.keys()
 
 
-@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
+@pytest.mark.parametrize(
+    "duplicate", [copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))]
+)
 def test_copies_score_alike(duplicate):
     original = MathEquivalence(decimal_places=3)
     twin = duplicate(original)
@@ -339,11 +361,15 @@ def test_many_threads_get_the_verdicts_that_one_gets(evaluator):
 
     def work(place):
         reference, response = rows[place]
-        verdicts[place] = evaluator.score({"answer": reference}, {"response": response})["math_equiv"]
+        verdicts[place] = evaluator.score({"answer": reference}, {"response": response})[
+            "math_equiv"
+        ]
 
     threads = [threading.Thread(target=work, args=(place,)) for place in range(len(rows))]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert [verdicts[place] for place in range(len(rows))] == [float(n % 2 == 0) for n in range(1, 17)]
+    assert [verdicts[place] for place in range(len(rows))] == [
+        float(n % 2 == 0) for n in range(1, 17)
+    ]

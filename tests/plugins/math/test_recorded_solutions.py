@@ -50,7 +50,8 @@ def test_recorded_gsm8k_solutions_get_the_verdicts_of_their_authors(score, share
     differing = [
         row["question"]
         for row in rows
-        if (score(references[row["question"]], row[system]["solution"]) == 1.0) is not row[system]["is_correct"]
+        if (score(references[row["question"]], row[system]["solution"]) == 1.0)
+        is not row[system]["is_correct"]
     ]
     assert differing == []
 
@@ -59,7 +60,12 @@ def test_the_accuracy_of_the_recorded_gsm8k_solutions(score, shared_lines):
     rows = shared_lines("outputs/gsm8k.example-model-solutions.jsonl.gz")
     accuracy = {
         system: round(
-            100 * sum(score(row["ground_truth"].split("A: ")[-1], row[system]["solution"]) for row in rows) / 900, 2
+            100
+            * sum(
+                score(row["ground_truth"].split("A: ")[-1], row[system]["solution"]) for row in rows
+            )
+            / 900,
+            2,
         )
         for system in SYSTEMS
     }
@@ -85,7 +91,9 @@ def test_every_math_answer_is_found_in_any_usual_shape(score, shared_lines, shap
 
 
 def test_math_answers_are_not_taken_for_their_neighbours(score, shared_lines):
-    answers = sorted({row["answer"].replace(r"^\circ", "") for row in shared_lines("math.raw.jsonl.gz")})
+    answers = sorted(
+        {row["answer"].replace(r"^\circ", "") for row in shared_lines("math.raw.jsonl.gz")}
+    )
     pairs = [*pairwise(answers), *pairwise(reversed(answers))]
     assert [pair for pair in pairs if score(pair[0], rf"\boxed{{{pair[1]}}}") != 0.0] == []
 

@@ -134,15 +134,21 @@ def test_any_texts_are_scored_by_computer_algebra_too(evaluator, answer, respons
     assert scores in ({}, {"math_equiv": 0.0}, {"math_equiv": 1.0})
 
 
-@given(expressions, st.sampled_from([r"\boxed{%s}", "The answer is $%s$.", "$%s$", "#### %s", r"Thus \[ %s \]"]))
+@given(
+    expressions,
+    st.sampled_from([r"\boxed{%s}", "The answer is $%s$.", "$%s$", "#### %s", r"Thus \[ %s \]"]),
+)
 @settings(max_examples=500, deadline=None)
 def test_an_expression_equals_itself_wherever_it_stands(expression, shape):
-    assert QUICK.score({"answer": expression}, {"response": shape % expression}) == {"math_equiv": 1.0}
+    assert QUICK.score({"answer": expression}, {"response": shape % expression}) == {
+        "math_equiv": 1.0
+    }
 
 
 @pytest.mark.one_python
 @pytest.mark.parametrize(
-    "unit", ["9", "1 ", "(", "{", "\\frac{", "\\boxed{", "$", "1,", "x=", "answer is ", "^", "\ud800", "۳"]
+    "unit",
+    ["9", "1 ", "(", "{", "\\frac{", "\\boxed{", "$", "1,", "x=", "answer is ", "^", "\ud800", "۳"],
 )
 def test_texts_of_ten_megabytes_are_scored(unit):
     long = unit * (10_000_000 // len(unit))

@@ -118,6 +118,8 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("reference", "response", "equal"), CASES, ids=[f"{one} | {two}" for one, two, _ in CASES])
+@pytest.mark.parametrize(
+    ("reference", "response", "equal"), CASES, ids=[f"{one} | {two}" for one, two, _ in CASES]
+)
 def test_a_number_is_compared_with_its_unit(score, reference, response, equal):
     assert score(reference, response) == equal

@@ -23,12 +23,16 @@ from context_bench_math import MathEquivalence
 ENDLESS = r"\boxed{\sum_{k=1}^{100000000} \frac{1}{k^3}}"
 POWERS = r"\boxed{(x+1)^{100000}}"
 EQUAL = {"answer": "x^2 + 2x + 1"}, {"response": r"\boxed{(x+1)^2}"}
-on_linux = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks for processes in /proc")
+on_linux = pytest.mark.skipif(
+    not Path("/proc/self/task").exists(), reason="looks for processes in /proc"
+)
 
 
 @pytest.fixture
 def hasty():
-    return MathEquivalence(timeout=3)  # of processor time: an equality takes 0.05 s on a calm machine
+    return MathEquivalence(
+        timeout=3
+    )  # of processor time: an equality takes 0.05 s on a calm machine
 
 
 @pytest.mark.parametrize(
@@ -45,11 +49,18 @@ def hasty():
     ],
 )
 def test_towers_are_refused_without_being_computed(hasty, tower):
-    for reference, response in [("5", tower), (tower, "5"), (tower, tower + "+1"), ("x", rf"\boxed{{{tower}}}")]:
+    for reference, response in [
+        ("5", tower),
+        (tower, "5"),
+        (tower, tower + "+1"),
+        ("x", rf"\boxed{{{tower}}}"),
+    ]:
         scores = hasty.score({"answer": reference}, {"response": response})
         assert scores == {"math_equiv": 0.0}
         assert scores.details["tier"] == "refused"
-    assert hasty.score({"answer": tower}, {"response": rf"\boxed{{{tower}}}"}) == {"math_equiv": 1.0}
+    assert hasty.score({"answer": tower}, {"response": rf"\boxed{{{tower}}}"}) == {
+        "math_equiv": 1.0
+    }
 
 
 @pytest.mark.one_python
@@ -74,7 +85,9 @@ def test_it_works_in_a_thread_and_in_a_running_event_loop(hasty):
 
     async def inside():
         found.append(hasty.score(*EQUAL))
-        found.append(await asyncio.get_running_loop().run_in_executor(None, lambda: hasty.score(*EQUAL)))
+        found.append(
+            await asyncio.get_running_loop().run_in_executor(None, lambda: hasty.score(*EQUAL))
+        )
 
     asyncio.run(inside())
     assert found == [{"math_equiv": 1.0}] * 3
@@ -178,7 +191,10 @@ def test_the_child_of_a_fork_uses_workers_of_its_own():
 def test_a_library_that_cannot_be_imported_is_an_error_and_not_a_zero(tmp_path):
     (tmp_path / "math_verify.py").write_text("raise ImportError('no parser')")
     complaint = run_script("", path=[str(tmp_path)], stream="stderr")
-    assert "RuntimeError: The process that compares mathematics did not start: ImportError: no parser." in complaint
+    assert (
+        "RuntimeError: The process that compares mathematics did not start: ImportError: no parser."
+        in complaint
+    )
     assert "pip install" in complaint
 
 
@@ -214,7 +230,9 @@ def test_whatever_the_library_does_there_is_a_verdict(tmp_path, verify, details)
     first, verdict, last = printed.splitlines()
     assert first == last == "{'math_equiv': 1.0}"
     if not details.startswith("undecided"):
-        assert verdict.startswith("{'math_equiv': 1.0}" if "noise" in verify else "{'math_equiv': 0.0}")
+        assert verdict.startswith(
+            "{'math_equiv': 1.0}" if "noise" in verify else "{'math_equiv': 0.0}"
+        )
     assert re.search(details, verdict)
 
 
@@ -223,7 +241,9 @@ def run_script(code, path=(), timeout=30, stream="stdout"):
     script = SCRIPT.format(
         path=list(path), timeout=timeout, descendants=inspect.getsource(descendants)
     ) + textwrap.dedent(code)
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=300, check=False
+    )
     return getattr(done, stream)
 
 

@@ -22,12 +22,17 @@ else:
     import tomli as tomllib
 
 PACKAGE = Path(context_bench_memory.__file__).parent
-SYSTEMS: dict[str, Any] = tomllib.loads((PACKAGE / "context_bench_plugin.toml").read_text("utf-8"))["systems"]
+SYSTEMS: dict[str, Any] = tomllib.loads((PACKAGE / "context_bench_plugin.toml").read_text("utf-8"))[
+    "systems"
+]
 README = Path(__file__).resolve().parents[3] / "plugins" / "context-bench-memory" / "README.md"
 
 ROW = {
     "sessions": [
-        {"date": "2026-03-01", "turns": ["My cat is called Ada.", {"role": "assistant", "content": "A fine name."}]},
+        {
+            "date": "2026-03-01",
+            "turns": ["My cat is called Ada.", {"role": "assistant", "content": "A fine name."}],
+        },
         {"date": "2026-03-09", "turns": ["It rains.", "Ada the cat sleeps on the sofa."]},
         {"date": "2026-04-02", "turns": ["I moved to Rome.", "The weather is fine."]},
     ],
@@ -41,12 +46,20 @@ def test_the_turns_that_fit_best_come_back_in_the_order_in_which_they_were_said(
         "[2026-03-01] user: My cat is called Ada.\n[2026-03-09] user: Ada the cat sleeps on the sofa."
     )
     assert output["sessions"] == []
-    assert output["memory"] == {"sessions": 3, "turns": 6, "ingested_tokens": 31, "retrieved_tokens": 32}
+    assert output["memory"] == {
+        "sessions": 3,
+        "turns": 6,
+        "ingested_tokens": 31,
+        "retrieved_tokens": 32,
+    }
     assert set(output["timings"]) == {"reset", "ingest", "query"}
 
 
 def test_a_budget_of_tokens_takes_the_best_that_fit() -> None:
-    assert BM25MemorySystem(tokens=18).process(ROW)["context"] == "[2026-03-01] user: My cat is called Ada."
+    assert (
+        BM25MemorySystem(tokens=18).process(ROW)["context"]
+        == "[2026-03-01] user: My cat is called Ada."
+    )
     assert BM25MemorySystem(tokens=1).process(ROW)["context"] == ""
 
 
@@ -55,11 +68,17 @@ def test_a_question_that_nothing_answers_gets_nothing() -> None:
     assert BM25MemorySystem().process({"question": "zebra?"})["memory"]["sessions"] == 0
 
 
-texts = st.lists(st.sampled_from(["cat", "dog", "Rome", "你好世界", "\ud800", "é", "rain."]), max_size=6).map(" ".join)
+texts = st.lists(
+    st.sampled_from(["cat", "dog", "Rome", "你好世界", "\ud800", "é", "rain."]), max_size=6
+).map(" ".join)
 
 
 @settings(deadline=None)
-@given(sessions=st.lists(st.lists(texts, min_size=1, max_size=4), max_size=5), question=texts, items=st.integers(1, 5))
+@given(
+    sessions=st.lists(st.lists(texts, min_size=1, max_size=4), max_size=5),
+    question=texts,
+    items=st.integers(1, 5),
+)
 def test_what_comes_back_was_said_in_that_order_and_the_same_each_time(
     sessions: list[list[str]], question: str, items: int
 ) -> None:
@@ -68,7 +87,13 @@ def test_what_comes_back_was_said_in_that_order_and_the_same_each_time(
     for _ in range(2):
         memory.reset()
         for turns in sessions:
-            memory.ingest({"id": None, "date": None, "turns": [{"role": "user", "content": turn} for turn in turns]})
+            memory.ingest(
+                {
+                    "id": None,
+                    "date": None,
+                    "turns": [{"role": "user", "content": turn} for turn in turns],
+                }
+            )
         found.append(memory.query(question)["context"])
     assert found[0] == found[1]
     lines = [line for line in found[0].split("\n") if line]
@@ -149,7 +174,9 @@ def test_examples_in_docstrings_are_true(module: str) -> None:
     assert doctest.testmod(importlib.import_module(f"context_bench_memory.{module}")).failed == 0
 
 
-def test_the_readme_names_every_system_and_option_and_its_example_is_true(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_readme_names_every_system_and_option_and_its_example_is_true(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     text = README.read_text("utf-8")
     for name, facts in SYSTEMS.items():
         assert f"`{name}`" in text

@@ -35,13 +35,17 @@ class Noting:
     def ingest(self, session: Mapping[str, Any]) -> dict[str, Any]:
         time.sleep(0.01)
         self.held += [
-            f"{session['id']}/{session['date']}/{turn['role']}: {turn['content']}" for turn in session["turns"]
+            f"{session['id']}/{session['date']}/{turn['role']}: {turn['content']}"
+            for turn in session["turns"]
         ]
         return {"usage": {"prompt_tokens": 10, "completion_tokens": 1}}
 
     def query(self, question: str) -> dict[str, Any]:
         self.busy.release()
-        return {"response": " | ".join([question, *self.held]), "usage": {"input_tokens": 3, "cost": 0.5}}
+        return {
+            "response": " | ".join([question, *self.held]),
+            "usage": {"input_tokens": 3, "cost": 0.5},
+        }
 
     def close(self) -> None:
         type(self).closed += 1
@@ -84,7 +88,10 @@ def test_a_row_gets_an_empty_memory_its_sessions_and_its_question() -> None:
     output = MemoryAdapter(Noting).process(
         {
             "haystack_sessions": [
-                [{"role": "user", "content": "Hello you."}, {"role": "assistant", "content": "Hi."}],
+                [
+                    {"role": "user", "content": "Hello you."},
+                    {"role": "assistant", "content": "Hi."},
+                ],
                 [{"role": "user", "content": "Bye!"}],
             ],
             "haystack_dates": ["2026-03-01", "2026-03-02"],
@@ -112,7 +119,10 @@ def test_rows_at_once_have_memories_of_their_own_which_are_used_again(maker: Any
     system = MemoryAdapter(maker)
     with ThreadPoolExecutor(8) as pool:
         outputs = list(pool.map(lambda number: system.process(row(number))["response"], range(40)))
-    assert outputs == [f"q{n} | None/None/user: a{n} | None/None/user: b{n} | None/None/user: c{n}" for n in range(40)]
+    assert outputs == [
+        f"q{n} | None/None/user: a{n} | None/None/user: b{n} | None/None/user: c{n}"
+        for n in range(40)
+    ]
     assert 1 <= Noting.made <= 8
     system.close()
     assert Noting.closed == Noting.made
@@ -140,7 +150,9 @@ def test_async_memories_are_awaited_on_one_loop() -> None:
 
 def test_a_memory_that_asks_for_the_date_of_the_question_gets_it() -> None:
     system = MemoryAdapter(Waiting)
-    assert system.process({**row(1), "question_date": "2026-04-01"})["response"].startswith("2026-04-01: ")
+    assert system.process({**row(1), "question_date": "2026-04-01"})["response"].startswith(
+        "2026-04-01: "
+    )
     system.close()
 
 
@@ -155,7 +167,10 @@ def test_a_memory_that_breaks_is_empty_again_for_the_next_row() -> None:
     system = MemoryAdapter(Breaking)
     with pytest.raises(ValueError, match="lost"):
         system.process(row(1))
-    assert system.process(row(2))["response"] == "None/None/user: a2 None/None/user: b2 None/None/user: c2"
+    assert (
+        system.process(row(2))["response"]
+        == "None/None/user: a2 None/None/user: b2 None/None/user: c2"
+    )
     assert Breaking.made == 1
 
 
@@ -169,7 +184,9 @@ def test_a_context_that_came_out_takes_the_place_of_the_sessions_for_the_reader(
     assert output["sessions"] == []
     assert output["memory"]["retrieved_tokens"] == 9
     assert "response" not in output
-    assert "sessions" not in MemoryAdapter(Giving).process({"context": "Rain fell.", "question": "q"})
+    assert "sessions" not in MemoryAdapter(Giving).process(
+        {"context": "Rain fell.", "question": "q"}
+    )
 
 
 @pytest.mark.parametrize("said", [None, 5, {}, {"answer": "x"}, ["x"]], ids=repr)
@@ -180,7 +197,8 @@ def test_what_is_no_answer_is_an_error_that_says_so(said: Any) -> None:
             return said
 
     with pytest.raises(
-        TypeError, match=r"^noting: query\(\) returned .*, and a text or a mapping with response or context"
+        TypeError,
+        match=r"^noting: query\(\) returned .*, and a text or a mapping with response or context",
     ):
         MemoryAdapter(Odd).process(row(1))
 
@@ -195,7 +213,9 @@ def test_what_is_no_memory_is_refused_at_once() -> None:
     class Half:
         def reset(self) -> None: ...
 
-    with pytest.raises(TypeError, match=r"^Half is no memory: it has no ingest\(\), no query\(\)\.$"):
+    with pytest.raises(
+        TypeError, match=r"^Half is no memory: it has no ingest\(\), no query\(\)\.$"
+    ):
         MemoryAdapter(Half)
 
 
@@ -211,7 +231,10 @@ def test_only_a_memory_with_a_fingerprint_is_reused_across_runs() -> None:
             return {"size": 3}
 
     assert not hasattr(MemoryAdapter(Noting), "fingerprint")
-    assert MemoryAdapter(Known).fingerprint() == {"memory": f"{__name__}.{Known.__qualname__}", "size": 3}
+    assert MemoryAdapter(Known).fingerprint() == {
+        "memory": f"{__name__}.{Known.__qualname__}",
+        "size": 3,
+    }
 
 
 @pytest.mark.parametrize(
@@ -225,7 +248,11 @@ def test_only_a_memory_with_a_fingerprint_is_reused_across_runs() -> None:
             "sessions",
             [(None, None, ["One."]), (None, None, ["Two.", "Three."])],
         ),
-        ({"sessions": [{"id": 7, "date": "d", "turns": ["One."]}]}, "sessions", [("7", "d", ["One."])]),
+        (
+            {"sessions": [{"id": 7, "date": "d", "turns": ["One."]}]},
+            "sessions",
+            [("7", "d", ["One."])],
+        ),
         (
             {"sessions": [{"session_id": "s", "messages": [{"speaker": "Ada", "text": "One."}]}]},
             "sessions",
@@ -241,10 +268,14 @@ def test_only_a_memory_with_a_fingerprint_is_reused_across_runs() -> None:
     ],
     ids=["nothing", "text", "list", "texts", "mapping", "LoCoMo", "empty", "both", "LongMemEval"],
 )
-def test_sessions_are_read_in_the_forms_that_data_sets_have(example: Any, field: str | None, found: Any) -> None:
+def test_sessions_are_read_in_the_forms_that_data_sets_have(
+    example: Any, field: str | None, found: Any
+) -> None:
     where, sessions = sessions_of(example)
     assert where == field
-    assert [(s["id"], s["date"], [turn["content"] for turn in s["turns"]]) for s in sessions] == found
+    assert [
+        (s["id"], s["date"], [turn["content"] for turn in s["turns"]]) for s in sessions
+    ] == found
 
 
 @pytest.mark.parametrize(
@@ -258,7 +289,9 @@ def test_sessions_are_read_in_the_forms_that_data_sets_have(example: Any, field:
     ],
     ids=["one of them", "fewer ids than sessions", "none of them", "other names", "no ids"],
 )
-def test_no_id_tells_which_session_holds_the_answer(ids: list[Any], found: list[str | None]) -> None:
+def test_no_id_tells_which_session_holds_the_answer(
+    ids: list[Any], found: list[str | None]
+) -> None:
     """LongMemEval calls the sessions with the evidence ``answer_...``, and no other session so."""
     example = {"haystack_sessions": [["One."], ["Two."], ["Three."]], "haystack_session_ids": ids}
     assert [session["id"] for session in sessions_of(example)[1]] == found
@@ -267,7 +300,9 @@ def test_no_id_tells_which_session_holds_the_answer(ids: list[Any], found: list[
 @pytest.mark.parametrize("field", ["haystack_sessions", "sessions"])
 def test_no_turn_tells_that_it_holds_the_answer(field: str) -> None:
     turns = [{"role": "user", "content": "One.", "has_answer": True, "dia_id": "D1:1"}]
-    assert sessions_of({field: [turns]})[1][0]["turns"] == [{"role": "user", "content": "One.", "dia_id": "D1:1"}]
+    assert sessions_of({field: [turns]})[1][0]["turns"] == [
+        {"role": "user", "content": "One.", "dia_id": "D1:1"}
+    ]
     assert turns[0]["has_answer"]
 
 
@@ -277,7 +312,10 @@ def test_no_turn_tells_that_it_holds_the_answer(field: str) -> None:
         ({"sessions": "text"}, r"^sessions is of type str, and a list of sessions is needed\.$"),
         ({"sessions": [5]}, r"^sessions\[0\] is of type int, and a list of turns"),
         ({"sessions": [{"id": 1}]}, r"^sessions\[0\] is a mapping without a list of turns\.$"),
-        ({"sessions": [["x"], ["y", 5]]}, r"^sessions\[1\]\[1\] is of type int, and a turn is a mapping with content"),
+        (
+            {"sessions": [["x"], ["y", 5]]},
+            r"^sessions\[1\]\[1\] is of type int, and a turn is a mapping with content",
+        ),
         ({"context": [{"content": None}]}, r"^context\[0\] has no content that is a text\.$"),
     ],
     ids=["text", "number", "no turns", "a turn", "no content"],

@@ -18,7 +18,9 @@ def shared_json():
     def read(name):
         path = SHARED / name
         if not path.exists():
-            pytest.skip(f"the shared benchmark records are not beside this checkout: {name} is missing")
+            pytest.skip(
+                f"the shared benchmark records are not beside this checkout: {name} is missing"
+            )
         with gzip.open(path, "rt", encoding="utf-8") as file:
             return [json.loads(line) for line in file] if ".jsonl" in name else json.load(file)
 

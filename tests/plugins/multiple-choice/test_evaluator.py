@@ -16,8 +16,17 @@ def test_a_wrong_letter_and_no_letter_are_both_zero_but_told_apart():
     wrong = MultipleChoiceAccuracy().score(ROW, {"response": "The answer is B."})
     none = MultipleChoiceAccuracy().score(ROW, {"response": "I cannot say."})
     assert wrong == none == {"mc_accuracy": 0.0}
-    assert wrong.details == {"letter": "B", "gold": "C", "how": "answer", "quote": "The answer is B."}
-    assert none.details == {"letter": None, "gold": "C", "reason": "no letter and no option's text found"}
+    assert wrong.details == {
+        "letter": "B",
+        "gold": "C",
+        "how": "answer",
+        "quote": "The answer is B.",
+    }
+    assert none.details == {
+        "letter": None,
+        "gold": "C",
+        "reason": "no letter and no option's text found",
+    }
 
 
 @pytest.mark.parametrize(
@@ -79,17 +88,23 @@ def test_a_huge_response_is_read_at_both_ends():
     filler = "Lorem ipsum dolor sit amet. " * 400_000
     assert evaluator.score(ROW, {"response": filler + "The answer is C."}) == {"mc_accuracy": 1.0}
     assert evaluator.score(ROW, {"response": "The answer is C.\n" + filler}) == {"mc_accuracy": 1.0}
-    assert evaluator.score(ROW, {"response": f"<think>{filler} The answer is B.</think>C"}) == {"mc_accuracy": 1.0}
+    assert evaluator.score(ROW, {"response": f"<think>{filler} The answer is B.</think>C"}) == {
+        "mc_accuracy": 1.0
+    }
 
 
 def test_parity_takes_the_first_statement_as_the_leaderboard_does():
     response = "It is (B): the answer is (B). It is in France. The answer is (C)."
     assert MultipleChoiceAccuracy().score(ROW, {"response": response}) == {"mc_accuracy": 1.0}
-    assert MultipleChoiceAccuracy(parity="mmlu-pro").score(ROW, {"response": response}) == {"mc_accuracy": 0.0}
+    assert MultipleChoiceAccuracy(parity="mmlu-pro").score(ROW, {"response": response}) == {
+        "mc_accuracy": 0.0
+    }
 
 
 def test_the_first_of_several_bare_answers_counts_and_the_details_name_the_others():
-    response = "The answer is (B).\n\nThe answer is (D).\n\nThe answer is (C).\n\nThe answer is (D)."
+    response = (
+        "The answer is (B).\n\nThe answer is (D).\n\nThe answer is (C).\n\nThe answer is (D)."
+    )
     scores = MultipleChoiceAccuracy().score(ROW, {"response": response})
     assert scores == {"mc_accuracy": 0.0}
     assert scores.details == {
@@ -139,7 +154,11 @@ def test_a_wrong_option_says_what_it_has_to_be(options, message):
 
 
 def test_the_fingerprint_holds_every_option():
-    assert MultipleChoiceAccuracy().fingerprint() == {"parity": None, "index_base": None, "several": "first"}
+    assert MultipleChoiceAccuracy().fingerprint() == {
+        "parity": None,
+        "index_base": None,
+        "several": "first",
+    }
     assert MultipleChoiceAccuracy("mmlu-pro", 1, "last").fingerprint() == {
         "parity": "mmlu-pro",
         "index_base": 1,
@@ -148,8 +167,12 @@ def test_the_fingerprint_holds_every_option():
 
 
 def test_the_manifest_describes_the_evaluator():
-    tomllib = pytest.importorskip("tomllib", reason="the standard library reads TOML from Python 3.11 on")
-    text = (resources.files(context_bench_multiple_choice) / "context_bench_plugin.toml").read_text("utf-8")
+    tomllib = pytest.importorskip(
+        "tomllib", reason="the standard library reads TOML from Python 3.11 on"
+    )
+    text = (resources.files(context_bench_multiple_choice) / "context_bench_plugin.toml").read_text(
+        "utf-8"
+    )
     manifest = tomllib.loads(text)["evaluators"]["multiple-choice"]
     assert manifest["class"] == MultipleChoiceAccuracy.__name__
     assert manifest["primary"] == "mc_accuracy"
@@ -185,10 +208,14 @@ def test_options_that_differ_by_case_alone_are_told_apart_by_their_case(letter: 
         ("AB", "B"),
     ],
 )
-def test_a_letter_is_that_option_also_where_another_is_called_so(response: str, letter: str) -> None:
+def test_a_letter_is_that_option_also_where_another_is_called_so(
+    response: str, letter: str
+) -> None:
     blood = ["O", "AB", "A", "B"]
     for right in "ABCD":
-        scores = MultipleChoiceAccuracy().score({"choices": blood, "correct_letter": right}, {"response": response})
+        scores = MultipleChoiceAccuracy().score(
+            {"choices": blood, "correct_letter": right}, {"response": response}
+        )
         assert scores == {"mc_accuracy": float(right == letter)}
 
 

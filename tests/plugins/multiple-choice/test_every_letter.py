@@ -76,7 +76,10 @@ def letters(size):
 @pytest.mark.parametrize("template", ALONE)
 def test_a_statement_names_any_letter(template, size):
     choices = [f"choice text {place}" for place in range(size)]
-    found = [find_letter(template.format(L=letter, l=letter.lower()), choices).letter for letter in letters(size)]
+    found = [
+        find_letter(template.format(L=letter, l=letter.lower()), choices).letter
+        for letter in letters(size)
+    ]
     assert found == letters(size)
 
 
@@ -92,6 +95,8 @@ def test_a_statement_names_any_letter_among_others(template, size):
 @pytest.mark.parametrize("size", [2, 4, 5, 9])
 def test_a_letter_beyond_the_options_is_none(size):
     beyond = chr(ord("A") + size)
-    found = find_letter(f"The answer is {beyond}.", [f"choice text {place}" for place in range(size)])
+    found = find_letter(
+        f"The answer is {beyond}.", [f"choice text {place}" for place in range(size)]
+    )
     assert found.letter is None
     assert found.reason == f"letter {beyond} is beyond the options"

@@ -11,7 +11,9 @@ import pytest
 
 import context_bench_multiple_choice
 
-README = Path(__file__).resolve().parents[3] / "plugins" / "context-bench-multiple-choice" / "README.md"
+README = (
+    Path(__file__).resolve().parents[3] / "plugins" / "context-bench-multiple-choice" / "README.md"
+)
 MODULES = [module.name for module in pkgutil.iter_modules(context_bench_multiple_choice.__path__)]
 
 

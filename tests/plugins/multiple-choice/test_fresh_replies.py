@@ -17,7 +17,11 @@ TEMPERATURES = (
     "$98.6^{\\circ}\\text{C}$",
 )
 ENERGIES = tuple(f"{value} J" for value in (120, 240, 360, 480, 600, 720, 840, 960, 1080, 1200))
-CURRENTS = ("(a) 10.2 amps, (b) 20.4 amps", "(a) 12.5 amps, (b) 31.0 amps", "(a) 9.9 amps, (b) 33.3 amps")
+CURRENTS = (
+    "(a) 10.2 amps, (b) 20.4 amps",
+    "(a) 12.5 amps, (b) 31.0 amps",
+    "(a) 9.9 amps, (b) 33.3 amps",
+)
 FUNDS = ("It rises", "It falls", "It stays the same", "It cannot be found from the data")
 WARS = tuple(f"Treaty number {number}" for number in range(1, 11))
 CELLS = ("Mitochondrion", "Ribosome", "Nucleus", "Golgi apparatus")
@@ -219,6 +223,8 @@ def test_there_are_as_many_replies_as_promised() -> None:
 
 
 @pytest.mark.parametrize(("reply", "choices", "letter"), CASES)
-def test_the_letter_that_a_reply_answers(reply: str, choices: tuple[str, ...], letter: str | None) -> None:
+def test_the_letter_that_a_reply_answers(
+    reply: str, choices: tuple[str, ...], letter: str | None
+) -> None:
     found = find_letter(reply, choices)
     assert found.letter == letter, found

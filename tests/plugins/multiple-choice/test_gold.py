@@ -19,12 +19,18 @@ GOLDS = [
     pytest.param({"correct_letter": "Option C"}, "C", id="with its noun"),
     pytest.param({"correct_letter": "Ｃ"}, "C", id="full width"),
     pytest.param({"correct_letter": ["C"]}, "C", id="a list of one"),
-    pytest.param({"correct_letter": 2, "answer": "Paris"}, "C", id="an index from 0 that the answer confirms"),
-    pytest.param({"correct_letter": 3, "answer": "Paris"}, "C", id="an index from 1 that the answer confirms"),
+    pytest.param(
+        {"correct_letter": 2, "answer": "Paris"}, "C", id="an index from 0 that the answer confirms"
+    ),
+    pytest.param(
+        {"correct_letter": 3, "answer": "Paris"}, "C", id="an index from 1 that the answer confirms"
+    ),
     pytest.param({"correct_letter": "3", "answer": "Paris"}, "C", id="an index as text"),
     pytest.param({"correct_letter": 0}, "A", id="0 can only count from 0"),
     pytest.param({"correct_letter": 4}, "D", id="the number of options can only count from 1"),
-    pytest.param({"correct_letter": 2.0, "answer": "Paris"}, "C", id="an index that became a float"),
+    pytest.param(
+        {"correct_letter": 2.0, "answer": "Paris"}, "C", id="an index that became a float"
+    ),
     pytest.param({"answer": "Paris"}, "C", id="no letter but the text of an option"),
     pytest.param({"answer": "paris."}, "C", id="the text in another case"),
     pytest.param({"answer": "C"}, "C", id="no letter but a letter as the answer"),
@@ -51,7 +57,9 @@ NO_GOLD = [
 
 @pytest.mark.parametrize(("gold", "letter"), GOLDS)
 def test_the_right_letter_is_read(gold, letter):
-    scores = MultipleChoiceAccuracy().score({"choices": CITIES, **gold}, {"response": f"Answer: {letter}"})
+    scores = MultipleChoiceAccuracy().score(
+        {"choices": CITIES, **gold}, {"response": f"Answer: {letter}"}
+    )
     assert scores == {"mc_accuracy": 1.0}
     assert scores.details["gold"] == letter
 
@@ -73,7 +81,9 @@ def test_an_index_counts_from_the_base_that_is_set(base, letter):
 
 def test_a_number_as_the_answer_is_a_text_only_where_it_cannot_be_an_index():
     evaluator = MultipleChoiceAccuracy()
-    assert evaluator.score({"choices": ["7", "42", "9"], "answer": 42}, {"response": "B"}) == {"mc_accuracy": 1.0}
+    assert evaluator.score({"choices": ["7", "42", "9"], "answer": 42}, {"response": "B"}) == {
+        "mc_accuracy": 1.0
+    }
     assert evaluator.score({"choices": ["2", "42", "9"], "answer": 2}, {"response": "A"}) == {}
 
 
@@ -81,17 +91,29 @@ def test_the_layouts_of_choices_are_read():
     evaluator = MultipleChoiceAccuracy()
     labelled = {"text": CITIES, "label": ["1", "2", "3", "4"]}
     for choices in (CITIES, tuple(CITIES), labelled, dict(zip("ABCD", CITIES))):
-        assert evaluator.score({"choices": choices, "answer": "Paris"}, {"response": "Paris"}) == {"mc_accuracy": 1.0}
+        assert evaluator.score({"choices": choices, "answer": "Paris"}, {"response": "Paris"}) == {
+            "mc_accuracy": 1.0
+        }
 
 
 def test_without_choices_the_letters_up_to_j_count():
     evaluator = MultipleChoiceAccuracy()
-    assert evaluator.score({"correct_letter": "J"}, {"response": "The answer is J."}) == {"mc_accuracy": 1.0}
-    assert evaluator.score({"correct_letter": "J"}, {"response": "The answer is K."}).details["letter"] is None
-    assert evaluator.score({"correct_letter": "L"}, {"response": "The answer is L."}) == {"mc_accuracy": 1.0}
+    assert evaluator.score({"correct_letter": "J"}, {"response": "The answer is J."}) == {
+        "mc_accuracy": 1.0
+    }
+    assert (
+        evaluator.score({"correct_letter": "J"}, {"response": "The answer is K."}).details["letter"]
+        is None
+    )
+    assert evaluator.score({"correct_letter": "L"}, {"response": "The answer is L."}) == {
+        "mc_accuracy": 1.0
+    }
 
 
 def test_several_right_answers_each_count():
     row = {"choices": CITIES, "answers": ["A", "Paris"]}
-    scores = [MultipleChoiceAccuracy().score(row, {"response": letter})["mc_accuracy"] for letter in "ABCD"]
+    scores = [
+        MultipleChoiceAccuracy().score(row, {"response": letter})["mc_accuracy"]
+        for letter in "ABCD"
+    ]
     assert scores == [1.0, 0.0, 1.0, 0.0]

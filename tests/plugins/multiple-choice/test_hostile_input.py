@@ -17,7 +17,9 @@ anything = st.recursive(
     | st.text(st.characters(exclude_categories=()))
     | st.binary(max_size=8)
     | st.sampled_from(["A", "(B)", "b.", "Option C", "1", 0, 1, 4]),
-    lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=5) | st.dictionaries(st.text(max_size=5), inner, max_size=4)
+    ),
     max_leaves=8,
 )
 # Sentences made of the words and signs that the rules look for.
@@ -71,7 +73,10 @@ def test_a_final_statement_in_its_own_paragraph_is_the_conclusion(before, letter
 
 
 @settings(deadline=None)
-@given(st.lists(st.sampled_from("ABCD"), min_size=1, max_size=8), st.sampled_from(["\n", "\n\n", " \n\n\n"]))
+@given(
+    st.lists(st.sampled_from("ABCD"), min_size=1, max_size=8),
+    st.sampled_from(["\n", "\n\n", " \n\n\n"]),
+)
 def test_of_bare_answers_alone_the_first_or_the_last_counts_as_demanded(letters, between):
     response = between.join(f"The answer is ({letter})." for letter in letters)
     assert find_letter(response, cities).letter == letters[0]
@@ -97,11 +102,21 @@ def test_values_that_break_careless_code():
     nested = []
     for _ in range(100_000):
         nested = [nested]
-    for value in (nested, 10**5_000, -(10**5_000), float("inf"), float("nan"), 1e300, {"text": nested}):
+    for value in (
+        nested,
+        10**5_000,
+        -(10**5_000),
+        float("inf"),
+        float("nan"),
+        1e300,
+        {"text": nested},
+    ):
         for field in ("choices", "correct_letter", "answer", "answers"):
             row = {"choices": cities, "correct_letter": "C", field: value}
             assert MultipleChoiceAccuracy().score(row, {"response": "C"}).details
-            assert MultipleChoiceAccuracy().score({"choices": [value, "Paris"], "answer": "Paris"}, {"response": "B"})
+            assert MultipleChoiceAccuracy().score(
+                {"choices": [value, "Paris"], "answer": "Paris"}, {"response": "B"}
+            )
 
 
 def test_texts_that_break_careless_code():

@@ -231,7 +231,11 @@ MACHINE_READABLE = [  # JSON, tags, tables and check boxes.
     ('```json\n{"answer": "C"}\n```', CAPITALS, "C"),
     ("{'final_answer': 'C'}", CAPITALS, "C"),
     ("<answer>C</answer>", CAPITALS, "C"),
-    ("| Option | Verdict |\n| A | wrong |\n| B | wrong |\n| C | correct |\n| D | wrong |", CAPITALS, "C"),
+    (
+        "| Option | Verdict |\n| A | wrong |\n| B | wrong |\n| C | correct |\n| D | wrong |",
+        CAPITALS,
+        "C",
+    ),
     ("correct_answer: C", CAPITALS, "C"),
     ('"choice": "C"', CAPITALS, "C"),
     ('{"selected_option": "c"}', CAPITALS, "C"),
@@ -261,7 +265,11 @@ REASONING = [  # Reasoning is not the answer.
         CAPITALS,
         "B",
     ),
-    ("<think>long</think>\n\nTo determine the answer we compare A, B, C, D.\n\n**B**", CAPITALS, "B"),
+    (
+        "<think>long</think>\n\nTo determine the answer we compare A, B, C, D.\n\n**B**",
+        CAPITALS,
+        "B",
+    ),
     ("Okay.</think>The answer is (C).", CAPITALS, "C"),
     ("<thinking>A</thinking>\n<answer>B</answer>", CAPITALS, "B"),
     ("<think>A</think><think>B</think>C", CAPITALS, "C"),
@@ -312,7 +320,11 @@ CONCLUSIONS = [  # Of several letters the concluding one.
     ("The answer is (C)\n\nLet me double check: A is Lyon, B is Berlin. Yes.", CAPITALS, "C"),
     ("C. A is the second largest city, so A is wrong.", CAPITALS, "C"),
     ("The answer is C or D? I choose D.", CAPITALS, "D"),
-    ("Option A is incorrect. Option B is incorrect. Option C is correct. Option D is incorrect.", CAPITALS, "C"),
+    (
+        "Option A is incorrect. Option B is incorrect. Option C is correct. Option D is incorrect.",
+        CAPITALS,
+        "C",
+    ),
     ("Option C is incorrect.", CAPITALS, None),
     ("So A is wrong.", CAPITALS, None),
     ("A: no\nB: no\nC: yes\nD: no", CAPITALS, "C"),
@@ -377,7 +389,11 @@ AFTERTHOUGHTS = [  # What follows the answer explains it and does not replace it
     ("The answer is C. Many students choose A.", CAPITALS, "C"),
     ("Answer: C\n\nQuestion: What is the capital of Spain?\nAnswer: D", CAPITALS, "C"),
     ("The answer is C. At first I thought it was A.", CAPITALS, "C"),
-    ("Answer: C.\nExplanation: The answer A is wrong because it is not the capital.", CAPITALS, "C"),
+    (
+        "Answer: C.\nExplanation: The answer A is wrong because it is not the capital.",
+        CAPITALS,
+        "C",
+    ),
     ("Answer: (C) 42\n\nNote: option (A) would be the answer if it were 41.", CAPITALS, "C"),
     (
         "Answer: C\n\nWhy the others are wrong:\nA: it is a city.\nB: it is in Germany.\nD: it is in Spain.",
@@ -385,7 +401,11 @@ AFTERTHOUGHTS = [  # What follows the answer explains it and does not replace it
         "C",
     ),
     ("The answer is C. Explanation: the answer to a similar question would be A.", CAPITALS, "C"),
-    ("Answer: B\n\nReasoning: A is wrong because x. C is wrong because y. D is wrong because z.", CAPITALS, "B"),
+    (
+        "Answer: B\n\nReasoning: A is wrong because x. C is wrong because y. D is wrong because z.",
+        CAPITALS,
+        "B",
+    ),
     ("The correct answer is C, although I initially thought it was B.", CAPITALS, "C"),
     ("The answer is C. If it were about Germany, the answer would be B.", CAPITALS, "C"),
     ("The answer is C. For Germany, it would be B.", CAPITALS, "C"),
@@ -420,7 +440,11 @@ CORRECTIONS = [  # What takes the answer back replaces it.
     ("Answer: B. Let me reconsider. The answer should be C.", CAPITALS, "C"),
     ("The answer is B.\n\nWait, I made a mistake. Re-reading the question, it's C.", CAPITALS, "C"),
     ("The answer is B.\n\nOn second thought, C.", CAPITALS, "C"),
-    ("If it were about Germany, the answer would be B. It is about France, so the answer is C.", CAPITALS, "C"),
+    (
+        "If it were about Germany, the answer would be B. It is about France, so the answer is C.",
+        CAPITALS,
+        "C",
+    ),
 ]
 
 NOT_ASSERTED = [  # Supposed, denied, asked, or said by somebody else.
@@ -434,7 +458,11 @@ NOT_ASSERTED = [  # Supposed, denied, asked, or said by somebody else.
     ("I would not choose A. I would choose C.", CAPITALS, "C"),
     ("I would eliminate A and B and choose D.", CAPITALS, "D"),
     ("Not C.", CAPITALS, None),
-    ("My answer would be A if the question asked about Germany, but it asks about France, so C.", CAPITALS, "C"),
+    (
+        "My answer would be A if the question asked about Germany, but it asks about France, so C.",
+        CAPITALS,
+        "C",
+    ),
     ("C is wrong; A is wrong; D is wrong.", CAPITALS, None),
     ("Die Antwort ist nicht A, sondern C.", CAPITALS, "C"),
     ("The answer is definitely not A.", CAPITALS, None),
@@ -508,7 +536,11 @@ ARTICLES_AND_PRONOUNS = [  # 'A' the article and 'I' the pronoun.
 
 LISTS_OF_OPTIONS = [  # The options repeated or discussed one by one.
     ("A. Lyon\nB. Berlin\nC. Paris\nD. Madrid\n\nAnswer: C", CAPITALS, "C"),
-    ("A. Incorrect: it is in France.\nB. Incorrect.\nC. Correct, the capital.\nD. Incorrect.", CAPITALS, "C"),
+    (
+        "A. Incorrect: it is in France.\nB. Incorrect.\nC. Correct, the capital.\nD. Incorrect.",
+        CAPITALS,
+        "C",
+    ),
     ("A) ❌\nB) ❌\nC) ✅\nD) ❌", CAPITALS, "C"),
     ("✅ C) Paris\n❌ A) Lyon", CAPITALS, "C"),
     ("❌ A) Lyon\n✅ C) Paris", CAPITALS, "C"),
@@ -552,7 +584,11 @@ OPTION_TEXT = [  # An option's text in place of its letter.
     ("The answer is vitamin C.", ("vitamin A", "vitamin B", "vitamin K", "vitamin C"), "D"),
     ("Patients lack vitamin C.", ("vitamin A", "vitamin B", "vitamin K", "vitamin C"), "D"),
     ("I only", ("I only", "II only", "I and II only", "Neither I nor II"), "A"),
-    ("The answer is I and II only.", ("I only", "II only", "I and II only", "Neither I nor II"), "C"),
+    (
+        "The answer is I and II only.",
+        ("I only", "II only", "I and II only", "Neither I nor II"),
+        "C",
+    ),
     ("Neither I nor II", ("I only", "II only", "I and II only", "Neither I nor II"), "D"),
     ("Trevor is the one.", ("Trevor", "Maria"), "A"),
     ("Maria", ("Trevor", "Maria"), "B"),
@@ -566,7 +602,11 @@ OPTION_TEXT = [  # An option's text in place of its letter.
     ("Lyon? No, Paris.", CAPITALS, "C"),
     ("I would say that Lyon is wrong, and Paris is right.", CAPITALS, "C"),
     ("Berlin is the capital of Germany, Madrid of Spain. Paris is the answer.", CAPITALS, "C"),
-    ("Berlin is the capital of Germany; Madrid of Spain; Lyon is no capital. The answer is Paris.", CAPITALS, "C"),
+    (
+        "Berlin is the capital of Germany; Madrid of Spain; Lyon is no capital. The answer is Paris.",
+        CAPITALS,
+        "C",
+    ),
     ("None of the options is correct, but the closest is C.", CAPITALS, "C"),
     ("Yes", ("Yes", "No"), "A"),
     ("No.", ("Yes", "No"), "B"),
@@ -579,10 +619,26 @@ OPTION_TEXT = [  # An option's text in place of its letter.
     ("The answer is False.", ("True", "False"), "B"),
     ("The statement is false.", ("True", "False"), "B"),
     ("True, True", ("True, True", "False, False", "True, False", "False, True"), "A"),
-    ("The answer is False, True.", ("True, True", "False, False", "True, False", "False, True"), "D"),
-    ("The answer is B: False, False", ("True, True", "False, False", "True, False", "False, True"), "B"),
-    ("Not wrong, Not wrong", ("Wrong, Wrong", "Wrong, Not wrong", "Not wrong, Wrong", "Not wrong, Not wrong"), "D"),
-    ("Wrong, Not wrong", ("Wrong, Wrong", "Wrong, Not wrong", "Not wrong, Wrong", "Not wrong, Not wrong"), "B"),
+    (
+        "The answer is False, True.",
+        ("True, True", "False, False", "True, False", "False, True"),
+        "D",
+    ),
+    (
+        "The answer is B: False, False",
+        ("True, True", "False, False", "True, False", "False, True"),
+        "B",
+    ),
+    (
+        "Not wrong, Not wrong",
+        ("Wrong, Wrong", "Wrong, Not wrong", "Not wrong, Wrong", "Not wrong, Not wrong"),
+        "D",
+    ),
+    (
+        "Wrong, Not wrong",
+        ("Wrong, Wrong", "Wrong, Not wrong", "Not wrong, Wrong", "Not wrong, Not wrong"),
+        "B",
+    ),
     (
         "The answer is: Not wrong, Wrong.",
         ("Wrong, Wrong", "Wrong, Not wrong", "Not wrong, Wrong", "Not wrong, Not wrong"),
@@ -622,13 +678,21 @@ OPTION_TEXT = [  # An option's text in place of its letter.
         ),
         "B",
     ),
-    ("Sarah was a much better surgeon than Maria so Maria always got the easier cases.", ("Sarah", "Maria"), None),
+    (
+        "Sarah was a much better surgeon than Maria so Maria always got the easier cases.",
+        ("Sarah", "Maria"),
+        None,
+    ),
     ("Answer: Maria", ("Sarah", "Maria"), "B"),
     ("Option 2: Maria", ("Sarah", "Maria"), "B"),
     ("The blank refers to Maria.", ("Sarah", "Maria"), "B"),
     ('The answer is "Maria".', ("Sarah", "Maria"), "B"),
     ("The answer is option A: Sarah", ("Sarah", "Maria"), "A"),
-    ("The answer is (None of the provided options are correct). The closest would be (C).", CAPITALS, "C"),
+    (
+        "The answer is (None of the provided options are correct). The closest would be (C).",
+        CAPITALS,
+        "C",
+    ),
 ]
 
 OTHER_LANGUAGES = [  # Announcements in other languages.
@@ -689,7 +753,11 @@ SEVERAL_ANSWERS = [  # A response that opens with a bare answer: further bare on
     ("**The answer is (B).**\n\n**The answer is (C).**", CAPITALS, "B"),
     ("Answer: B\n\nAnswer: D\n\nAnswer: C", CAPITALS, "B"),
     ("The answer is (B).\n\nThe answer is (D).\n\nThe answer is (none of these).", CAPITALS, "B"),
-    ("The answer is (B).\n\nParis lies on the Seine, by which we know it.\n\nThe answer is (C).", CAPITALS, "B"),
+    (
+        "The answer is (B).\n\nParis lies on the Seine, by which we know it.\n\nThe answer is (C).",
+        CAPITALS,
+        "B",
+    ),
     ("The answer is (B).\n\nThe answer is (B).\n\nThe answer is (B).", CAPITALS, "B"),
     ("The answer is (B). The answer is (D). The answer is (C).", CAPITALS, "C"),
     ("The answer is (B).\n\nWait, actually the answer is (C).", CAPITALS, "C"),
@@ -702,15 +770,35 @@ SEVERAL_ANSWERS = [  # A response that opens with a bare answer: further bare on
     ("The answer is (B).\n\nInstead, the answer is (C).", CAPITALS, "C"),
     ("The answer is (B).\n\nHowever, the better answer is (C).", CAPITALS, "C"),
     ("The answer is (B).\n\nLet me re-evaluate.\n\nThe answer is (C).", CAPITALS, "C"),
-    ("The answer is (B).\n\nLet me double-check.\n\nIt is in France.\n\nThe answer is (C).", CAPITALS, "C"),
-    ("The answer is (B).\n\nI made a mistake.\n\nIt is in France.\n\nThe answer is (C).", CAPITALS, "C"),
-    ("The answer is (B).\n\nStep 1: It is in France.\n\nTherefore, the answer is (C).", CAPITALS, "C"),
+    (
+        "The answer is (B).\n\nLet me double-check.\n\nIt is in France.\n\nThe answer is (C).",
+        CAPITALS,
+        "C",
+    ),
+    (
+        "The answer is (B).\n\nI made a mistake.\n\nIt is in France.\n\nThe answer is (C).",
+        CAPITALS,
+        "C",
+    ),
+    (
+        "The answer is (B).\n\nStep 1: It is in France.\n\nTherefore, the answer is (C).",
+        CAPITALS,
+        "C",
+    ),
     ("The answer is (B).\n\nStep 1: It is in France.\nSo the answer is (C).", CAPITALS, "C"),
     ("The answer is (B).\n\nIt is in France.\n\nFinal answer: C", CAPITALS, "C"),
-    ("The answer is (B).\n\nIt is in France.\n\n## Conclusion\n\nThe answer is (C).", CAPITALS, "C"),
+    (
+        "The answer is (B).\n\nIt is in France.\n\n## Conclusion\n\nThe answer is (C).",
+        CAPITALS,
+        "C",
+    ),
     ("The answer is (B).\n\nIt is in France.\n\nIn conclusion:\nThe answer is (C).", CAPITALS, "C"),
     ("The answer is (B).\n\nIt is in France. I choose C.", CAPITALS, "C"),
-    ("Suppose it is in Germany.\nThe answer is (B).\n\nIt is in France.\nThe answer is (C).", CAPITALS, "C"),
+    (
+        "Suppose it is in Germany.\nThe answer is (B).\n\nIt is in France.\nThe answer is (C).",
+        CAPITALS,
+        "C",
+    ),
     ("The answer is (B) for Germany.\n\nThe answer is (C).", CAPITALS, "C"),
     ("If it is Germany, the answer is (B).\n\nThe answer is (C).", CAPITALS, "C"),
     ("A is wrong.\n\nB is wrong.\n\nD is wrong.\n\nThe answer is (C).", CAPITALS, "C"),
@@ -748,7 +836,11 @@ TABLES = {
     "other-languages": OTHER_LANGUAGES,
     "rare-forms": RARE_FORMS,
 }
-CASES = [pytest.param(*case, id=f"{name}: {case[0][:60]!a}") for name, table in TABLES.items() for case in table]
+CASES = [
+    pytest.param(*case, id=f"{name}: {case[0][:60]!a}")
+    for name, table in TABLES.items()
+    for case in table
+]
 
 
 def test_there_are_enough_near_misses():
@@ -764,7 +856,9 @@ def test_the_concluding_statement_is_found(response, choices, letter):
 def test_the_score_follows_from_the_letter(response, choices, letter):
     letters = "ABCDEFGHIJ"[: len(choices)]
     for gold in letters:
-        scores = MultipleChoiceAccuracy().score({"choices": choices, "correct_letter": gold}, {"response": response})
+        scores = MultipleChoiceAccuracy().score(
+            {"choices": choices, "correct_letter": gold}, {"response": response}
+        )
         assert scores == {"mc_accuracy": float(letter == gold)}
         assert scores.details["letter"] == letter
         assert ("reason" in scores.details) == (letter is None)

@@ -14,7 +14,10 @@ PLANETS = ("Venus", "Mars", "Jupiter", "Saturn", "Neptune")
 NUMBERS = ("12", "18", "24", "30")
 TANKS = ("Tank A fills first", "Tank B fills first", "Both at once", "Neither fills")
 
-STEPS = "First we note the mass of each body, then its distance, and compare the two with what the table says. " * 8
+STEPS = (
+    "First we note the mass of each body, then its distance, and compare the two with what the table says. "
+    * 8
+)
 
 ABOUT_PLANETS = [
     ("Answer: (e)", "E"),
@@ -116,6 +119,8 @@ def test_there_are_enough_of_them() -> None:
 
 
 @pytest.mark.parametrize(("reply", "choices", "letter"), CASES)
-def test_one_scanner_reads_them_as_labelled(reply: str, choices: tuple[str, ...], letter: str | None) -> None:
+def test_one_scanner_reads_them_as_labelled(
+    reply: str, choices: tuple[str, ...], letter: str | None
+) -> None:
     found = find_letter(reply, choices)
     assert found.letter == letter, found

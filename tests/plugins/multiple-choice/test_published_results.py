@@ -49,7 +49,9 @@ def test_parity_reproduces_the_published_mmlu_pro_accuracy_record_by_record(mmlu
 
 def test_where_a_response_states_one_letter_the_published_one_is_found(mmlu_pro, by_default):
     pairs = zip(mmlu_pro, by_default)
-    clear = [pair for pair in pairs if len(set(STATEMENT.findall(pair[0]["model_outputs"] or ""))) == 1]
+    clear = [
+        pair for pair in pairs if len(set(STATEMENT.findall(pair[0]["model_outputs"] or ""))) == 1
+    ]
     agreeing = sum(score.details["letter"] == record["pred"] for record, score in clear)
     published = sum(record["pred"] == record["answer"] for record, _ in clear) / len(clear)
     assert len(clear) == 10_286
@@ -60,11 +62,18 @@ def test_where_a_response_states_one_letter_the_published_one_is_found(mmlu_pro,
 def test_the_default_reproduces_the_published_mmlu_pro_accuracy(mmlu_pro, by_default):
     published = sum(record["pred"] == record["answer"] for record in mmlu_pro) / len(mmlu_pro)
     assert accuracy(by_default) == pytest.approx(published, abs=0.001)
-    assert sum(score.details["letter"] == record["pred"] for score, record in zip(by_default, mmlu_pro)) >= 11_980
+    assert (
+        sum(
+            score.details["letter"] == record["pred"] for score, record in zip(by_default, mmlu_pro)
+        )
+        >= 11_980
+    )
     assert sum(score.details["letter"] is None for score in by_default) < 50
 
 
-def test_of_several_answers_the_last_is_right_more_often_than_the_first_that_is_published(mmlu_pro, by_default):
+def test_of_several_answers_the_last_is_right_more_often_than_the_first_that_is_published(
+    mmlu_pro, by_default
+):
     """Some 1,700 responses are answer sentences for as many questions as the prompt holds, each in a line."""
     scores = list(by_default)
     several = [
@@ -93,7 +102,11 @@ def test_of_several_answers_the_last_is_right_more_often_than_the_first_that_is_
 def test_texts_that_answer_no_question_with_options_name_none(shared_json):
     """Essays, code and sums: "A: 600" is short for "Answer: 600", and "I will do my best" names no option I."""
     outputs = ("alpaca-eval.gpt4.outputs", "alpaca-eval.vicuna-7b.outputs")
-    texts = [record["output"] for name in outputs for record in shared_json(f"outputs/{name}.jsonl.gz")[:500]]
+    texts = [
+        record["output"]
+        for name in outputs
+        for record in shared_json(f"outputs/{name}.jsonl.gz")[:500]
+    ]
     for record in shared_json("outputs/mt-bench.claude-3-opus-20240229.answers.jsonl.gz"):
         texts += record["choices"][0]["turns"]
     solutions = shared_json("outputs/gsm8k.example-model-solutions.jsonl.gz")[:400]
@@ -104,7 +117,11 @@ def test_texts_that_answer_no_question_with_options_name_none(shared_json):
 
 
 def _values(record):
-    return [inner for value in record.values() for inner in (value.values() if isinstance(value, dict) else [value])]
+    return [
+        inner
+        for value in record.values()
+        for inner in (value.values() if isinstance(value, dict) else [value])
+    ]
 
 
 # Accuracy in per cent by exact match after "the answer is", of all 250 (146) responses of code-davinci-002 to each task.
@@ -130,9 +147,13 @@ def test_big_bench_hard_with_and_without_reasoning(shared_json, task):
         outputs = shared_json(f"outputs/bbh-codex-{kind}/{task}.json.gz")["outputs"]
         right = 0
         for output in outputs:
-            choices = re.findall(r"^\([A-Z]\) ?(.*)$", output["input"].rpartition("Options:")[2], re.MULTILINE)
+            choices = re.findall(
+                r"^\([A-Z]\) ?(.*)$", output["input"].rpartition("Options:")[2], re.MULTILINE
+            )
             row = {"choices": choices, "correct_letter": output["target"]}
-            scores = MultipleChoiceAccuracy().score(row, {"response": output["prediction"].partition("\n\nQ:")[0]})
+            scores = MultipleChoiceAccuracy().score(
+                row, {"response": output["prediction"].partition("\n\nQ:")[0]}
+            )
             right += scores.get("mc_accuracy", 0.0)
         assert round(100 * right / len(outputs), 1) == published
 
@@ -141,9 +162,9 @@ def test_infinitebench_multiple_choice(shared_json):
     records = shared_json("outputs/infinitebench-gpt4/longbook_choice_eng.jsonl.gz")
     evaluator = MultipleChoiceAccuracy()
     right = sum(
-        evaluator.score({"correct_letter": record["ground_truth"][1]}, {"response": record["prediction"]})[
-            "mc_accuracy"
-        ]
+        evaluator.score(
+            {"correct_letter": record["ground_truth"][1]}, {"response": record["prediction"]}
+        )["mc_accuracy"]
         for record in records
     )
     assert round(100 * right / len(records), 2) == 67.25

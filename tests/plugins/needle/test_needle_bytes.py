@@ -30,11 +30,20 @@ CASES: dict[str, tuple[dict[str, object], str]] = {
     "lengths and depths": ({"lengths": [100, 2000], "depth": [0, 33.3, 100]}, "de1e13b2d45c49c5"),
     "another seed": ({"length": 500, "seed": -7}, "2b0a06c2a4af90f3"),
     "words in needles": (
-        {"config": "multi-query", "length": 3000, "haystack": "needles", "value_kind": "word", "values": 2},
+        {
+            "config": "multi-query",
+            "length": 3000,
+            "haystack": "needles",
+            "value_kind": "word",
+            "values": 2,
+        },
         "83d8258e1f105a66",
     ),
     "100k": ({"config": "multi-key", "length": "100k"}, "a22b43542904f21d"),
-    "words of three parts": ({"length": "1m", "haystack": "needles", "value_kind": "word"}, "33db6ec9f3f0d52c"),
+    "words of three parts": (
+        {"length": "1m", "haystack": "needles", "value_kind": "word"},
+        "33db6ec9f3f0d52c",
+    ),
 }
 
 
@@ -47,7 +56,10 @@ def test_rows_do_not_depend_on_the_hash_seed_of_the_process() -> None:
     code = "from context_bench_needle import needle; print(*(row for row in needle(2, 'all', length=300)))"
     outputs = {
         subprocess.run(
-            [sys.executable, "-c", code], env={"PYTHONHASHSEED": seed}, capture_output=True, check=True
+            [sys.executable, "-c", code],
+            env={"PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
         ).stdout
         for seed in ("1", "2")
     }
@@ -60,4 +72,13 @@ def test_a_dice_is_named_by_its_label() -> None:
 
 
 def test_van_der_corput_numbers_halve_the_gaps() -> None:
-    assert [radical_inverse(index) for index in range(8)] == [0, 0.5, 0.25, 0.75, 0.125, 0.625, 0.375, 0.875]
+    assert [radical_inverse(index) for index in range(8)] == [
+        0,
+        0.5,
+        0.25,
+        0.75,
+        0.125,
+        0.625,
+        0.375,
+        0.875,
+    ]

@@ -78,10 +78,22 @@ def test_numbers_may_come_as_text() -> None:
         ),
         ({"config": "xyz"}, ValueError, "needle has no configuration 'xyz'. There are: single,"),
         ({"split": "train"}, ValueError, "needle has one split, 'test', and no 'train'."),
-        ({"length": 10, "lengths": [10]}, ValueError, "both length and lengths are given; give one of them"),
+        (
+            {"length": 10, "lengths": [10]},
+            ValueError,
+            "both length and lengths are given; give one of them",
+        ),
         ({"length": 0}, ValueError, "length has 0, and a context has at least one token"),
-        ({"length": 12}, ValueError, "12 tokens is too short for the 1 needles of single; give a length of 14 or more"),
-        ({"length": "4kb"}, ValueError, "length has '4kb', and a number of tokens is needed, such as 4000 or 16k"),
+        (
+            {"length": 12},
+            ValueError,
+            "12 tokens is too short for the 1 needles of single; give a length of 14 or more",
+        ),
+        (
+            {"length": "4kb"},
+            ValueError,
+            "length has '4kb', and a number of tokens is needed, such as 4000 or 16k",
+        ),
         ({"length": 1.5}, TypeError, "length has 1.5, and a whole number of tokens is needed"),
         ({"length": float("nan")}, TypeError, "length has nan"),
         ({"length": float("inf")}, TypeError, "length has inf"),
@@ -89,7 +101,11 @@ def test_numbers_may_come_as_text() -> None:
         ({"lengths": []}, ValueError, "lengths is empty"),
         ({"lengths": [None]}, TypeError, "lengths has None"),
         ({"depth": []}, ValueError, "depth is empty"),
-        ({"depth": 101}, ValueError, "depth has 101, and a percentage from 0 to 100, or 'uniform', is needed"),
+        (
+            {"depth": 101},
+            ValueError,
+            "depth has 101, and a percentage from 0 to 100, or 'uniform', is needed",
+        ),
         ({"depth": "middle"}, ValueError, "depth has 'middle'"),
         ({"depth": ["uniform", 5]}, ValueError, "depth has 'uniform'"),
         ({"depth": float("nan")}, ValueError, "depth has nan"),
@@ -99,20 +115,37 @@ def test_numbers_may_come_as_text() -> None:
         ({"limit": -1}, ValueError, "neither can be below 0"),
         ({"per_length": -1}, ValueError, "neither can be below 0"),
         ({"keys": 0}, ValueError, "keys is 0, and at least 1 is needed"),
-        ({"keys": 1, "queries": 2}, ValueError, "2 queries cannot be asked about 1 keys; give keys=2 or more"),
-        ({"key_kind": "name"}, ValueError, "key_kind is 'name', and it is one of number, word, uuid"),
+        (
+            {"keys": 1, "queries": 2},
+            ValueError,
+            "2 queries cannot be asked about 1 keys; give keys=2 or more",
+        ),
+        (
+            {"key_kind": "name"},
+            ValueError,
+            "key_kind is 'name', and it is one of number, word, uuid",
+        ),
         ({"value_kind": "name"}, ValueError, "value_kind is 'name'"),
-        ({"haystack": "essay"}, ValueError, "haystack is 'essay', and it is one of noise, prose, needles"),
+        (
+            {"haystack": "essay"},
+            ValueError,
+            "haystack is 'essay', and it is one of noise, prose, needles",
+        ),
     ],
     ids=str,
 )
-def test_a_wrong_option_is_told_at_once(given: dict[str, object], error: type[Exception], message: str) -> None:
+def test_a_wrong_option_is_told_at_once(
+    given: dict[str, object], error: type[Exception], message: str
+) -> None:
     with pytest.raises(error, match=re.escape(message)):
         needle(**given)  # type: ignore[arg-type]
 
 
 def test_a_length_that_one_of_several_tasks_cannot_have_is_told_at_once() -> None:
-    with pytest.raises(ValueError, match="46 tokens is too short for the 4 needles of multi-key; give a length of 47"):
+    with pytest.raises(
+        ValueError,
+        match="46 tokens is too short for the 4 needles of multi-key; give a length of 47",
+    ):
         needle(1, "multi-key", lengths=[4000, 46])
 
 

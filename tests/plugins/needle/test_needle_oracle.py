@@ -84,13 +84,19 @@ def test_distractors_are_no_answers() -> None:
     ],
     ids=str,
 )
-def test_a_needle_is_its_key_and_a_whole_value_soon_after_it(context: object, response: str) -> None:
+def test_a_needle_is_its_key_and_a_whole_value_soon_after_it(
+    context: object, response: str
+) -> None:
     assert ORACLE.process({"context": context, "question": NUMBER}) == {"response": response}
 
 
-@pytest.mark.parametrize("question", ["Who wrote it?", "", None, 5, "Which access numbers are registered for"], ids=str)
+@pytest.mark.parametrize(
+    "question", ["Who wrote it?", "", None, 5, "Which access numbers are registered for"], ids=str
+)
 def test_a_question_of_another_data_set_is_refused(question: object) -> None:
-    with pytest.raises(ValueError, match="needle-oracle answers the questions of the data set needle only"):
+    with pytest.raises(
+        ValueError, match="needle-oracle answers the questions of the data set needle only"
+    ):
         ORACLE.process({"context": "x", "question": question})
 
 

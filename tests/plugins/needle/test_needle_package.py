@@ -11,7 +11,15 @@ from typing import Any
 import pytest
 
 import context_bench_needle
-from context_bench_needle import RULER_NAMES, RULER_TASK_NAMES, RULER_TASKS, TASKS, NeedleOracle, NeedleRecall, needle
+from context_bench_needle import (
+    RULER_NAMES,
+    RULER_TASK_NAMES,
+    RULER_TASKS,
+    TASKS,
+    NeedleOracle,
+    NeedleRecall,
+    needle,
+)
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -32,7 +40,11 @@ PYPROJECT = README.with_name("pyproject.toml")
 def test_the_manifest_declares_the_options_that_the_code_takes(component: Any, kind: str) -> None:
     ((_, facts),) = MANIFEST[kind].items()
     parameters = inspect.signature(component).parameters
-    taken = {name: each.default for name, each in parameters.items() if name not in ("limit", "config", "split")}
+    taken = {
+        name: each.default
+        for name, each in parameters.items()
+        if name not in ("limit", "config", "split")
+    }
     declared = facts.get("options", {})
     assert list(declared) == list(taken)
     for name, option in declared.items():
@@ -43,7 +55,14 @@ def test_the_manifest_declares_the_options_that_the_code_takes(component: Any, k
 
 def test_the_manifest_names_the_configurations_and_fields_of_the_rows() -> None:
     facts = MANIFEST["datasets"]["needle"]
-    assert facts["configs"] == [*TASKS, "all", *RULER_NAMES, *RULER_TASKS, *RULER_TASK_NAMES, "ruler"]
+    assert facts["configs"] == [
+        *TASKS,
+        "all",
+        *RULER_NAMES,
+        *RULER_TASKS,
+        *RULER_TASK_NAMES,
+        "ruler",
+    ]
     for config in facts["configs"]:
         for split in [None, *facts["splits"]]:
             (row,) = needle(1, config, split)

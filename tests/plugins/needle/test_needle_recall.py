@@ -33,7 +33,9 @@ ROW = {"needles": ["4711023", "8150815", "amber-otter"]}
 def test_recall_is_the_fraction_of_the_needles_that_are_contained(
     needles: object, response: str, recall: float
 ) -> None:
-    assert NeedleRecall().score({"needles": needles}, {"response": response}) == {"needle_recall": recall}
+    assert NeedleRecall().score({"needles": needles}, {"response": response}) == {
+        "needle_recall": recall
+    }
 
 
 def test_recall_is_rulers_string_match_all() -> None:
@@ -64,7 +66,9 @@ def test_recall_is_rulers_string_match_all() -> None:
         ("oak", "old-oak", True),
     ],
 )
-def test_word_boundary_refuses_a_needle_that_touches_a_word(needle: str, response: str, found: bool) -> None:
+def test_word_boundary_refuses_a_needle_that_touches_a_word(
+    needle: str, response: str, found: bool
+) -> None:
     score = NeedleRecall(word_boundary=True).score({"needles": [needle]}, {"response": response})
     assert score == {"needle_recall": float(found)}
 
@@ -106,7 +110,9 @@ def test_a_response_goes_before_the_context_even_if_it_is_empty() -> None:
     ],
     ids=str,
 )
-def test_a_row_with_nothing_to_compare_is_not_scored(original: dict[str, object], processed: dict[str, object]) -> None:
+def test_a_row_with_nothing_to_compare_is_not_scored(
+    original: dict[str, object], processed: dict[str, object]
+) -> None:
     assert NeedleRecall().score(original, processed) == {}
 
 
@@ -119,7 +125,9 @@ def test_exotic_text_is_scored(response: str) -> None:
 
 
 @given(needles=st.lists(st.text(), max_size=5), response=st.text())
-def test_scores_are_fractions_and_word_boundary_finds_no_more(needles: list[str], response: str) -> None:
+def test_scores_are_fractions_and_word_boundary_finds_no_more(
+    needles: list[str], response: str
+) -> None:
     plain = NeedleRecall().score({"needles": needles}, {"response": response})
     strict = NeedleRecall(word_boundary=True).score({"needles": needles}, {"response": response})
     assert plain.keys() == strict.keys()
@@ -130,7 +138,9 @@ def test_scores_are_fractions_and_word_boundary_finds_no_more(needles: list[str]
 @given(needles=st.lists(st.text(alphabet="ab1", min_size=1), min_size=1, max_size=5))
 def test_an_answer_with_all_needles_is_right(needles: list[str]) -> None:
     for evaluator in (NeedleRecall(), NeedleRecall(word_boundary=True)):
-        assert evaluator.score({"needles": needles}, {"response": ", ".join(needles)}) == {"needle_recall": 1.0}
+        assert evaluator.score({"needles": needles}, {"response": ", ".join(needles)}) == {
+            "needle_recall": 1.0
+        }
 
 
 def test_the_fingerprint_tells_the_options() -> None:

@@ -52,7 +52,9 @@ def test_words_of_three_parts_come_where_pairs_would_run_short() -> None:
         ("multi-query", 4, 1, 4),
     ],
 )
-def test_a_configuration_hides_as_many_needles_as_rulers_task(config: str, keys: int, values: int, asked: int) -> None:
+def test_a_configuration_hides_as_many_needles_as_rulers_task(
+    config: str, keys: int, values: int, asked: int
+) -> None:
     for row in needle(5, config, length=1000):
         hidden = NEEDLE.findall(row["context"])
         assert len(hidden) == keys * values
@@ -63,13 +65,17 @@ def test_a_configuration_hides_as_many_needles_as_rulers_task(config: str, keys:
         assert row["answer"] == ", ".join(row["needles"])
 
 
-@pytest.mark.parametrize(("config", "shape"), [("multi-key-needles", "[0-9]{7}"), ("multi-key-uuid", "[0-9a-f-]{36}")])
+@pytest.mark.parametrize(
+    ("config", "shape"), [("multi-key-needles", "[0-9]{7}"), ("multi-key-uuid", "[0-9a-f-]{36}")]
+)
 def test_a_haystack_of_needles_is_all_distractors(config: str, shape: str) -> None:
     (row,) = needle(1, config, length=2000)
     hidden = NEEDLE.findall(row["context"])
     rest = count_tokens(NEEDLE.sub("", row["context"]))
     assert rest < 30
-    assert len({key for key, _ in hidden}) == len({value for _, value in hidden}) == len(hidden) > 60
+    assert (
+        len({key for key, _ in hidden}) == len({value for _, value in hidden}) == len(hidden) > 60
+    )
     assert all(re.fullmatch(shape, value) for _, value in hidden)
 
 
@@ -110,12 +116,18 @@ def test_a_needle_stands_at_the_boundary_nearest_to_its_depth(
     depth: float, length: int, seed: int, haystack: str
 ) -> None:
     (row,) = needle(1, length=length, depth=depth, seed=seed, haystack=haystack)
-    before, total = haystack_offset(row["context"], row["answer"]) if haystack != "needles" else _line_offset(row)
+    before, total = (
+        haystack_offset(row["context"], row["answer"])
+        if haystack != "needles"
+        else _line_offset(row)
+    )
     target = total * row["depth"] / 100
     boundaries = _boundaries(row)
     after = min(bisect_left(boundaries, target), len(boundaries) - 1)
     assert before in boundaries
-    assert abs(before - target) == min(abs(boundaries[after] - target), abs(boundaries[max(after - 1, 0)] - target))
+    assert abs(before - target) == min(
+        abs(boundaries[after] - target), abs(boundaries[max(after - 1, 0)] - target)
+    )
 
 
 def _sentences(row: dict[str, object]) -> list[str]:
@@ -139,7 +151,9 @@ def _line_offset(row: dict[str, object]) -> tuple[int, int]:
 
 @pytest.mark.parametrize("config", TASKS)
 def test_depth_0_is_the_beginning_and_depth_100_the_end(config: str) -> None:
-    first, last = needle(2, config, length=600, depth=[0, 100], keys=4 if config == "multi-query" else 1)
+    first, last = needle(
+        2, config, length=600, depth=[0, 100], keys=4 if config == "multi-query" else 1
+    )
     assert NEEDLE.match(first["context"])
     assert NEEDLE.findall(first["context"])[0][1] == first["needles"][0]
     assert NEEDLE.findall(last["context"])[-1][1] == last["needles"][-1]
@@ -149,7 +163,9 @@ def test_depth_0_is_the_beginning_and_depth_100_the_end(config: str) -> None:
 def test_uniform_depths_cover_the_context_evenly_from_the_first_rows_on() -> None:
     depths = [row["depth"] for row in needle(32, length=100)]
     assert sorted(int(depth // 12.5) % 8 for depth in depths[:8]) == list(range(8))
-    assert sorted(int(depth // 3.125) % 32 for depth in depths) == pytest.approx(list(range(32)), abs=1)
+    assert sorted(int(depth // 3.125) % 32 for depth in depths) == pytest.approx(
+        list(range(32)), abs=1
+    )
     assert depths != [row["depth"] for row in needle(32, length=100, seed=1)]
 
 
@@ -235,7 +251,11 @@ def test_ids_tell_rows_of_different_options_apart() -> None:
 
 def test_a_row_says_what_it_is() -> None:
     (row,) = needle(1, "multi-value", length=400, depth=25, seed=9)
-    assert {key: row[key] for key in row if key not in ("context", "question", "answer", "needles", "keys")} == {
+    assert {
+        key: row[key]
+        for key in row
+        if key not in ("context", "question", "answer", "needles", "keys")
+    } == {
         "id": "needle-multi-value-k1v4q1-word-number-prose-n400-d25-s9-i0",
         "task": "multi-value",
         "length": 400,

@@ -11,7 +11,14 @@ from typing import Any
 
 import pytest
 
-from context_bench_needle import RULER_TASKS, LengthAndDepth, NeedleOracle, NeedleRecall, count_tokens, needle
+from context_bench_needle import (
+    RULER_TASKS,
+    LengthAndDepth,
+    NeedleOracle,
+    NeedleRecall,
+    count_tokens,
+    needle,
+)
 
 LENGTHS = (400, 1001, 4000, 6007)
 
@@ -22,7 +29,9 @@ def rows(config: str, count: int = 2, **options: Any) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("length", LENGTHS)
 @pytest.mark.parametrize("config", RULER_TASKS)
-def test_a_context_has_exactly_its_length_and_a_perfect_reader_is_right(config: str, length: int) -> None:
+def test_a_context_has_exactly_its_length_and_a_perfect_reader_is_right(
+    config: str, length: int
+) -> None:
     for row in rows(config, length=length, seed=length):
         assert count_tokens(row["context"]) == length
         output = NeedleOracle().process({"context": row["context"], "question": row["question"]})
@@ -60,8 +69,12 @@ def test_further_chains_are_distractors() -> None:
         assert one_less not in NeedleOracle().process({**row, "context": damaged})["response"]
 
 
-@pytest.mark.parametrize(("length", "often", "seldom"), [(1000, 6, 1), (4000, 30, 3), (16000, 30, 3)])
-def test_common_words_stand_as_often_as_ruler_has_them(length: int, often: int, seldom: int) -> None:
+@pytest.mark.parametrize(
+    ("length", "often", "seldom"), [(1000, 6, 1), (4000, 30, 3), (16000, 30, 3)]
+)
+def test_common_words_stand_as_often_as_ruler_has_them(
+    length: int, often: int, seldom: int
+) -> None:
     [row] = rows("cwe", 1, length=length)
     counts = Counter(re.findall(r"[0-9]+\. (\w+)", row["context"]))
     assert {counts[word] for word in row["needles"]} == {often}
@@ -111,9 +124,15 @@ def test_two_hops_need_two_documents() -> None:
 def test_one_of_several_references_is_enough_where_a_row_says_so() -> None:
     recall = NeedleRecall()
     reference = {"needles": ["Anna", "Ann B."]}
-    assert recall.score({**reference, "match": "part"}, {"response": "It was ann b."}) == {"needle_recall": 1.0}
-    assert recall.score({**reference, "match": "all"}, {"response": "It was ann b."}) == {"needle_recall": 0.5}
-    assert recall.score({**reference, "match": "part"}, {"response": "Bob"}) == {"needle_recall": 0.0}
+    assert recall.score({**reference, "match": "part"}, {"response": "It was ann b."}) == {
+        "needle_recall": 1.0
+    }
+    assert recall.score({**reference, "match": "all"}, {"response": "It was ann b."}) == {
+        "needle_recall": 0.5
+    }
+    assert recall.score({**reference, "match": "part"}, {"response": "Bob"}) == {
+        "needle_recall": 0.0
+    }
 
 
 def test_all_thirteen_take_turns() -> None:
@@ -125,7 +144,9 @@ def test_all_thirteen_take_turns() -> None:
 
 def test_the_same_arguments_give_the_same_bytes_everywhere() -> None:
     found = {
-        config: hashlib.sha256(json.dumps(rows(config, 2, length=700, seed=5)).encode()).hexdigest()[:16]
+        config: hashlib.sha256(
+            json.dumps(rows(config, 2, length=700, seed=5)).encode()
+        ).hexdigest()[:16]
         for config in RULER_TASKS
     }
     assert found == BYTES
@@ -166,14 +187,29 @@ def test_a_run_reports_by_length_and_depth(
     monkeypatch.chdir(tmp_path)
     asked = ["--system", "head:ratio=0.5", "--reader", "needle-oracle", "-n", "12", "-q"]
     dataset = ["--dataset", "needle:qa,lengths=1k/2k,depth=0/100"]
-    assert execute(["run", *asked, *dataset, "--run-file", "one.sqlite", "--also-metric", "length-and-depth"]) == 0
+    assert (
+        execute(
+            [
+                "run",
+                *asked,
+                *dataset,
+                "--run-file",
+                "one.sqlite",
+                "--also-metric",
+                "length-and-depth",
+            ]
+        )
+        == 0
+    )
     shown = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert ["0", "100", "all"] in shown
     assert ["1,000", "1.000", "0.000", "0.500"] in shown
     assert ["all", "1.000", "0.000", "0.500"] in shown
     assert execute(["report", "one.sqlite", "--format", "json"]) == 0
     [values] = json.loads(capsys.readouterr().out)["summary"].values()
-    found = {key: value for key, value in values.items() if key.partition(":")[0] in ("length", "depth")}
+    found = {
+        key: value for key, value in values.items() if key.partition(":")[0] in ("length", "depth")
+    }
     assert found == {"length:1000": 0.5, "length:2000": 0.5, "depth:0": 1.0, "depth:100": 0.0}
 
 
@@ -185,15 +221,26 @@ def test_many_depths_are_told_in_bands_and_other_rows_not_at_all() -> None:
         def value(self, key: str) -> float | None:
             return self._value if key == "needle_recall" else None
 
-    spread = [Row(f"needle-single-k1-n500-d{depth}-s0-i{depth}", float(depth < 40)) for depth in range(0, 101, 5)]
+    spread = [
+        Row(f"needle-single-k1-n500-d{depth}-s0-i{depth}", float(depth < 40))
+        for depth in range(0, 101, 5)
+    ]
     others = [Row("17", 1.0), Row("needle-single-k1-n500-duniform-s0-i1", None)]
     found = LengthAndDepth().compute([*spread, *others])
     assert found.pop("length:500") == pytest.approx(8 / 21)
-    assert found == {"depth:0-20": 1.0, "depth:20-40": 1.0, "depth:40-60": 0.0, "depth:60-80": 0.0, "depth:80-100": 0.0}
+    assert found == {
+        "depth:0-20": 1.0,
+        "depth:20-40": 1.0,
+        "depth:40-60": 0.0,
+        "depth:60-80": 0.0,
+        "depth:80-100": 0.0,
+    }
     assert LengthAndDepth().compute(others) == {}
 
 
-@pytest.mark.parametrize(("config", "length"), [("cwe", 7000), ("qa", 30_000), ("qa-two-hops", 30_000)])
+@pytest.mark.parametrize(
+    ("config", "length"), [("cwe", 7000), ("qa", 30_000), ("qa-two-hops", 30_000)]
+)
 def test_a_context_that_needs_more_words_than_there_are_pairs_is_made_all_the_same(
     monkeypatch: pytest.MonkeyPatch, config: str, length: int
 ) -> None:
@@ -219,5 +266,7 @@ def test_a_context_that_needs_more_words_than_there_are_pairs_is_made_all_the_sa
 
 
 def test_more_chains_than_numbers_are_refused() -> None:
-    with pytest.raises(ValueError, match="chains is 90001, and there are 90000 numbers of five digits"):
+    with pytest.raises(
+        ValueError, match="chains is 90001, and there are 90000 numbers of five digits"
+    ):
         needle(1, "vt", length=10_000_000, chains=90_001)

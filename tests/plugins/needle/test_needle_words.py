@@ -7,7 +7,14 @@ import pytest
 
 from context_bench_needle import count_tokens, prose
 from context_bench_needle.dice import Dice
-from context_bench_needle.needles import NEEDLE_TOKENS, SHAPE, Mint, Needle, asked_in, question_about
+from context_bench_needle.needles import (
+    NEEDLE_TOKENS,
+    SHAPE,
+    Mint,
+    Needle,
+    asked_in,
+    question_about,
+)
 from context_bench_needle.words import ADJECTIVES, NOUNS
 
 
@@ -36,7 +43,8 @@ def test_uuids_are_of_version_4() -> None:
     mint, dice = Mint(0), Dice("x")
     for _ in range(200):
         assert re.fullmatch(
-            "[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}", mint.make("uuid", dice)
+            "[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}",
+            mint.make("uuid", dice),
         )
 
 

@@ -14,7 +14,12 @@ def test_a_wrong_label_and_no_label_are_both_zero_but_told_apart():
     wrong = NLILabelMatch().score({"answer": "REFUTES"}, {"response": "Answer: supported"})
     none = NLILabelMatch().score({"answer": "REFUTES"}, {"response": "I cannot help."})
     assert wrong == none == {"nli_accuracy": 0.0}
-    assert wrong.details == {"label": "SUPPORTS", "gold": "REFUTES", "how": "announced", "quote": "Answer: supported"}
+    assert wrong.details == {
+        "label": "SUPPORTS",
+        "gold": "REFUTES",
+        "how": "announced",
+        "quote": "Answer: supported",
+    }
     assert none.details == {"label": None, "gold": "REFUTES", "reason": "no label found"}
 
 
@@ -26,7 +31,10 @@ def test_a_wrong_label_and_no_label_are_both_zero_but_told_apart():
         ("<think>SUPPORTS", "the response is all reasoning and no answer"),
         ("Hello!", "no label found"),
         ("SUPPORTS or REFUTES", "no label found"),
-        ("One study supports the claim. Another refutes the claim.", "several labels, no conclusion"),
+        (
+            "One study supports the claim. Another refutes the claim.",
+            "several labels, no conclusion",
+        ),
         ("It is not supported.", "ruled out others, but left REFUTES, NOT ENOUGH INFO"),
     ],
 )
@@ -43,12 +51,16 @@ def test_an_output_without_a_text_is_unscored(response):
     assert scores.details["unscored"] == "the output has no text under 'response'"
 
 
-@pytest.mark.parametrize("labels", [None, ["True", "False"], ["no", "yes"], ["SUPPORTS", "REFUTES"]])
+@pytest.mark.parametrize(
+    "labels", [None, ["True", "False"], ["no", "yes"], ["SUPPORTS", "REFUTES"]]
+)
 @pytest.mark.parametrize("answer", [True, False])
 def test_a_truth_value_is_the_label_of_its_name(answer, labels):
     row = {"answer": answer, "labels": labels}
     for said in (True, False):
-        assert NLILabelMatch().score(row, {"response": f"{said}."}) == {"nli_accuracy": float(said is answer)}
+        assert NLILabelMatch().score(row, {"response": f"{said}."}) == {
+            "nli_accuracy": float(said is answer)
+        }
 
 
 def test_a_huge_response_is_read_at_both_ends():
@@ -67,10 +79,14 @@ def test_there_is_no_parameter_that_changes_a_score():
 
 
 def test_the_manifest_describes_the_evaluator():
-    tomllib = pytest.importorskip("tomllib", reason="the standard library reads TOML from Python 3.11 on")
+    tomllib = pytest.importorskip(
+        "tomllib", reason="the standard library reads TOML from Python 3.11 on"
+    )
     text = (resources.files(context_bench_nli) / "context_bench_plugin.toml").read_text("utf-8")
     manifest = tomllib.loads(text)["evaluators"]["nli"]
     assert manifest["class"] == NLILabelMatch.__name__
     assert manifest["primary"] == "nli_accuracy"
-    assert set(manifest["scores"]) == set(NLILabelMatch().score({"answer": "Yes"}, {"response": "Yes"}))
+    assert set(manifest["scores"]) == set(
+        NLILabelMatch().score({"answer": "Yes"}, {"response": "Yes"})
+    )
     assert manifest["wire"] == [{"datasets": ["contract-nli", "scifact"]}, {"tags": ["nli"]}]

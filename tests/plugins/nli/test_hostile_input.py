@@ -15,7 +15,9 @@ anything = st.recursive(
     | st.text(st.characters(exclude_categories=()))
     | st.binary(max_size=8)
     | st.sampled_from(["SUPPORTS", "REFUTES", "not_entailment", "Not mentioned", "yes", 0, 1]),
-    lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=5) | st.dictionaries(st.text(max_size=5), inner, max_size=4)
+    ),
     max_leaves=8,
 )
 # Sentences made of the words and signs that the rules look for.
@@ -42,7 +44,9 @@ def test_any_value_in_any_field_is_scored_or_unscored(labels, answer, answers, q
 @given(sentences | st.text(st.characters(exclude_categories=()), max_size=300))
 def test_a_response_has_one_label_or_a_reason(response):
     scores = [NLILabelMatch().score({"answer": gold}, {"response": response}) for gold in GOLDS]
-    assert sum(score["nli_accuracy"] for score in scores) == (scores[0].details["label"] is not None)
+    assert sum(score["nli_accuracy"] for score in scores) == (
+        scores[0].details["label"] is not None
+    )
     assert (scores[0].details["label"] is None) == bool(scores[0].details.get("reason"))
 
 
@@ -51,7 +55,9 @@ def test_a_response_has_one_label_or_a_reason(response):
 def test_reasoning_before_the_answer_changes_nothing(reasoning):
     thought = reasoning.replace("<", "").replace(">", "")
     response = f"<think>{thought}</think>Answer: REFUTES"
-    assert NLILabelMatch().score({"answer": "REFUTES"}, {"response": response}) == {"nli_accuracy": 1.0}
+    assert NLILabelMatch().score({"answer": "REFUTES"}, {"response": response}) == {
+        "nli_accuracy": 1.0
+    }
 
 
 @settings(deadline=None)
@@ -67,7 +73,9 @@ def test_values_that_break_careless_code():
         nested = [nested]
     for value in (nested, 10**5_000, float("nan"), "a " * 1_000_000, ["x" * 1_000_000, "SUPPORTS"]):
         for field in ("labels", "answer", "answers", "question"):
-            scores = NLILabelMatch().score({"answer": "SUPPORTS", field: value}, {"response": "SUPPORTS"})
+            scores = NLILabelMatch().score(
+                {"answer": "SUPPORTS", field: value}, {"response": "SUPPORTS"}
+            )
             assert scores.details
 
 
@@ -83,4 +91,6 @@ def test_texts_that_break_careless_code():
         "=" * 200_000,
         "a" + "\u0301\u0316" * 500_000,
     ):
-        assert NLILabelMatch().score({"answer": "SUPPORTS"}, {"response": response}).keys() == {"nli_accuracy"}
+        assert NLILabelMatch().score({"answer": "SUPPORTS"}, {"response": response}).keys() == {
+            "nli_accuracy"
+        }

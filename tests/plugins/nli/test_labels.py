@@ -40,15 +40,30 @@ def test_the_family_follows_from_the_right_label(gold, labels):
         pytest.param(["SUPPORTS", "REFUTES"], "REFUTES", "REFUTES", id="the same spelling"),
         pytest.param(["SUPPORTS", "REFUTES"], "refutes", "REFUTES", id="another case"),
         pytest.param(["Supported", "Refuted"], "REFUTES", "refuted", id="another form of the word"),
-        pytest.param(["entailment", "neutral", "contradiction"], 2, "contradiction", id="the index of a class"),
         pytest.param(
-            {"0": "entailment", "1": "contradiction"}, "contradiction", "contradiction", id="labels by number"
+            ["entailment", "neutral", "contradiction"],
+            2,
+            "contradiction",
+            id="the index of a class",
         ),
-        pytest.param(("NotMentioned", "Entailment"), "Not mentioned", "not mentioned", id="words written together"),
+        pytest.param(
+            {"0": "entailment", "1": "contradiction"},
+            "contradiction",
+            "contradiction",
+            id="labels by number",
+        ),
+        pytest.param(
+            ("NotMentioned", "Entailment"),
+            "Not mentioned",
+            "not mentioned",
+            id="words written together",
+        ),
     ],
 )
 def test_the_right_label_is_found_among_those_of_the_row(labels, gold, response):
-    assert NLILabelMatch().score({"labels": labels, "answer": gold}, {"response": response}) == {"nli_accuracy": 1.0}
+    assert NLILabelMatch().score({"labels": labels, "answer": gold}, {"response": response}) == {
+        "nli_accuracy": 1.0
+    }
 
 
 @pytest.mark.parametrize(
@@ -58,10 +73,16 @@ def test_the_right_label_is_found_among_those_of_the_row(labels, gold, response)
         pytest.param({"answer": None}, id="null"),
         pytest.param({"answer": ""}, id="an empty answer"),
         pytest.param({"answer": "???"}, id="no word"),
-        pytest.param({"answer": "Neutral", "labels": ["SUPPORTS", "REFUTES"]}, id="none of the labels"),
-        pytest.param({"answer": 5, "labels": ["SUPPORTS", "REFUTES"]}, id="an index beyond the labels"),
+        pytest.param(
+            {"answer": "Neutral", "labels": ["SUPPORTS", "REFUTES"]}, id="none of the labels"
+        ),
+        pytest.param(
+            {"answer": 5, "labels": ["SUPPORTS", "REFUTES"]}, id="an index beyond the labels"
+        ),
         pytest.param({"answer": 1}, id="an index without labels"),
-        pytest.param({"answer": True, "labels": ["animal", "plant"]}, id="a truth value is no index"),
+        pytest.param(
+            {"answer": True, "labels": ["animal", "plant"]}, id="a truth value is no index"
+        ),
     ],
 )
 def test_a_row_without_a_right_label_is_unscored_with_the_reason(row):
@@ -73,7 +94,8 @@ def test_a_row_without_a_right_label_is_unscored_with_the_reason(row):
 def test_of_several_right_labels_each_counts():
     row = {"answers": ["SUPPORTS", "NOT ENOUGH INFO"]}
     scores = [
-        NLILabelMatch().score(row, {"response": text})["nli_accuracy"] for text in ("supported", "refuted", "unclear")
+        NLILabelMatch().score(row, {"response": text})["nli_accuracy"]
+        for text in ("supported", "refuted", "unclear")
     ]
     assert scores == [1.0, 0.0, 1.0]
 

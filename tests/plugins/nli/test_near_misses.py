@@ -180,15 +180,24 @@ SCIFACT = [
     ("SUPPORTS or REFUTES", None),
     ("Supports/Refutes", None),
     ("either supports or refutes", None),
-    ("The options are SUPPORTS, REFUTES and NOT ENOUGH INFO. The abstract refutes the claim.", "REFUTES"),
+    (
+        "The options are SUPPORTS, REFUTES and NOT ENOUGH INFO. The abstract refutes the claim.",
+        "REFUTES",
+    ),
     ("SUPPORTS, REFUTES or NOT ENOUGH INFO? REFUTES.", "REFUTES"),
     ("Some parts support the claim, others refute it.", None),
     ("The first study supports the claim. The second refutes it.", None),
-    ("The first study supports the claim. The second refutes it. Overall, the claim is refuted.", "REFUTES"),
+    (
+        "The first study supports the claim. The second refutes it. Overall, the claim is refuted.",
+        "REFUTES",
+    ),
     ("The first study refutes the claim, but overall the evidence supports it.", "SUPPORTS"),
     ("Although one study refutes the claim, the answer is SUPPORTS.", "SUPPORTS"),
     ("The answer is REFUTES, although one sentence supports the claim.", "REFUTES"),
-    ("REFUTES. One might think that the abstract supports the claim, but it reports the opposite.", "REFUTES"),
+    (
+        "REFUTES. One might think that the abstract supports the claim, but it reports the opposite.",
+        "REFUTES",
+    ),
     ("SUPPORTS because nothing in the text contradicts it.", "SUPPORTS"),
     ("SUPPORTS: the abstract does not contradict the claim.", "SUPPORTS"),
     ("REFUTES - the abstract does not support the claim.", "REFUTES"),
@@ -223,7 +232,10 @@ SCIFACT = [
     ("We need to determine whether the claim is supported or refuted.", None),
     ("We must determine whether the abstract supports the claim. It refutes it.", "REFUTES"),
     ("To support the claim, one would need a trial.", None),
-    ("If the trial had failed, the claim would be refuted. It did not; the claim is supported.", "SUPPORTS"),
+    (
+        "If the trial had failed, the claim would be refuted. It did not; the claim is supported.",
+        "SUPPORTS",
+    ),
     ("Is the claim supported? Yes.", "SUPPORTS"),
     ("Is the claim supported? No.", None),
     ("Is the claim supported? It is refuted.", "REFUTES"),
@@ -286,7 +298,10 @@ SCIFACT = [
     ("Verdict: SUPPORTS. The alternative, REFUTES, is excluded.", "SUPPORTS"),
     ("Explanation: the study refutes a related claim.\nVerdict: SUPPORTS", "SUPPORTS"),
     ("Explanation: the study refutes a related claim.\n\n**SUPPORTS**", "SUPPORTS"),
-    ("1. The abstract reports X.\n2. This supports the claim.\n\nFinal label: SUPPORTS", "SUPPORTS"),
+    (
+        "1. The abstract reports X.\n2. This supports the claim.\n\nFinal label: SUPPORTS",
+        "SUPPORTS",
+    ),
     ("The label should be REFUTES, not SUPPORTS.", "REFUTES"),
     ("The label should not be SUPPORTS. It should be REFUTES.", "REFUTES"),
     ("I choose REFUTES.", "REFUTES"),
@@ -327,7 +342,10 @@ SCIFACT = [
         "REFUTES",
     ),
     ("The abstract reports that levels were not reduced; this contradicts the claim.", "REFUTES"),
-    ("The abstract discusses mice only, so there is not enough information to decide.", "NOT ENOUGH INFO"),
+    (
+        "The abstract discusses mice only, so there is not enough information to decide.",
+        "NOT ENOUGH INFO",
+    ),
     (
         "The provided abstract does not contain information about this claim, so the verdict is NOT ENOUGH INFO.",
         "NOT ENOUGH INFO",
@@ -339,7 +357,10 @@ SCIFACT = [
     ),
     ("I believe the correct label is SUPPORTS because the abstract says so.", "SUPPORTS"),
     ('The correct classification is "REFUTES".', "REFUTES"),
-    ("SUPPORTS\n\nExplanation: If the abstract had reported harm, it would refute the claim.", "SUPPORTS"),
+    (
+        "SUPPORTS\n\nExplanation: If the abstract had reported harm, it would refute the claim.",
+        "SUPPORTS",
+    ),
     ("The evidence strongly supports the claim that zero is one.", "SUPPORTS"),
     ("The evidence directly contradicts the claim.", "REFUTES"),
     (
@@ -398,7 +419,10 @@ CONTRACT_NLI = [
         "Entailment\n\nSection 3 says that nothing in the agreement grants any right; it does not contradict this.",
         "Entailment",
     ),
-    ("Contradiction. The contract does not entail the hypothesis, because section 4 allows it.", "Contradiction"),
+    (
+        "Contradiction. The contract does not entail the hypothesis, because section 4 allows it.",
+        "Contradiction",
+    ),
     ("The relationship is Contradiction.", "Contradiction"),
     ("The relationship between the contract and the hypothesis is entailment.", "Entailment"),
     ("Relationship: Entailment", "Entailment"),
@@ -407,7 +431,10 @@ CONTRACT_NLI = [
     ('The correct label is "Not mentioned".', "Not mentioned"),
     ("Final answer: Not Mentioned", "Not mentioned"),
     ("The hypothesis is true.", "Entailment"),
-    ("The hypothesis is not mentioned, so it is neither an entailment nor a contradiction.", "Not mentioned"),
+    (
+        "The hypothesis is not mentioned, so it is neither an entailment nor a contradiction.",
+        "Not mentioned",
+    ),
     ("Based on section 5, the hypothesis is contradicted. Section 6 does not mention it.", None),
     ("The statement holds true.", "Entailment"),
     ("That cannot be inferred from the contract.", "Not mentioned"),
@@ -427,7 +454,10 @@ CONTRACT_NLI = [
     ("Entailment - Section 3 prohibits it", "Entailment"),
     ("contradiction because the agreement allows copies", "Contradiction"),
     ("The label is not Entailment, it's Contradiction.", "Contradiction"),
-    ("Label: Contradiction\nReason: the contract is not silent, it permits copies.", "Contradiction"),
+    (
+        "Label: Contradiction\nReason: the contract is not silent, it permits copies.",
+        "Contradiction",
+    ),
     ('{"label": "NotMentioned", "evidence": []}', "Not mentioned"),
     ("A) Entailment", "Entailment"),
     ("(b) Contradiction", "Contradiction"),
@@ -439,7 +469,10 @@ CONTRACT_NLI = [
     ),
     ("It's an entailment", "Entailment"),
     ("An entailment.", "Entailment"),
-    ("The hypothesis isn't contradicted by the contract, and it isn't entailed either.", "Not mentioned"),
+    (
+        "The hypothesis isn't contradicted by the contract, and it isn't entailed either.",
+        "Not mentioned",
+    ),
     ("The contract does not contradict the hypothesis but rather entails it.", "Entailment"),
     ("Rather than entail the hypothesis, the contract contradicts it.", "Contradiction"),
     ("No contradiction.", None),
@@ -455,7 +488,10 @@ CONTRACT_NLI = [
     ("'Entailment'", "Entailment"),
     ("Contradiction<|im_end|>", "Contradiction"),
     ("Entailment: The contract states that the Receiving Party shall not disclose.", "Entailment"),
-    ('The hypothesis "Receiving Party shall not solicit" is not mentioned in the agreement.', "Not mentioned"),
+    (
+        'The hypothesis "Receiving Party shall not solicit" is not mentioned in the agreement.',
+        "Not mentioned",
+    ),
     (
         "Based on the contract, the hypothesis is **not mentioned**. The contract does not contain any clause on it.",
         "Not mentioned",
@@ -464,13 +500,19 @@ CONTRACT_NLI = [
         "The contract says that all copies must be destroyed, which contradicts the hypothesis. So: Contradiction.",
         "Contradiction",
     ),
-    ("Answer: Entailment. Section 2(a) provides that nothing herein shall be true unless agreed.", "Entailment"),
+    (
+        "Answer: Entailment. Section 2(a) provides that nothing herein shall be true unless agreed.",
+        "Entailment",
+    ),
     ("The answer is 'Contradiction' since the contract explicitly allows it.", "Contradiction"),
     ("The hypothesis is supported by Section 4.", "Entailment"),
     ("The hypothesis is not supported by the contract.", None),
     ("The contract supports the hypothesis.", "Entailment"),
     ("Since the agreement explicitly prohibits copies, the hypothesis is entailed.", "Entailment"),
-    ("The relationship is neither entailment nor contradiction; it is not mentioned.", "Not mentioned"),
+    (
+        "The relationship is neither entailment nor contradiction; it is not mentioned.",
+        "Not mentioned",
+    ),
     (
         "Not mentioned. Although section 3 would entail a similar hypothesis, this one is not addressed.",
         "Not mentioned",
@@ -594,7 +636,11 @@ TABLES = {
     "validity": VALIDITY,
 }
 
-CASES = [pytest.param(name, *case, id=f"{name}: {case[0][:60]!a}") for name, table in TABLES.items() for case in table]
+CASES = [
+    pytest.param(name, *case, id=f"{name}: {case[0][:60]!a}")
+    for name, table in TABLES.items()
+    for case in table
+]
 # Sets that follow from the right label alone.
 DEDUCED = ("scifact", "contract-nli", "nli", "true-false", "yes-no")
 
@@ -606,13 +652,17 @@ def test_there_are_enough_near_misses():
 @pytest.mark.parametrize(("name", "response", "label"), CASES)
 def test_the_label_is_that_of_the_conclusion(name, response, label):
     for gold in LABELS[name]:
-        scores = NLILabelMatch().score({"labels": LABELS[name], "answer": gold}, {"response": response})
+        scores = NLILabelMatch().score(
+            {"labels": LABELS[name], "answer": gold}, {"response": response}
+        )
         assert scores == {"nli_accuracy": float(gold == label)}
         assert scores.details["label"] == label
         assert ("reason" in scores.details) == (label is None)
 
 
-@pytest.mark.parametrize(("name", "response", "label"), [case for case in CASES if case.values[0] in DEDUCED])
+@pytest.mark.parametrize(
+    ("name", "response", "label"), [case for case in CASES if case.values[0] in DEDUCED]
+)
 def test_without_labels_the_family_of_the_right_one_is_used(name, response, label):
     for gold in LABELS[name]:
         scores = NLILabelMatch().score({"answer": gold}, {"response": response})

@@ -36,7 +36,12 @@ def test_a_contract_nli_hypothesis_that_is_repeated_is_no_verdict(shared_json):
 
 def test_every_label_of_scifact_matches_itself_and_no_other(shared_json):
     claims = shared_json("scifact.claims.raw.jsonl.gz")
-    labels = {evidence["label"] for claim in claims for listed in claim["evidence"].values() for evidence in listed}
+    labels = {
+        evidence["label"]
+        for claim in claims
+        for listed in claim["evidence"].values()
+        for evidence in listed
+    }
     assert labels == {"SUPPORT", "REFUTE"}
     for gold in [*sorted(labels), "NEI"]:
         for response in ("SUPPORT", "REFUTE", "NEI"):
@@ -61,7 +66,9 @@ def test_big_bench_hard_with_and_without_reasoning(shared_json, task):
         right = 0.0
         for output in outputs:
             response = output["prediction"].partition("\n\nQ:")[0]
-            scores = NLILabelMatch().score({"labels": labels, "answer": output["target"]}, {"response": response})
+            scores = NLILabelMatch().score(
+                {"labels": labels, "answer": output["target"]}, {"response": response}
+            )
             right += scores["nli_accuracy"]
         # One response that breaks off in "not not False = not not False = ..." happens to name the right label.
         assert 100 * right / len(outputs) == pytest.approx(

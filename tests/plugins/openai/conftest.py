@@ -44,7 +44,9 @@ class ScriptedServer:
         self._listener.listen(512)
         self.port = self._listener.getsockname()[1]
         self._tls = tls
-        self.url = f"{'https' if tls else 'http'}://{f'[{host}]' if ':' in host else host}:{self.port}"
+        self.url = (
+            f"{'https' if tls else 'http'}://{f'[{host}]' if ':' in host else host}:{self.port}"
+        )
         self._threads = [threading.Thread(target=self._accept, daemon=True)]
         self._threads[0].start()
 
@@ -78,7 +80,9 @@ class ScriptedServer:
     def _serve(self, connection: socket.socket) -> None:
         try:
             with contextlib.suppress(OSError):
-                connection = self._tls.wrap_socket(connection, server_side=True) if self._tls else connection
+                connection = (
+                    self._tls.wrap_socket(connection, server_side=True) if self._tls else connection
+                )
             with connection, contextlib.suppress(OSError), connection.makefile("rb") as incoming:
                 while (request := _read_request(incoming)) is not None:
                     with self._lock:
@@ -110,7 +114,11 @@ class Steps:
     def completion(text: str | None = "fine", **changes: Any) -> dict[str, Any]:
         """Return the body of a chat completion; ``message`` adds to the message, other names to the body."""
         message = {"role": "assistant", "content": text, **changes.pop("message", {})}
-        choice = {"index": 0, "message": message, "finish_reason": changes.pop("finish_reason", "stop")}
+        choice = {
+            "index": 0,
+            "message": message,
+            "finish_reason": changes.pop("finish_reason", "stop"),
+        }
         usage = {"prompt_tokens": 11, "completion_tokens": 3, "total_tokens": 14}
         return {
             "id": "c-1",
@@ -121,7 +129,9 @@ class Steps:
         } | changes
 
     @staticmethod
-    def ok(text: str | None = "fine", headers: Mapping[str, str] | None = None, **changes: Any) -> Step:
+    def ok(
+        text: str | None = "fine", headers: Mapping[str, str] | None = None, **changes: Any
+    ) -> Step:
         return Steps.answer(200, Steps.completion(text, **changes), headers)
 
     @staticmethod
@@ -129,17 +139,22 @@ class Steps:
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
         kind = "application/json" if not isinstance(body, bytes) else "text/plain"
         return Steps.raw(
-            _head(status, {"content-type": kind, "content-length": len(content), **(headers or {})}) + content
+            _head(status, {"content-type": kind, "content-length": len(content), **(headers or {})})
+            + content
         )
 
     @staticmethod
-    def error(status: int, message: str, headers: Mapping[str, str] | None = None, **fields: Any) -> Step:
+    def error(
+        status: int, message: str, headers: Mapping[str, str] | None = None, **fields: Any
+    ) -> Step:
         return Steps.answer(status, {"error": {"message": message, **fields}}, headers)
 
     @staticmethod
     def gzipped(text: str) -> Step:
         content = gzip.compress(json.dumps(Steps.completion(text)).encode())
-        return Steps.raw(_head(200, {"content-encoding": "gzip", "content-length": len(content)}) + content)
+        return Steps.raw(
+            _head(200, {"content-encoding": "gzip", "content-length": len(content)}) + content
+        )
 
     @staticmethod
     def raw(content: bytes, keep: bool = True) -> Step:
@@ -152,7 +167,9 @@ class Steps:
     @staticmethod
     def cut_mid_body() -> Step:
         body = json.dumps(Steps.completion()).encode()
-        return Steps.raw(_head(200, {"content-length": len(body)}) + body[: len(body) // 2], keep=False)
+        return Steps.raw(
+            _head(200, {"content-length": len(body)}) + body[: len(body) // 2], keep=False
+        )
 
     @staticmethod
     def cut_without_a_length() -> Step:
@@ -214,14 +231,20 @@ class Steps:
         lines = b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in events)
         content = lines + (b"data: [DONE]\n\n" if done else b"")
         chunks = b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in _pieces(content))
-        head = _head(200, {"content-type": "text/event-stream; charset=utf-8", "transfer-encoding": "chunked"})
+        head = _head(
+            200,
+            {"content-type": "text/event-stream; charset=utf-8", "transfer-encoding": "chunked"},
+        )
         return Steps.raw(head + chunks + (b"0\r\n\r\n" if end else b""), keep=end)
 
     @staticmethod
     def delta(text: str | None = None, **choice: Any) -> dict[str, Any]:
         """Return a stream event with a piece of the reply."""
         delta = {**({"content": text} if text is not None else {}), **choice.pop("delta", {})}
-        return {"model": "served", "choices": [{"index": 0, "delta": delta, "finish_reason": None, **choice}]}
+        return {
+            "model": "served",
+            "choices": [{"index": 0, "delta": delta, "finish_reason": None, **choice}],
+        }
 
 
 def _pieces(content: bytes, size: int = 37) -> Iterator[bytes]:
@@ -262,7 +285,13 @@ def _nothing_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.lower(), raising=False)
-    for name in ("OPENAI_API_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "OPENAI_EXTRA_HEADERS", "SSL_CERT_FILE"):
+    for name in (
+        "OPENAI_API_KEY",
+        "OPENAI_ORG_ID",
+        "OPENAI_PROJECT_ID",
+        "OPENAI_EXTRA_HEADERS",
+        "SSL_CERT_FILE",
+    ):
         monkeypatch.delenv(name, raising=False)
 
 

@@ -21,10 +21,26 @@ ACCEPTED = [
     ("https://host:443/v1", "https://host/v1/chat/completions", "host"),
     ("https://host:80", "https://host:80/v1/chat/completions", "host:80"),
     ("http://my_service:8000", "http://my_service:8000/v1/chat/completions", "my_service:8000"),
-    ("https://api.example.com/openai/v1", "https://api.example.com/openai/v1/chat/completions", "api.example.com"),
-    ("https://api.example.com/api/v3", "https://api.example.com/api/v3/chat/completions", "api.example.com"),
-    ("https://g.example.com/v1beta/openai/", "https://g.example.com/v1beta/openai/chat/completions", "g.example.com"),
-    ("https://proxy.example.com/team-a", "https://proxy.example.com/team-a/v1/chat/completions", "proxy.example.com"),
+    (
+        "https://api.example.com/openai/v1",
+        "https://api.example.com/openai/v1/chat/completions",
+        "api.example.com",
+    ),
+    (
+        "https://api.example.com/api/v3",
+        "https://api.example.com/api/v3/chat/completions",
+        "api.example.com",
+    ),
+    (
+        "https://g.example.com/v1beta/openai/",
+        "https://g.example.com/v1beta/openai/chat/completions",
+        "g.example.com",
+    ),
+    (
+        "https://proxy.example.com/team-a",
+        "https://proxy.example.com/team-a/v1/chat/completions",
+        "proxy.example.com",
+    ),
     (
         "https://x.example.com/openai/deployments/mini?api-version=2024-10-21",
         "https://x.example.com/openai/deployments/mini/chat/completions?api-version=2024-10-21",
@@ -40,7 +56,11 @@ ACCEPTED = [
     ("[::1]:7878", "http://[::1]:7878/v1/chat/completions", "[::1]:7878"),
     ("http://[::1]", "http://[::1]/v1/chat/completions", "[::1]"),
     ("http://[2001:db8::7]:9/v1", "http://[2001:db8::7]:9/v1/chat/completions", "[2001:db8::7]:9"),
-    ("http://münchen.example", "http://xn--mnchen-3ya.example/v1/chat/completions", "münchen.example"),
+    (
+        "http://münchen.example",
+        "http://xn--mnchen-3ya.example/v1/chat/completions",
+        "münchen.example",
+    ),
     ("http://user:pass@host:1", "http://host:1/v1/chat/completions", "host:1"),
     ("user:pass@localhost:1", "http://localhost:1/v1/chat/completions", "localhost:1"),
 ]
@@ -90,7 +110,9 @@ def test_a_base_url_is_accepted_as_people_write_it(written: str, called: str, la
 
 
 @pytest.mark.parametrize(("written", "reason"), REFUSED, ids=[repr(row[0]) for row in REFUSED])
-def test_an_unusable_base_url_is_refused_in_one_line_before_any_call(written: str, reason: str) -> None:
+def test_an_unusable_base_url_is_refused_in_one_line_before_any_call(
+    written: str, reason: str
+) -> None:
     with pytest.raises(EndpointURLError) as caught:
         OpenAIProxy(written, api_key="")
     message = str(caught.value)
@@ -149,7 +171,13 @@ def test_two_proxies_on_one_host_have_different_names() -> None:
 def test_secrets_in_a_base_url_are_not_shown(written: str) -> None:
     endpoint = Endpoint.parse(written)
     system = OpenAIProxy(written, api_key=None)
-    for shown in (endpoint.shown, repr(endpoint), repr(system), system.name, repr(system.fingerprint())):
+    for shown in (
+        endpoint.shown,
+        repr(endpoint),
+        repr(system),
+        system.name,
+        repr(system.fingerprint()),
+    ):
         assert "s3cret" not in shown
     assert "api-version=2" in endpoint.shown
 
@@ -170,7 +198,9 @@ REDIRECTS = [
 ]
 
 
-@pytest.mark.parametrize(("base", "location", "followed"), REDIRECTS, ids=[row[1] for row in REDIRECTS])
+@pytest.mark.parametrize(
+    ("base", "location", "followed"), REDIRECTS, ids=[row[1] for row in REDIRECTS]
+)
 def test_a_redirect_stays_on_its_host(base: str, location: str, followed: str | None) -> None:
     there = Endpoint.parse(base).follow(location)
     assert (there.url if there else None) == followed

@@ -18,7 +18,11 @@ def test_a_client_asks_and_returns_a_reply(server: Any, steps: Any) -> None:
     with ChatClient(server.url, model="m") as client:
         reply = client.chat(HELLO, temperature=0, seed=None)
     assert isinstance(reply, ChatReply)
-    assert (reply.text, reply.usage, reply.finish_reason) == ("Hi", {"input_tokens": 11, "output_tokens": 3}, "stop")
+    assert (reply.text, reply.usage, reply.finish_reason) == (
+        "Hi",
+        {"input_tokens": 11, "output_tokens": 3},
+        "stop",
+    )
     assert server.requests[0].body == {"model": "m", "messages": HELLO, "temperature": 0}
 
 
@@ -48,15 +52,21 @@ def test_the_key_is_the_given_one_or_that_of_the_environment(
     assert server.requests[0].headers.get("authorization") == sent
 
 
-def test_a_user_name_in_the_base_url_is_basic_authorization(server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_user_name_in_the_base_url_is_basic_authorization(
+    server: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-env")
     for key in (None, "", "sk-env"):
         with ChatClient(server.url.replace("//", "//me:p%40ss@"), key) as client:
             client.chat(HELLO)
-    assert {request.headers["authorization"] for request in server.requests} == {"Basic bWU6cEBzcw=="}
+    assert {request.headers["authorization"] for request in server.requests} == {
+        "Basic bWU6cEBzcw=="
+    }
 
 
-@pytest.mark.parametrize("headers", [{"X-Mode": "hard"}, ["X-Mode: hard"], "X-Mode: hard"], ids=["map", "list", "line"])
+@pytest.mark.parametrize(
+    "headers", [{"X-Mode": "hard"}, ["X-Mode: hard"], "X-Mode: hard"], ids=["map", "list", "line"]
+)
 def test_extra_headers_are_sent(headers: Any, server: Any) -> None:
     with ChatClient(server.url, extra_headers=headers) as client:
         client.chat(HELLO)
@@ -64,8 +74,12 @@ def test_extra_headers_are_sent(headers: Any, server: Any) -> None:
 
 
 def test_no_secret_is_in_what_python_shows_of_a_client() -> None:
-    client = ChatClient("https://me:s3cret-a@host?key=s3cret-b", extra_headers={"x-api-key": "s3cret-c"})
-    assert "s3cret" not in repr(client) + repr(client.endpoint) + repr(OpenAIProxy("http://h", api_key="s3cret"))
+    client = ChatClient(
+        "https://me:s3cret-a@host?key=s3cret-b", extra_headers={"x-api-key": "s3cret-c"}
+    )
+    assert "s3cret" not in repr(client) + repr(client.endpoint) + repr(
+        OpenAIProxy("http://h", api_key="s3cret")
+    )
 
 
 def test_connections_are_reused(server: Any) -> None:
@@ -102,7 +116,9 @@ def test_many_rows_are_in_flight_on_one_loop(server: Any, steps: Any) -> None:
     assert asyncio.run(run()) == [f"row {number}" for number in range(100)]
 
 
-def test_one_client_serves_one_event_loop_after_another_and_leaves_nothing_open(server: Any) -> None:
+def test_one_client_serves_one_event_loop_after_another_and_leaves_nothing_open(
+    server: Any,
+) -> None:
     system = OpenAIProxy(server.url)
     for _ in range(3):
         assert asyncio.run(system.aprocess({"context": "x"}))["response"] == "fine"
@@ -149,7 +165,9 @@ def test_an_error_can_be_sent_to_another_process(server: Any, steps: Any) -> Non
     assert (copy.status, copy.attempts, copy.retryable, copy.retry_after) == (429, 2, True, 0.0)
 
 
-def test_a_proxy_of_the_environment_is_not_used_for_this_machine(server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_proxy_of_the_environment_is_not_used_for_this_machine(
+    server: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     assert OpenAIProxy(server.url, max_retries=0).process({"context": "x"})["response"] == "fine"
 

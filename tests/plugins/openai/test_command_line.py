@@ -18,13 +18,20 @@ Call = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def call(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Call:
+def call(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Call:
     """Run `context-bench` with proxies over two rows of a file, and return exit code, output and what else was said."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-123")
-    rows = [{"id": str(number), "context": "Rome.", "question": "Where?", "answer": "fine"} for number in range(2)]
-    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    rows = [
+        {"id": str(number), "context": "Rome.", "question": "Where?", "answer": "fine"}
+        for number in range(2)
+    ]
+    (tmp_path / "rows.jsonl").write_text(
+        "".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8"
+    )
 
     def run(*arguments: str) -> tuple[int, str, str]:
         flags = ["--dataset", "rows.jsonl", "--format", "json", "--run-file", "run.sqlite"]
@@ -93,7 +100,9 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("written", "reason"), REFUSED, ids=[row[0] for row in REFUSED])
-def test_an_address_that_cannot_be_one_is_refused_in_one_line(written: str, reason: str, call: Call) -> None:
+def test_an_address_that_cannot_be_one_is_refused_in_one_line(
+    written: str, reason: str, call: Call
+) -> None:
     code, out, err = call("--proxy", written, "--name", "x")
     assert code == 2
     assert out == ""
@@ -104,7 +113,9 @@ def test_an_address_that_cannot_be_one_is_refused_in_one_line(written: str, reas
     assert not Path("run.sqlite").exists()
 
 
-def test_two_proxies_on_one_host_have_names_of_their_own(call: Call, new_server: Any, steps: Any) -> None:
+def test_two_proxies_on_one_host_have_names_of_their_own(
+    call: Call, new_server: Any, steps: Any
+) -> None:
     first, second = new_server(), new_server()
     second.play(steps.ok("wrong"))
     code, out, err = call("--proxy", first.url, "--proxy", f"127.0.0.1:{second.port}/v1")
@@ -130,4 +141,9 @@ def test_proxies_at_one_address_are_told_apart_by_path_or_number(call: Call, ser
     urls = [server.url, f"{server.url}/team-a/v1", server.url, f"{server.url}/team-a"]
     code, out, err = call(*(part for url in urls for part in ("--proxy", url)))
     assert code == 0, err
-    assert list(json.loads(out)["summary"]) == [host, f"{host}/team-a", f"{host}-2", f"{host}/team-a-2"]
+    assert list(json.loads(out)["summary"]) == [
+        host,
+        f"{host}/team-a",
+        f"{host}-2",
+        f"{host}/team-a-2",
+    ]

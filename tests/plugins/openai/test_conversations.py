@@ -24,7 +24,10 @@ def test_every_user_turn_is_asked_with_the_replies_before_it(
 ) -> None:
     server.play(steps.ok("one"), steps.ok("two"))
     replies = converse(OpenAIProxy(server.url, system_prompt="Be brief."), turns)
-    assert replies == [{"role": "assistant", "content": "one"}, {"role": "assistant", "content": "two"}]
+    assert replies == [
+        {"role": "assistant", "content": "one"},
+        {"role": "assistant", "content": "two"},
+    ]
     assert isinstance(replies, list)
     opening = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "First?"}]
     assert [request.body["messages"] for request in server.requests] == [
@@ -35,9 +38,13 @@ def test_every_user_turn_is_asked_with_the_replies_before_it(
 
 def test_usage_is_summed_and_every_reply_is_kept(server: Any, steps: Any, converse: Any) -> None:
     server.play(
-        steps.ok("one", usage={"prompt_tokens": 5, "completion_tokens": 1}, headers={"x-saved": "1"}),
+        steps.ok(
+            "one", usage={"prompt_tokens": 5, "completion_tokens": 1}, headers={"x-saved": "1"}
+        ),
         steps.error(503, "busy"),
-        steps.ok("two", usage={"prompt_tokens": 9, "completion_tokens": 2}, headers={"x-saved": "2"}),
+        steps.ok(
+            "two", usage={"prompt_tokens": 9, "completion_tokens": 2}, headers={"x-saved": "2"}
+        ),
     )
     replies = converse(OpenAIProxy(server.url, retry_base_delay=0), TURNS)
     assert replies.usage == {"input_tokens": 14, "output_tokens": 3}
@@ -87,7 +94,9 @@ CALL = {"id": "c", "type": "function", "function": {"name": "read", "arguments":
     ],
     ids=["an answer behind a system turn", "a tool's result at the end", "a call without content"],
 )
-def test_history_is_sent_as_it_is_and_asked_once(given: list[Any], server: Any, steps: Any, converse: Any) -> None:
+def test_history_is_sent_as_it_is_and_asked_once(
+    given: list[Any], server: Any, steps: Any, converse: Any
+) -> None:
     server.play(steps.ok("on"))
     assert converse(OpenAIProxy(server.url), given) == [{"role": "assistant", "content": "on"}]
     assert [request.body["messages"] for request in server.requests] == [given]
@@ -114,13 +123,17 @@ def test_turns_without_the_multi_turn_mark_are_one_request(server: Any, ask: Any
     ],
     ids=["no turns", "no user turn", "all answered"],
 )
-def test_a_conversation_with_nothing_to_ask_is_refused(turns: list[Any], server: Any, converse: Any) -> None:
+def test_a_conversation_with_nothing_to_ask_is_refused(
+    turns: list[Any], server: Any, converse: Any
+) -> None:
     with pytest.raises(ValueError, match="There is nothing to ask"):
         converse(OpenAIProxy(server.url), turns)
     assert server.requests == []
 
 
-def test_a_conversation_that_fails_midway_is_a_failure(server: Any, steps: Any, converse: Any) -> None:
+def test_a_conversation_that_fails_midway_is_a_failure(
+    server: Any, steps: Any, converse: Any
+) -> None:
     server.play(steps.ok("one"), steps.error(400, "no"))
     with pytest.raises(EndpointError, match="400 Bad Request: no"):
         converse(OpenAIProxy(server.url), TURNS)
@@ -160,9 +173,13 @@ def test_a_run_that_failed_midway_pays_for_no_turn_twice(
     def run() -> Any:
         system, path = OpenAIProxy(server.url, api_key="", max_retries=0), tmp_path / "r.sqlite"
         example = {"multi_turn": True, "turns": TURNS}
-        return evaluate(system, [example], [Last()], progress=False, run_file=path, max_workers=max_workers)
+        return evaluate(
+            system, [example], [Last()], progress=False, run_file=path, max_workers=max_workers
+        )
 
-    server.play(steps.ok("one", usage={"prompt_tokens": 5, "completion_tokens": 1}), steps.error(400, "no"))
+    server.play(
+        steps.ok("one", usage={"prompt_tokens": 5, "completion_tokens": 1}), steps.error(400, "no")
+    )
     assert run().rows[0].errors[0].kind == "RequestRefusedError"
     server.play(steps.ok("two", usage={"prompt_tokens": 9, "completion_tokens": 2}))
     [row] = run().rows

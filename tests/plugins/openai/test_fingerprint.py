@@ -13,7 +13,9 @@ ADDRESS = "somewhere"
 
 
 def _fingerprint(**changes: Any) -> str:
-    return json.dumps(OpenAIProxy(**{**BASE, **changes}).fingerprint(), sort_keys=True, allow_nan=False)
+    return json.dumps(
+        OpenAIProxy(**{**BASE, **changes}).fingerprint(), sort_keys=True, allow_nan=False
+    )
 
 
 CHANGES: dict[str, dict[str, Any]] = {
@@ -61,7 +63,11 @@ def test_no_secret_is_in_the_fingerprint() -> None:
     shown = _fingerprint(
         base_url="https://me:s3cret-a@host/v1?key=s3cret-b",
         api_key=None,
-        extra_headers={"x-api-key": "s3cret-c", "authorization": "Bearer s3cret-d", "x-mode": "hard"},
+        extra_headers={
+            "x-api-key": "s3cret-c",
+            "authorization": "Bearer s3cret-d",
+            "x-mode": "hard",
+        },
     )
     assert "s3cret" not in shown
     assert '"x-mode": "hard"' in shown
@@ -91,7 +97,9 @@ def _to_the_address(example: Any) -> list[dict[str, str]]:
     return [{"role": "user", "content": ADDRESS}]
 
 
-def test_own_messages_are_known_by_their_code_and_what_they_captured(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_own_messages_are_known_by_their_code_and_what_they_captured(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def of(builder: Any) -> str:
         return _fingerprint(build_messages=builder)
 
@@ -123,15 +131,27 @@ def test_the_fingerprint_is_the_same_in_another_process() -> None:
     )
     runs = {
         subprocess.run(
-            [sys.executable, "-c", program], capture_output=True, check=True, env={"PYTHONHASHSEED": seed}
+            [sys.executable, "-c", program],
+            capture_output=True,
+            check=True,
+            env={"PYTHONHASHSEED": seed},
         ).stdout
         for seed in ("1", "2")
     }
     assert len(runs) == 1
 
 
-def test_a_system_reads_what_its_layouts_use_and_everything_when_messages_are_made_elsewhere() -> None:
+def test_a_system_reads_what_its_layouts_use_and_everything_when_messages_are_made_elsewhere() -> (
+    None
+):
     asked = ("context", "question", "turns", "multi_turn")
-    assert OpenAIProxy(**BASE).reads == (*asked, "messages", "raw_messages", "dialect", "tools", "region")
+    assert OpenAIProxy(**BASE).reads == (
+        *asked,
+        "messages",
+        "raw_messages",
+        "dialect",
+        "tools",
+        "region",
+    )
     assert OpenAIProxy(**BASE, prompt_template="{question}: {hint}").reads == (*asked, "hint")
     assert OpenAIProxy(**BASE, build_messages=_shout).reads is None

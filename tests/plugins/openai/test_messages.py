@@ -40,16 +40,31 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], list[dict[str, Any]]]] = 
     "a salt in front of a message of parts": (
         {
             "cache_salt": "[a b]",
-            "build_messages": lambda example: [{"role": "user", "content": [{"type": "text", "text": "Hi"}]}],
+            "build_messages": lambda example: [
+                {"role": "user", "content": [{"type": "text", "text": "Hi"}]}
+            ],
         },
         EXAMPLE,
-        [{"role": "user", "content": [{"type": "text", "text": "[a b]\n"}, {"type": "text", "text": "Hi"}]}],
+        [
+            {
+                "role": "user",
+                "content": [{"type": "text", "text": "[a b]\n"}, {"type": "text", "text": "Hi"}],
+            }
+        ],
     ),
     "context only": ({}, {"context": "Say hi."}, [_user("Say hi.")]),
-    "context only, whatever the layout": ({"layout": "tool"}, {"context": "Say hi."}, [_user("Say hi.")]),
+    "context only, whatever the layout": (
+        {"layout": "tool"},
+        {"context": "Say hi."},
+        [_user("Say hi.")],
+    ),
     "question only": ({}, {"question": "Why?"}, [_user("Why?")]),
     "blank context": ({}, {"context": " ", "question": "Why?"}, [_user("Why?")]),
-    "a question that is its context is sent once": ({}, {"context": "Why?", "question": "Why? "}, [_user("Why?")]),
+    "a question that is its context is sent once": (
+        {},
+        {"context": "Why?", "question": "Why? "},
+        [_user("Why?")],
+    ),
     "messages alone are sent as they are": (
         {},
         {"messages": [_user("Hi."), _user("Ho.")]},
@@ -60,7 +75,11 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], list[dict[str, Any]]]] = 
         {"messages": [_user("Hi.")], "context": " "},
         [{"role": "system", "content": "Be brief."}, _user("Hi.")],
     ),
-    "messages beside a question": ({}, {"messages": [_user("Hi.")], "question": "Why?"}, [_user("Why?")]),
+    "messages beside a question": (
+        {},
+        {"messages": [_user("Hi.")], "question": "Why?"},
+        [_user("Why?")],
+    ),
     "several contexts": (
         {"layout": "user"},
         {"context": ["One.", "Two."], "question": "Three?"},
@@ -97,7 +116,10 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], list[dict[str, Any]]]] = 
     ),
     "turns": (
         {"system_prompt": "Be brief."},
-        {**EXAMPLE, "turns": [_user("Hi"), {"role": "assistant", "content": "Hello"}, _user("Bye")]},
+        {
+            **EXAMPLE,
+            "turns": [_user("Hi"), {"role": "assistant", "content": "Hello"}, _user("Bye")],
+        },
         [
             {"role": "system", "content": "Be brief."},
             _user("Hi"),
@@ -107,7 +129,10 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], list[dict[str, Any]]]] = 
     ),
     "turns that are text": ({}, {"turns": ["Hi", "Bye"]}, [_user("Hi"), _user("Bye")]),
     "own messages": (
-        {"build_messages": lambda example: [_user(example["question"].upper())], "system_prompt": "unused"},
+        {
+            "build_messages": lambda example: [_user(example["question"].upper())],
+            "system_prompt": "unused",
+        },
         EXAMPLE,
         [_user("WHERE IS ROME?")],
     ),
@@ -122,9 +147,13 @@ def test_an_example_becomes_the_documented_messages(case: str, server: Any, ask:
 
 
 @pytest.mark.parametrize(("question", "is_sent"), [(None, True), ("Why?", False)])
-def test_tools_go_with_the_messages_that_are_sent(question: str | None, is_sent: bool, server: Any) -> None:
+def test_tools_go_with_the_messages_that_are_sent(
+    question: str | None, is_sent: bool, server: Any
+) -> None:
     tool = {"type": "function", "function": {"name": "read", "parameters": {}}}
-    OpenAIProxy(server.url).process({"messages": [_user("Hi.")], "tools": [tool], "question": question})
+    OpenAIProxy(server.url).process(
+        {"messages": [_user("Hi.")], "tools": [tool], "question": question}
+    )
     assert server.requests[0].body.get("tools") == ([tool] if is_sent else None)
 
 
@@ -138,7 +167,12 @@ def test_every_layout_sends_the_same_texts(layout: str, server: Any) -> None:
 
 def test_the_request_holds_model_and_parameters_and_nothing_unset(server: Any) -> None:
     system = OpenAIProxy(
-        server.url, model="m", temperature=0.0, max_tokens=5, seed=7, extra_body={"cache_prompt": False, "top_k": 1}
+        server.url,
+        model="m",
+        temperature=0.0,
+        max_tokens=5,
+        seed=7,
+        extra_body={"cache_prompt": False, "top_k": 1},
     )
     system.process({"context": "x"})
     assert server.requests[0].path == "/v1/chat/completions"
@@ -172,15 +206,33 @@ BAD_ARGUMENTS: dict[str, tuple[dict[str, Any], str]] = {
     "no model": ({"model": ""}, "model must be the name of a model"),
     "broken JSON": ({"extra_body": "{"}, "extra_body is no JSON object"),
     "JSON list": ({"extra_body": "[]"}, "extra_body must be a mapping"),
-    "negative retries": ({"max_retries": -1}, "max_retries must be a whole number from 0 up, not -1"),
-    "negative delay": ({"retry_base_delay": -1}, "retry_base_delay must be seconds from 0 to 86,400"),
-    "a delay that no clock holds": ({"retry_base_delay": 1e300}, "retry_base_delay must be seconds from 0 to 86,400"),
-    "a timeout that no socket holds": ({"timeout": 1e300}, "timeout must be seconds above 0 and up to 86,400"),
+    "negative retries": (
+        {"max_retries": -1},
+        "max_retries must be a whole number from 0 up, not -1",
+    ),
+    "negative delay": (
+        {"retry_base_delay": -1},
+        "retry_base_delay must be seconds from 0 to 86,400",
+    ),
+    "a delay that no clock holds": (
+        {"retry_base_delay": 1e300},
+        "retry_base_delay must be seconds from 0 to 86,400",
+    ),
+    "a timeout that no socket holds": (
+        {"timeout": 1e300},
+        "timeout must be seconds above 0 and up to 86,400",
+    ),
     "zero timeout": ({"timeout": 0}, "timeout must be seconds above 0"),
     "half a header": ({"extra_headers": ["x-thing"]}, "A request header is written 'name: value'"),
     "key with a line break": ({"api_key": "sk-a\nb"}, "copied with a line break"),
-    "key beside a user name": ({"base_url": "http://u:p@host", "api_key": "sk"}, "Give an api_key or a user name"),
-    "odd failure header": ({"failure_headers": ["x y"]}, "A failure header is 'name' or 'name=value'"),
+    "key beside a user name": (
+        {"base_url": "http://u:p@host", "api_key": "sk"},
+        "Give an api_key or a user name",
+    ),
+    "odd failure header": (
+        {"failure_headers": ["x y"]},
+        "A failure header is 'name' or 'name=value'",
+    ),
     "messages that cannot be made": ({"build_messages": "no"}, "build_messages must be a function"),
 }
 
@@ -193,8 +245,12 @@ def test_a_wrong_argument_is_named_at_once(case: str) -> None:
     assert message in str(caught.value)
 
 
-@pytest.mark.parametrize("example", [{}, {"context": None, "question": ""}, {"context": "  ", "turns": []}])
-def test_an_example_with_nothing_to_ask_is_refused_without_a_call(example: dict[str, Any], server: Any) -> None:
+@pytest.mark.parametrize(
+    "example", [{}, {"context": None, "question": ""}, {"context": "  ", "turns": []}]
+)
+def test_an_example_with_nothing_to_ask_is_refused_without_a_call(
+    example: dict[str, Any], server: Any
+) -> None:
     with pytest.raises(ValueError, match="There is nothing to ask"):
         OpenAIProxy(server.url).process(example)
     assert server.requests == []

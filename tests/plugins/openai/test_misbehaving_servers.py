@@ -36,7 +36,12 @@ FINAL: Table = {
         401,
         "answered 401 Unauthorized: Incorrect API key provided. Set OPENAI_API_KEY or pass api_key.",
     ),
-    "403": (lambda s: s.error(403, "Not for you"), CredentialsRefusedError, 403, "403 Forbidden: Not for you."),
+    "403": (
+        lambda s: s.error(403, "Not for you"),
+        CredentialsRefusedError,
+        403,
+        "403 Forbidden: Not for you.",
+    ),
     "404 of a path": (
         lambda s: s.answer(404, {"detail": "Not Found"}),
         RequestRefusedError,
@@ -49,7 +54,12 @@ FINAL: Table = {
         404,
         "The model 'gpt-5o' does not exist",
     ),
-    "405": (lambda s: s.answer(405, b""), RequestRefusedError, 405, "405 Method Not Allowed. Is this an OpenAI"),
+    "405": (
+        lambda s: s.answer(405, b""),
+        RequestRefusedError,
+        405,
+        "405 Method Not Allowed. Is this an OpenAI",
+    ),
     "400 in plain text": (
         lambda s: s.answer(400, b"bad\r\n  request"),
         RequestRefusedError,
@@ -57,12 +67,19 @@ FINAL: Table = {
         "answered 400 Bad Request: bad request",
     ),
     "400 as an HTML page": (
-        lambda s: s.answer(400, b"<html><head><title>Bad gateway config</title></head><body>x</body></html>"),
+        lambda s: s.answer(
+            400, b"<html><head><title>Bad gateway config</title></head><body>x</body></html>"
+        ),
         RequestRefusedError,
         400,
         "answered 400 Bad Request: Bad gateway config",
     ),
-    "400 without a body": (lambda s: s.answer(400), RequestRefusedError, 400, "answered 400 Bad Request."),
+    "400 without a body": (
+        lambda s: s.answer(400),
+        RequestRefusedError,
+        400,
+        "answered 400 Bad Request.",
+    ),
     "400 with a string as error": (
         lambda s: s.answer(400, {"error": "no such field"}),
         RequestRefusedError,
@@ -70,7 +87,9 @@ FINAL: Table = {
         "no such field",
     ),
     "422 with a list of details": (
-        lambda s: s.answer(422, {"detail": [{"loc": ["body", "messages"], "msg": "field required"}]}),
+        lambda s: s.answer(
+            422, {"detail": [{"loc": ["body", "messages"], "msg": "field required"}]}
+        ),
         RequestRefusedError,
         422,
         "field required",
@@ -99,13 +118,23 @@ FINAL: Table = {
     ),
     "400 context length, vLLM": (
         lambda s: s.answer(
-            400, {"object": "error", "message": "This model's maximum context length is 4096 tokens.", "code": 400}
+            400,
+            {
+                "object": "error",
+                "message": "This model's maximum context length is 4096 tokens.",
+                "code": 400,
+            },
         ),
         ContextTooLongError,
         400,
         "maximum context length is 4096 tokens",
     ),
-    "413": (lambda s: s.answer(413, b"Request too large"), ContextTooLongError, 413, "Request too large"),
+    "413": (
+        lambda s: s.answer(413, b"Request too large"),
+        ContextTooLongError,
+        413,
+        "Request too large",
+    ),
     "429 with nothing left to pay": (
         lambda s: s.error(429, "You exceeded your current quota.", code="insufficient_quota"),
         RateLimitedError,
@@ -148,19 +177,49 @@ FINAL: Table = {
         200,
         "answered 200 with a body that is no JSON: 'upstream is sleepy'",
     ),
-    "HTML with status 200": (lambda s: s.answer(200, b"<html>hi</html>"), UnusableReplyError, 200, "no JSON: '<html>"),
-    "deeply nested JSON": (lambda s: s.answer(200, b"[" * 200_000), UnusableReplyError, 200, "no JSON"),
-    "an empty body": (lambda s: s.answer(200), UnusableReplyError, 200, "answered 200 with an empty body"),
+    "HTML with status 200": (
+        lambda s: s.answer(200, b"<html>hi</html>"),
+        UnusableReplyError,
+        200,
+        "no JSON: '<html>",
+    ),
+    "deeply nested JSON": (
+        lambda s: s.answer(200, b"[" * 200_000),
+        UnusableReplyError,
+        200,
+        "no JSON",
+    ),
+    "an empty body": (
+        lambda s: s.answer(200),
+        UnusableReplyError,
+        200,
+        "answered 200 with an empty body",
+    ),
     "204": (lambda s: s.answer(204), UnusableReplyError, 204, "with an empty body"),
-    "JSON that is a list": (lambda s: s.answer(200, []), UnusableReplyError, 200, "list instead of a chat completion"),
+    "JSON that is a list": (
+        lambda s: s.answer(200, []),
+        UnusableReplyError,
+        200,
+        "list instead of a chat completion",
+    ),
     "empty choices": (
         lambda s: s.answer(200, {"choices": []}),
         UnusableReplyError,
         200,
         "an empty list of choices: there is no reply to score",
     ),
-    "no choices": (lambda s: s.answer(200, {"id": "x"}), UnusableReplyError, 200, "answered with no choices"),
-    "choices of nonsense": (lambda s: s.answer(200, {"choices": [7]}), UnusableReplyError, 200, "holds no message"),
+    "no choices": (
+        lambda s: s.answer(200, {"id": "x"}),
+        UnusableReplyError,
+        200,
+        "answered with no choices",
+    ),
+    "choices of nonsense": (
+        lambda s: s.answer(200, {"choices": [7]}),
+        UnusableReplyError,
+        200,
+        "holds no message",
+    ),
     "a declared failure": (
         lambda s: s.ok(headers={"X-Headroom-Compression-Failed": "True"}),
         DeclaredFailureError,
@@ -171,10 +230,30 @@ FINAL: Table = {
 
 # The same, for troubles that may pass: one retry is allowed, so the server is asked twice.
 PASSING: Table = {
-    "408": (lambda s: s.error(408, "Slow you."), RequestRefusedError, 408, "408 Request Timeout: Slow you."),
-    "429": (lambda s: s.error(429, "Slow down."), RateLimitedError, 429, "429 Too Many Requests: Slow down."),
-    "500": (lambda s: s.error(500, "Oops."), ServerFailedError, 500, "500 Internal Server Error: Oops."),
-    "502": (lambda s: s.answer(502, b"<h1>Bad  Gateway</h1>"), ServerFailedError, 502, "Bad Gateway"),
+    "408": (
+        lambda s: s.error(408, "Slow you."),
+        RequestRefusedError,
+        408,
+        "408 Request Timeout: Slow you.",
+    ),
+    "429": (
+        lambda s: s.error(429, "Slow down."),
+        RateLimitedError,
+        429,
+        "429 Too Many Requests: Slow down.",
+    ),
+    "500": (
+        lambda s: s.error(500, "Oops."),
+        ServerFailedError,
+        500,
+        "500 Internal Server Error: Oops.",
+    ),
+    "502": (
+        lambda s: s.answer(502, b"<h1>Bad  Gateway</h1>"),
+        ServerFailedError,
+        502,
+        "Bad Gateway",
+    ),
     "503 while loading": (
         lambda s: s.error(503, "Loading model", type="unavailable_error"),
         ServerFailedError,
@@ -183,30 +262,68 @@ PASSING: Table = {
     ),
     "504": (lambda s: s.answer(504), ServerFailedError, 504, "504 Gateway Timeout."),
     "another protocol": (
-        lambda s: s.raw(b"HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n", keep=False),
+        lambda s: s.raw(
+            b"HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n",
+            keep=False,
+        ),
         EndpointUnreachableError,
         None,
         "broke the connection before the reply was complete",
     ),
-    "529": (lambda s: s.error(529, "Overloaded"), ServerFailedError, 529, "answered 529: Overloaded"),
+    "529": (
+        lambda s: s.error(529, "Overloaded"),
+        ServerFailedError,
+        529,
+        "answered 529: Overloaded",
+    ),
     "an overload in a 200": (
         lambda s: s.answer(200, {"error": {"message": "Overloaded", "code": 503}}),
         ServerFailedError,
         503,
         "answered with an error: Overloaded",
     ),
-    "slow headers": (lambda s: s.silent(), EndpointTimeoutError, None, "gave no complete reply within 1.5 s"),
-    "a slow body": (lambda s: s.trickling_body(), EndpointTimeoutError, None, "gave no complete reply within 1.5 s"),
+    "slow headers": (
+        lambda s: s.silent(),
+        EndpointTimeoutError,
+        None,
+        "gave no complete reply within 1.5 s",
+    ),
+    "a slow body": (
+        lambda s: s.trickling_body(),
+        EndpointTimeoutError,
+        None,
+        "gave no complete reply within 1.5 s",
+    ),
     "a body that is cut": (
         lambda s: s.cut_mid_body(),
         EndpointUnreachableError,
         None,
         "broke the connection before the reply was complete",
     ),
-    "a body without length that is cut": (lambda s: s.cut_without_a_length(), UnusableReplyError, 200, "no JSON"),
-    "a connection closed at once": (lambda s: s.hang_up(), EndpointUnreachableError, None, "broke the connection"),
-    "a connection reset": (lambda s: s.reset(), EndpointUnreachableError, None, "broke the connection"),
-    "no HTTP at all": (lambda s: s.raw(b"SSH-2.0-x\r\n", keep=False), EndpointUnreachableError, None, "broke the conn"),
+    "a body without length that is cut": (
+        lambda s: s.cut_without_a_length(),
+        UnusableReplyError,
+        200,
+        "no JSON",
+    ),
+    "a connection closed at once": (
+        lambda s: s.hang_up(),
+        EndpointUnreachableError,
+        None,
+        "broke the connection",
+    ),
+    "a connection reset": (
+        lambda s: s.reset(),
+        EndpointUnreachableError,
+        None,
+        "broke the connection",
+    ),
+    "no HTTP at all": (
+        lambda s: s.raw(b"SSH-2.0-x\r\n", keep=False),
+        EndpointUnreachableError,
+        None,
+        "broke the conn",
+    ),
     "gzip that is none": (
         lambda s: s.answer(200, b"plain", {"content-encoding": "gzip"}),
         UnusableReplyError,
@@ -225,7 +342,9 @@ def _fails(ask: Any, system: OpenAIProxy, kind: type[EndpointError]) -> Endpoint
 
 
 @pytest.mark.parametrize("case", FINAL)
-def test_a_final_failure_is_one_clear_error_after_one_request(case: str, server: Any, steps: Any, ask: Any) -> None:
+def test_a_final_failure_is_one_clear_error_after_one_request(
+    case: str, server: Any, steps: Any, ask: Any
+) -> None:
     step, kind, status, words = FINAL[case]
     server.play(step(steps))
     error = _fails(ask, OpenAIProxy(server.url, max_retries=5, retry_base_delay=0), kind)
@@ -235,10 +354,14 @@ def test_a_final_failure_is_one_clear_error_after_one_request(case: str, server:
 
 
 @pytest.mark.parametrize("case", PASSING)
-def test_a_lasting_trouble_is_an_error_that_counts_its_attempts(case: str, server: Any, steps: Any, ask: Any) -> None:
+def test_a_lasting_trouble_is_an_error_that_counts_its_attempts(
+    case: str, server: Any, steps: Any, ask: Any
+) -> None:
     step, kind, status, words = PASSING[case]
     server.play(step(steps))
-    error = _fails(ask, OpenAIProxy(server.url, timeout=1.5, max_retries=1, retry_base_delay=0), kind)
+    error = _fails(
+        ask, OpenAIProxy(server.url, timeout=1.5, max_retries=1, retry_base_delay=0), kind
+    )
     assert words in str(error)
     assert "(gave up after 2 attempts)" in str(error)
     assert error.retryable
@@ -246,7 +369,9 @@ def test_a_lasting_trouble_is_an_error_that_counts_its_attempts(case: str, serve
 
 
 @pytest.mark.parametrize("case", PASSING)
-def test_a_trouble_that_passes_costs_one_more_request(case: str, server: Any, steps: Any, ask: Any) -> None:
+def test_a_trouble_that_passes_costs_one_more_request(
+    case: str, server: Any, steps: Any, ask: Any
+) -> None:
     server.play(PASSING[case][0](steps), steps.ok("Italy"))
     output = ask(OpenAIProxy(server.url, timeout=1.5, retry_base_delay=0), EXAMPLE)
     assert (output["response"], output["attempts"], len(server.requests)) == ("Italy", 2, 2)
@@ -275,7 +400,9 @@ def test_what_trickles_in_without_end_is_given_up_in_time(
 def test_a_server_that_is_not_there_is_named(ask: Any, new_server: Any) -> None:
     gone = new_server()
     gone.stop()
-    error = _fails(ask, OpenAIProxy(gone.url, max_retries=1, retry_base_delay=0), EndpointUnreachableError)
+    error = _fails(
+        ask, OpenAIProxy(gone.url, max_retries=1, retry_base_delay=0), EndpointUnreachableError
+    )
     assert "cannot be reached" in str(error)
     assert "Is the server running and the address right? (gave up after 2 attempts)" in str(error)
 
@@ -342,7 +469,9 @@ def test_neither_prompt_nor_key_follows_a_redirect_to_another_host(
     status: int, server: Any, new_server: Any, steps: Any, ask: Any
 ) -> None:
     thief = new_server()
-    server.play(steps.answer(status, headers={"location": f"{thief.url}/v1/chat/completions?token=abc"}))
+    server.play(
+        steps.answer(status, headers={"location": f"{thief.url}/v1/chat/completions?token=abc"})
+    )
     error = _fails(ask, OpenAIProxy(server.url, api_key="sk-secret-123"), RedirectRefusedError)
     assert f"redirects ({status}) to {thief.url}/v1/chat/completions." in str(error)
     assert "token" not in str(error)
@@ -354,7 +483,9 @@ def test_neither_prompt_nor_key_follows_a_redirect_to_another_host(
 def test_a_redirect_on_the_same_host_is_followed_with_the_whole_request(
     status: int, server: Any, steps: Any, ask: Any
 ) -> None:
-    server.play(steps.answer(status, headers={"location": "/v1/chat/completions/"}), steps.ok("Italy"))
+    server.play(
+        steps.answer(status, headers={"location": "/v1/chat/completions/"}), steps.ok("Italy")
+    )
     assert ask(OpenAIProxy(server.url, api_key="sk-secret-123"), EXAMPLE)["response"] == "Italy"
     first, second = server.requests
     assert second.path == "/v1/chat/completions/"
@@ -383,7 +514,11 @@ def test_a_key_is_hidden_before_words_are_cut_off(
 ) -> None:
     """Half of a key would not be recognised."""
     words = "x" * (length + before) + "sk-secret-1234567890"
-    server.play(steps.answer(status, words.encode(), {"x-told": "x" * (1010 + before) + "sk-secret-1234567890"}))
+    server.play(
+        steps.answer(
+            status, words.encode(), {"x-told": "x" * (1010 + before) + "sk-secret-1234567890"}
+        )
+    )
     with pytest.raises(EndpointError) as caught:
         ask(OpenAIProxy(server.url, api_key="sk-secret-1234567890", max_retries=0), EXAMPLE)
     told = str(caught.value) + repr(vars(caught.value))
@@ -405,7 +540,9 @@ def test_a_failing_server_never_learns_of_cookies(server: Any, steps: Any, ask: 
 
 
 def test_one_failing_row_leaves_the_next_untouched(server: Any, steps: Any) -> None:
-    server.play(steps.cut_mid_body(), steps.error(500, "x"), steps.ok("one"), steps.reset(), steps.ok("two"))
+    server.play(
+        steps.cut_mid_body(), steps.error(500, "x"), steps.ok("one"), steps.reset(), steps.ok("two")
+    )
     system = OpenAIProxy(server.url, max_retries=0)
     results: list[str] = []
     for _ in range(5):
@@ -413,7 +550,13 @@ def test_one_failing_row_leaves_the_next_untouched(server: Any, steps: Any) -> N
             results.append(system.process(EXAMPLE)["response"])
         except EndpointError as error:
             results.append(type(error).__name__)
-    assert results == ["EndpointUnreachableError", "ServerFailedError", "one", "EndpointUnreachableError", "two"]
+    assert results == [
+        "EndpointUnreachableError",
+        "ServerFailedError",
+        "one",
+        "EndpointUnreachableError",
+        "two",
+    ]
 
 
 def test_a_cancelled_row_is_cancelled_and_not_retried(server: Any, steps: Any) -> None:

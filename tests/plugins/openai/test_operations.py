@@ -30,16 +30,30 @@ def _completion(text: Any = " Italy", **choice: Any) -> dict[str, Any]:
 
 
 def _embeddings(*vectors: Any, order: list[int] | None = None) -> dict[str, Any]:
-    entries = [{"object": "embedding", "index": index, "embedding": vector} for index, vector in enumerate(vectors)]
+    entries = [
+        {"object": "embedding", "index": index, "embedding": vector}
+        for index, vector in enumerate(vectors)
+    ]
     listed = [entries[index] for index in order] if order else entries
-    return {"object": "list", "model": "e5", "data": listed, "usage": {"prompt_tokens": 7, "total_tokens": 7}}
+    return {
+        "object": "list",
+        "model": "e5",
+        "data": listed,
+        "usage": {"prompt_tokens": 7, "total_tokens": 7},
+    }
 
 
 @pytest.fixture(params=["sync", "async", "async through httpx"])
 def do(request: pytest.FixtureRequest) -> Any:
     """Call a method of a client, or its asynchronous twin."""
 
-    def call(url: str, method: str, *arguments: Any, client: dict[str, Any] | None = None, **parameters: Any) -> Any:
+    def call(
+        url: str,
+        method: str,
+        *arguments: Any,
+        client: dict[str, Any] | None = None,
+        **parameters: Any,
+    ) -> Any:
         options = {"model": "m", "retry_base_delay": 0, **(client or {})}
         if request.param == "sync":
             with ChatClient(url, **options) as asking:
@@ -65,7 +79,9 @@ def test_a_prompt_is_completed(server: Any, steps: Any, do: Any) -> None:
 
 
 def test_a_streamed_completion_is_put_together(server: Any, steps: Any, do: Any) -> None:
-    pieces = [{"choices": [{"index": 0, "text": piece, "finish_reason": None}]} for piece in ("Ita", "ly")]
+    pieces = [
+        {"choices": [{"index": 0, "text": piece, "finish_reason": None}]} for piece in ("Ita", "ly")
+    ]
     end = {"choices": [{"index": 0, "text": "", "finish_reason": "length"}], "usage": USAGE}
     server.play(steps.stream(*pieces, end))
     reply = do(server.url, "complete", "Rome is in", stream=True)
@@ -75,11 +91,18 @@ def test_a_streamed_completion_is_put_together(server: Any, steps: Any, do: Any)
 
 
 def test_texts_become_vectors_in_their_order(server: Any, steps: Any, do: Any) -> None:
-    server.play(steps.answer(200, _embeddings([1, 0.5], [0.0, -1.0], order=[1, 0]), {"x-took": "3"}))
+    server.play(
+        steps.answer(200, _embeddings([1, 0.5], [0.0, -1.0], order=[1, 0]), {"x-took": "3"})
+    )
     reply = do(server.url, "embed", ["a", "b"], dimensions=2)
     assert isinstance(reply, EmbeddingReply)
     assert reply.vectors == ([1.0, 0.5], [0.0, -1.0])
-    assert (reply.usage, reply.model, reply.headers, reply.attempts) == ({"input_tokens": 7}, "e5", {"x-took": "3"}, 1)
+    assert (reply.usage, reply.model, reply.headers, reply.attempts) == (
+        {"input_tokens": 7},
+        "e5",
+        {"x-took": "3"},
+        1,
+    )
     assert server.requests[0].path == "/v1/embeddings"
     assert server.requests[0].body == {"model": "m", "input": ["a", "b"], "dimensions": 2}
 
@@ -90,7 +113,9 @@ def test_packed_vectors_are_unpacked(server: Any, steps: Any, do: Any) -> None:
     assert do(server.url, "embed", ["a"], encoding_format="base64").vectors == ([1.0, -0.5, 0.25],)
 
 
-@pytest.mark.parametrize("base", ["", "/v1", "/v1/chat/completions", "/v1/completions", "/v1/embeddings/"])
+@pytest.mark.parametrize(
+    "base", ["", "/v1", "/v1/chat/completions", "/v1/completions", "/v1/embeddings/"]
+)
 def test_one_base_url_serves_all_operations(base: str, server: Any, steps: Any) -> None:
     with ChatClient(server.url + base, model="m") as client:
         client.chat([{"role": "user", "content": "Hello"}])
@@ -105,30 +130,49 @@ def test_one_base_url_serves_all_operations(base: str, server: Any, steps: Any) 
     ]
 
 
-METHODS: dict[str, tuple[Any, str]] = {"complete": ("Rome", "completions"), "embed": (["Rome"], "embeddings")}
+METHODS: dict[str, tuple[Any, str]] = {
+    "complete": ("Rome", "completions"),
+    "embed": (["Rome"], "embeddings"),
+}
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_every_operation_retries_and_fails_like_chat(method: str, server: Any, steps: Any, do: Any) -> None:
+def test_every_operation_retries_and_fails_like_chat(
+    method: str, server: Any, steps: Any, do: Any
+) -> None:
     argument, path = METHODS[method]
     good = _completion() if method == "complete" else _embeddings([1.0])
     server.play(steps.error(503, "Loading model"), steps.cut_mid_body(), steps.answer(200, good))
     assert do(server.url, method, argument).attempts == 3
     server.play(steps.error(500, "Oops."))
-    with pytest.raises(ServerFailedError, match=rf"/v1/{path} answered 500 .*: Oops\. \(gave up after 2 attempts\)"):
+    with pytest.raises(
+        ServerFailedError, match=rf"/v1/{path} answered 500 .*: Oops\. \(gave up after 2 attempts\)"
+    ):
         do(server.url, method, argument, client={"max_retries": 1})
     server.play(steps.error(400, "This model's maximum context length is 512 tokens."))
     with pytest.raises(ContextTooLongError, match="maximum context length is 512 tokens"):
         do(server.url, method, argument)
     server.play(steps.silent())
-    with pytest.raises(EndpointTimeoutError, match=rf"/v1/{path} gave no complete reply within 0.3 s"):
+    with pytest.raises(
+        EndpointTimeoutError, match=rf"/v1/{path} gave no complete reply within 0.3 s"
+    ):
         do(server.url, method, argument, client={"max_retries": 0, "timeout": 0.3})
 
 
 UNUSABLE: dict[str, tuple[str, Any, Any, str]] = {
-    "a completion without text": ("complete", "x", {"choices": [{"index": 0}]}, "a choice that holds no text"),
+    "a completion without text": (
+        "complete",
+        "x",
+        {"choices": [{"index": 0}]},
+        "a choice that holds no text",
+    ),
     "a completion without choices": ("complete", "x", {"choices": []}, "an empty list of choices"),
-    "a chat reply to a prompt": ("complete", "x", {"choices": [{"message": {"content": "x"}}]}, "holds no text"),
+    "a chat reply to a prompt": (
+        "complete",
+        "x",
+        {"choices": [{"message": {"content": "x"}}]},
+        "holds no text",
+    ),
     "no data": ("embed", ["x"], {"object": "list"}, "without embeddings"),
     "data of nonsense": ("embed", ["x"], {"data": [7]}, "without embeddings"),
     "too few vectors": ("embed", ["x", "y"], _embeddings([1.0]), "1 vectors for 2 texts"),
@@ -136,13 +180,20 @@ UNUSABLE: dict[str, tuple[str, Any, Any, str]] = {
     "an empty vector": ("embed", ["x"], _embeddings([]), "no vector"),
     "a vector of words": ("embed", ["x"], _embeddings(["one"]), "no vector"),
     "a vector that is no base64": ("embed", ["x"], _embeddings("?!"), "no vector"),
-    "half a number": ("embed", ["x"], _embeddings(base64.b64encode(b"abcde").decode()), "no vector"),
+    "half a number": (
+        "embed",
+        ["x"],
+        _embeddings(base64.b64encode(b"abcde").decode()),
+        "no vector",
+    ),
     "a list": ("embed", ["x"], [1.0], "answered with list"),
 }
 
 
 @pytest.mark.parametrize("case", UNUSABLE)
-def test_an_answer_of_the_wrong_shape_is_unusable(case: str, server: Any, steps: Any, do: Any) -> None:
+def test_an_answer_of_the_wrong_shape_is_unusable(
+    case: str, server: Any, steps: Any, do: Any
+) -> None:
     method, argument, body, words = UNUSABLE[case]
     server.play(steps.answer(200, body))
     with pytest.raises(UnusableReplyError, match=words):
@@ -161,9 +212,15 @@ def test_one_text_instead_of_a_list_is_refused_before_a_call(server: Any, do: An
 
 def test_a_system_can_ask_with_a_prompt(server: Any, steps: Any, ask: Any) -> None:
     server.play(steps.answer(200, _completion(), {"x-kompact-tokens-saved": "3"}))
-    system = OpenAIProxy(server.url, model="m", endpoint="completions", system_prompt="Be brief.", max_tokens=5)
+    system = OpenAIProxy(
+        server.url, model="m", endpoint="completions", system_prompt="Be brief.", max_tokens=5
+    )
     output = ask(system, EXAMPLE)
-    assert (output["response"], output["usage"]["input_tokens"], output["finish_reason"]) == (" Italy", 9, "stop")
+    assert (output["response"], output["usage"]["input_tokens"], output["finish_reason"]) == (
+        " Italy",
+        9,
+        "stop",
+    )
     assert output["headers"] == {"x-kompact-tokens-saved": "3"}
     assert server.requests[0].path == "/v1/completions"
     prompt = "Be brief.\n\nRome is in Italy.\n\nWhere is Rome?"
@@ -206,7 +263,9 @@ def test_a_prompt_is_made_of_the_example(case: str, server: Any, steps: Any) -> 
 
 
 def test_a_template_makes_the_one_user_message_of_a_chat(server: Any, ask: Any) -> None:
-    system = OpenAIProxy(server.url, prompt_template="{question}\n---\n{context}", system_prompt="Be brief.")
+    system = OpenAIProxy(
+        server.url, prompt_template="{question}\n---\n{context}", system_prompt="Be brief."
+    )
     ask(system, EXAMPLE)
     assert server.requests[0].body["messages"] == [
         {"role": "system", "content": "Be brief."},
@@ -229,7 +288,11 @@ def test_a_template_says_what_it_reads() -> None:
     [
         ({}, {"turns": ["a", "b"]}, "A conversation .* needs the chat endpoint"),
         ({}, {"id": "1"}, "There is nothing to ask: .* It has: id."),
-        ({"prompt_template": "{choices}"}, EXAMPLE, "names {choices}, .* It has: context, question."),
+        (
+            {"prompt_template": "{choices}"},
+            EXAMPLE,
+            "names {choices}, .* It has: context, question.",
+        ),
     ],
 )
 def test_an_example_that_makes_no_prompt_fails_its_row_before_a_call(
@@ -254,9 +317,15 @@ def test_a_system_that_asks_with_prompts_has_no_conversations(server: Any) -> No
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"endpoint": "responses"}, "No endpoint is called 'responses'. There is: chat, completions."),
+        (
+            {"endpoint": "responses"},
+            "No endpoint is called 'responses'. There is: chat, completions.",
+        ),
         ({"endpoint": "completions", "layout": "tool"}, "layout and build_messages make messages"),
-        ({"endpoint": "completions", "max_completion_tokens": 5}, "knows max_tokens, not max_completion_tokens"),
+        (
+            {"endpoint": "completions", "max_completion_tokens": 5},
+            "knows max_tokens, not max_completion_tokens",
+        ),
         ({"prompt_template": "{question}", "layout": "user"}, "stands in place of layout"),
         ({"prompt_template": "no field"}, "names no field of the example"),
         ({"max_tokens": 5, "max_completion_tokens": 5}, "not both"),
@@ -267,7 +336,9 @@ def test_a_system_that_asks_with_prompts_has_no_conversations(server: Any) -> No
         ({"top_logprobs": -1}, "top_logprobs must be a whole number"),
     ],
 )
-def test_options_that_contradict_each_other_are_refused_in_one_line(options: Any, words: str) -> None:
+def test_options_that_contradict_each_other_are_refused_in_one_line(
+    options: Any, words: str
+) -> None:
     with pytest.raises(ValueError, match=words) as caught:
         OpenAIProxy("http://host", **options)
     assert "\n" not in str(caught.value)
@@ -300,7 +371,12 @@ def test_sampling_options_are_sent_as_they_are_named(server: Any, ask: Any) -> N
     }
 
 
-LOGPROBS = {"content": [{"token": "It", "logprob": -0.1, "top_logprobs": []}, {"token": "aly", "logprob": -0.2}]}
+LOGPROBS = {
+    "content": [
+        {"token": "It", "logprob": -0.1, "top_logprobs": []},
+        {"token": "aly", "logprob": -0.2},
+    ]
+}
 
 
 @pytest.mark.parametrize(
@@ -313,7 +389,9 @@ LOGPROBS = {"content": [{"token": "It", "logprob": -0.1, "top_logprobs": []}, {"
         ({"top_logprobs": 3, "endpoint": "completions"}, {"logprobs": 3}),
     ],
 )
-def test_log_probabilities_are_asked_for_in_the_words_of_the_endpoint(options: Any, sent: Any, server: Any) -> None:
+def test_log_probabilities_are_asked_for_in_the_words_of_the_endpoint(
+    options: Any, sent: Any, server: Any
+) -> None:
     system = OpenAIProxy(server.url, max_retries=0, **options)
     try:
         system.process(EXAMPLE)
@@ -323,7 +401,9 @@ def test_log_probabilities_are_asked_for_in_the_words_of_the_endpoint(options: A
     assert {name: body[name] for name in ("logprobs", "top_logprobs") if name in body} == sent
 
 
-def test_log_probabilities_that_were_asked_for_are_in_the_output(server: Any, steps: Any, ask: Any) -> None:
+def test_log_probabilities_that_were_asked_for_are_in_the_output(
+    server: Any, steps: Any, ask: Any
+) -> None:
     completion = steps.completion("Italy")
     completion["choices"][0]["logprobs"] = LOGPROBS
     server.play(steps.answer(200, completion))
@@ -398,7 +478,11 @@ def test_whoever_listens_is_told_of_each_repeated_attempt_and_decides_how_long_t
 
     monkeypatch.setattr("context_bench_http.json_client.time.sleep", waited.append)
     monkeypatch.setattr("context_bench_http.json_client.asyncio.sleep", asleep)
-    server.play(steps.error(429, "Slow.", headers={"retry-after": "7"}), steps.error(500, "Oops."), steps.ok("Italy"))
+    server.play(
+        steps.error(429, "Slow.", headers={"retry-after": "7"}),
+        steps.error(500, "Oops."),
+        steps.ok("Italy"),
+    )
     system = OpenAIProxy(server.url, retry_base_delay=0)
     system.on_retry = listen
     assert system.on_retry is listen

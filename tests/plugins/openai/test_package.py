@@ -17,9 +17,9 @@ from context_bench_openai.proxy import ADAPTER_VERSION
 
 tomllib = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
 PACKAGE = Path(context_bench_openai.__file__).parent
-MANIFEST: dict[str, Any] = tomllib.loads((PACKAGE / "context_bench_plugin.toml").read_text("utf-8"))["systems"][
-    "openai"
-]
+MANIFEST: dict[str, Any] = tomllib.loads(
+    (PACKAGE / "context_bench_plugin.toml").read_text("utf-8")
+)["systems"]["openai"]
 PARAMETERS = inspect.signature(OpenAIProxy).parameters
 
 
@@ -69,7 +69,9 @@ def test_the_examples_in_docstrings_are_true(module: str) -> None:
     assert result.failed == 0
 
 
-def test_the_blocks_of_the_readme_run(server: Any, steps: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_blocks_of_the_readme_run(
+    server: Any, steps: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     readme = Path(__file__).parents[3] / "plugins" / "context-bench-openai" / "README.md"
     blocks = [block.split("```")[0] for block in readme.read_text("utf-8").split("```python\n")[1:]]
     assert blocks

@@ -55,7 +55,9 @@ class Gateway:
         total = self.adds
         for message in messages:
             count = len(str(message["content"] or "").split())
-            acts = message["role"] in self.shortens and (not self.only_json or "{" in str(message["content"]))
+            acts = message["role"] in self.shortens and (
+                not self.only_json or "{" in str(message["content"])
+            )
             total += 4 + (count // 2 if acts and not is_stuck else count)
         return total
 
@@ -83,7 +85,10 @@ class Gateway:
             ],
         }
         if self.has_usage:
-            reply["usage"] = {"prompt_tokens": self.tokens(body["messages"], number), "completion_tokens": 1}
+            reply["usage"] = {
+                "prompt_tokens": self.tokens(body["messages"], number),
+                "completion_tokens": 1,
+            }
         self._cache[key] = reply
         return 200, reply, dict(self.headers)
 
@@ -110,7 +115,11 @@ class _Handler(BaseHTTPRequestHandler):
     def _send(self, status: int, body: Mapping[str, Any], headers: Mapping[str, str]) -> None:
         content = json.dumps(body).encode()
         self.send_response(status)
-        for name, value in {"content-type": "application/json", "content-length": str(len(content)), **headers}.items():
+        for name, value in {
+            "content-type": "application/json",
+            "content-length": str(len(content)),
+            **headers,
+        }.items():
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(content)
@@ -128,7 +137,9 @@ def start() -> Iterator[Callable[..., Gateway]]:
         handler = type("Handler", (_Handler,), {"gateway": gateway})
         server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
         server.daemon_threads = True
-        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+        threading.Thread(
+            target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
+        ).start()
         servers.append(server)
         gateway.url = f"http://127.0.0.1:{server.server_address[1]}"
         return gateway
@@ -145,8 +156,13 @@ def rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]
     pytest.importorskip("context_bench_local", reason="examples are read from a file")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
-    found = [{"id": f"e{n}", "context": f"{n} {WORDS}", "question": f"What is {n}?", "answer": "x"} for n in range(12)]
-    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in found), encoding="utf-8")
+    found = [
+        {"id": f"e{n}", "context": f"{n} {WORDS}", "question": f"What is {n}?", "answer": "x"}
+        for n in range(12)
+    ]
+    (tmp_path / "rows.jsonl").write_text(
+        "".join(json.dumps(row) + "\n" for row in found), encoding="utf-8"
+    )
     return found
 
 
@@ -157,7 +173,9 @@ class Seen:
     err: str
 
     def names(self, label: str, part: str = "systems") -> dict[str, str]:
-        return {finding["name"]: finding["severity"] for finding in self.of(label, part)["findings"]}
+        return {
+            finding["name"]: finding["severity"] for finding in self.of(label, part)["findings"]
+        }
 
     def of(self, label: str, part: str = "systems") -> dict[str, Any]:
         [found] = [one for one in self.told[part] if one["label"] == label]
@@ -189,27 +207,39 @@ def test_a_plain_endpoint_has_nothing_wrong_with_it(start: Any, look: Any) -> No
     assert (seen.code, seen.names("direct")) == (0, {})
     purposes = [request["purpose"] for request in seen.of("direct")["requests"]]
     assert purposes[:5] == ["as in the run"] * 3 + ["models", "the same again"]
-    assert len(direct.requests) == len(purposes) - 1 <= 5  # in other words only where the second answer came fast
+    assert (
+        len(direct.requests) == len(purposes) - 1 <= 5
+    )  # in other words only where the second answer came fast
     assert seen.err.startswith("At most 6 requests to 1 system: 3 examples, each in every layout")
 
 
 def test_no_prompt_is_sent_that_is_shorter_than_the_examples(start: Any, look: Any) -> None:
     gateways = start(), start()
     look(*proxy("direct", gateways[0].url), *proxy("p", gateways[1].url))
-    sizes = [sum(len(str(m["content"] or "")) for m in r["messages"]) for g in gateways for r in g.requests]
+    sizes = [
+        sum(len(str(m["content"] or "")) for m in r["messages"])
+        for g in gateways
+        for r in g.requests
+    ]
     assert min(sizes) > len(WORDS)
 
 
-def test_a_proxy_that_acts_on_tool_results_only_is_inert_and_told_which_layout_helps(start: Any, look: Any) -> None:
+def test_a_proxy_that_acts_on_tool_results_only_is_inert_and_told_which_layout_helps(
+    start: Any, look: Any
+) -> None:
     direct, proxied = start(), start(shortens=frozenset({"tool"}))
     seen = look(*proxy("p", proxied.url), *proxy("direct", direct.url))
     finding = seen.finding("p", "inert")
     assert seen.code == 0
     assert finding["severity"] == "warning"
-    assert finding["figures"]["prompt_tokens"] == finding["figures"]["baseline_prompt_tokens"] > 1200
+    assert (
+        finding["figures"]["prompt_tokens"] == finding["figures"]["baseline_prompt_tokens"] > 1200
+    )
     assert finding["advice"].startswith("Give it layout=tool: there the prompt is 4")
     assert look(*proxy("p", proxied.url), *proxy("direct", direct.url), "--strict").code == 2
-    assert "inert" not in look(*proxy("p", proxied.url, layout="tool"), *proxy("direct", direct.url)).names("p")
+    assert "inert" not in look(
+        *proxy("p", proxied.url, layout="tool"), *proxy("direct", direct.url)
+    ).names("p")
 
 
 def test_a_proxy_that_acts_in_no_layout_is_told_so(start: Any, look: Any) -> None:
@@ -218,8 +248,14 @@ def test_a_proxy_that_acts_in_no_layout_is_told_so(start: Any, look: Any) -> Non
 
 
 MIXED = [
-    *({"id": f"prose-{n}", "context": f"{n} {WORDS}", "question": "What?", "answer": "x"} for n in range(20)),
-    *({"id": f"short-{n}", "context": f"{n} and little more", "question": "What?", "answer": "x"} for n in range(20)),
+    *(
+        {"id": f"prose-{n}", "context": f"{n} {WORDS}", "question": "What?", "answer": "x"}
+        for n in range(20)
+    ),
+    *(
+        {"id": f"short-{n}", "context": f"{n} and little more", "question": "What?", "answer": "x"}
+        for n in range(20)
+    ),
     {
         "id": "records",
         "context": json.dumps([{"a": n, "b": f"item {n}"} for n in range(90)]),
@@ -238,51 +274,104 @@ def test_the_verdict_does_not_turn_with_the_order_of_the_file(
         "reversed": MIXED[::-1],
         "records in the middle": [*MIXED[:9], MIXED[-1], *MIXED[9:-1]],
     }
-    (tmp_path / "mixed.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows[order]), encoding="utf-8")
+    (tmp_path / "mixed.jsonl").write_text(
+        "".join(json.dumps(row) + "\n" for row in rows[order]), encoding="utf-8"
+    )
     proxied = start(shortens=frozenset({"tool"}), only_json=True)
     seen = look(*proxy("p", proxied.url), *proxy("direct", start().url), dataset="mixed.jsonl")
     advice = seen.finding("p", "inert")["advice"]
     assert advice.startswith("Give it layout=tool: there the prompt is ")
     assert advice.endswith("shorter on these 3 examples, which comes of 1 of them.")
-    asked = [request["example"] for request in seen.of("p")["requests"] if request["purpose"] == "as in the run"]
-    assert [name.partition("-")[0] for name in asked] == ["prose", "records", "short"]  # the longest first
+    asked = [
+        request["example"]
+        for request in seen.of("p")["requests"]
+        if request["purpose"] == "as in the run"
+    ]
+    assert [name.partition("-")[0] for name in asked] == [
+        "prose",
+        "records",
+        "short",
+    ]  # the longest first
     again = look(*proxy("p", start().url), *proxy("direct", start().url), dataset="mixed.jsonl")
     assert [request["example"] for request in again.of("p")["requests"][:3]] == asked
 
 
-def test_another_seed_chooses_other_examples_that_differ_as_much(start: Any, look: Any, tmp_path: Path) -> None:
-    (tmp_path / "mixed.jsonl").write_text("".join(json.dumps(row) + "\n" for row in MIXED), encoding="utf-8")
+def test_another_seed_chooses_other_examples_that_differ_as_much(
+    start: Any, look: Any, tmp_path: Path
+) -> None:
+    (tmp_path / "mixed.jsonl").write_text(
+        "".join(json.dumps(row) + "\n" for row in MIXED), encoding="utf-8"
+    )
     chosen = {
-        tuple(look(*proxy("direct", start().url), "--seed", seed, dataset="mixed.jsonl").of("direct")["examples"])
+        tuple(
+            look(*proxy("direct", start().url), "--seed", seed, dataset="mixed.jsonl").of("direct")[
+                "examples"
+            ]
+        )
         for seed in ("0", "1", "2", "3")
     }
     assert len(chosen) > 1
-    assert all({name.partition("-")[0] for name in names} == {"prose", "records", "short"} for names in chosen)
+    assert all(
+        {name.partition("-")[0] for name in names} == {"prose", "records", "short"}
+        for names in chosen
+    )
 
 
-def test_tokens_before_and_after_are_told_by_example_and_layout(start: Any, rows: Any, capsys: Any) -> None:
+def test_tokens_before_and_after_are_told_by_example_and_layout(
+    start: Any, rows: Any, capsys: Any
+) -> None:
     direct, proxied = start(), start(shortens=frozenset({"tool"}))
     arguments = ["preflight", "--dataset", "rows.jsonl", "--examples", "2"]
     assert execute([*arguments, *proxy("p", proxied.url), *proxy("direct", direct.url)]) == 0
     captured = capsys.readouterr()
     told = " ".join(captured.out.split())
     assert "prompt tokens, before -> after, on these 2 examples:" in told
-    assert told.count("system 412 -> 412 (0 %), user 408 -> 408 (0 %), tool 416 -> 215 (-48 %),") == 2
-    sent = [sum(message["role"] == "tool" for message in request["messages"]) for request in direct.requests]
+    assert (
+        told.count("system 412 -> 412 (0 %), user 408 -> 408 (0 %), tool 416 -> 215 (-48 %),") == 2
+    )
+    sent = [
+        sum(message["role"] == "tool" for message in request["messages"])
+        for request in direct.requests
+    ]
     assert sum(sent) == 2  # the baseline was asked in each layout, too
-    asked = [line.rpartition(": ")[2] for line in captured.err.splitlines() if line.startswith("Asking p,")]
-    assert (asked[0], asked[-3:]) == ("as in the run.", ["layout=user.", "layout=tool.", "layout=chat."])
-    assert execute([*arguments, "--json", *proxy("p", proxied.url), *proxy("direct", direct.url)]) == 0
+    asked = [
+        line.rpartition(": ")[2]
+        for line in captured.err.splitlines()
+        if line.startswith("Asking p,")
+    ]
+    assert (asked[0], asked[-3:]) == (
+        "as in the run.",
+        ["layout=user.", "layout=tool.", "layout=chat."],
+    )
+    assert (
+        execute([*arguments, "--json", *proxy("p", proxied.url), *proxy("direct", direct.url)]) == 0
+    )
     [found] = [one for one in json.loads(capsys.readouterr().out)["systems"] if one["label"] == "p"]
-    lines = {(line["example"], line["layout"]): (line["before"], line["after"]) for line in found["tokens"]}
+    lines = {
+        (line["example"], line["layout"]): (line["before"], line["after"])
+        for line in found["tokens"]
+    }
     assert len(lines) == 2 * 4
-    assert all(after < 0.6 * before for (_, layout), (before, after) in lines.items() if layout == "tool")
-    assert all(after == before for (_, layout), (before, after) in lines.items() if layout != "tool")
+    assert all(
+        after < 0.6 * before for (_, layout), (before, after) in lines.items() if layout == "tool"
+    )
+    assert all(
+        after == before for (_, layout), (before, after) in lines.items() if layout != "tool"
+    )
 
 
-def test_beside_what_keeps_a_system_from_working_nothing_else_is_told(start: Any, look: Any) -> None:
-    low = {"x-ratelimit-remaining-requests": "0", "x-ratelimit-limit-requests": "10", "x-acme-fallback": "1"}
-    seen = look(*proxy("p", start(status=lambda number: 401, headers=low).url), *proxy("direct", start().url))
+def test_beside_what_keeps_a_system_from_working_nothing_else_is_told(
+    start: Any, look: Any
+) -> None:
+    low = {
+        "x-ratelimit-remaining-requests": "0",
+        "x-ratelimit-limit-requests": "10",
+        "x-acme-fallback": "1",
+    }
+    seen = look(
+        *proxy("p", start(status=lambda number: 401, headers=low).url),
+        *proxy("direct", start().url),
+    )
     assert set(seen.names("p").values()) == {"error"}
     failing = look(*proxy("p", start(headers={"x-headroom-compression-failed": "true", **low}).url))
     assert failing.names("p") == {"fails-open": "error"}
@@ -295,7 +384,9 @@ def test_without_a_baseline_layouts_are_compared_with_each_other(start: Any, loo
 
 
 def test_a_proxy_that_compresses_is_fine(start: Any, look: Any) -> None:
-    seen = look(*proxy("p", start(shortens=frozenset({"system"})).url), *proxy("direct", start().url))
+    seen = look(
+        *proxy("p", start(shortens=frozenset({"system"})).url), *proxy("direct", start().url)
+    )
     assert seen.names("p") == {}
 
 
@@ -306,7 +397,9 @@ def test_a_proxy_that_adds_to_the_prompt_is_no_compressor(start: Any, look: Any)
 
 def test_models_that_differ_are_not_compared(start: Any, look: Any) -> None:
     one = start(models=("small", "other"))
-    seen = look("--system", f"p=openai:base_url={one.url},model=other", *proxy("direct", start().url))
+    seen = look(
+        "--system", f"p=openai:base_url={one.url},model=other", *proxy("direct", start().url)
+    )
     assert seen.names("p") == {"no-baseline": "note"}
 
 
@@ -368,8 +461,12 @@ def test_an_answer_out_of_a_response_cache_is_known_by_its_speed(
     ],
     ids=str,
 )
-def test_cache_headers_are_understood(headers: dict[str, str], is_hit: bool, start: Any, look: Any) -> None:
-    assert ("own-cache" in look(*proxy("direct", start(headers=headers).url)).names("direct")) is is_hit
+def test_cache_headers_are_understood(
+    headers: dict[str, str], is_hit: bool, start: Any, look: Any
+) -> None:
+    assert (
+        "own-cache" in look(*proxy("direct", start(headers=headers).url)).names("direct")
+    ) is is_hit
 
 
 def test_one_id_for_everything_is_no_cache(start: Any, look: Any) -> None:
@@ -382,7 +479,9 @@ def test_rate_limits_are_told_before_they_are_met(start: Any, look: Any) -> None
     assert finding["severity"] == "note"
     assert "x-ratelimit-limit-requests: 60" in finding["evidence"]
     spent = headers | {"x-ratelimit-remaining-requests": "0"}
-    assert look(*proxy("direct", start(headers=spent).url)).names("direct") == {"rate-limit": "warning"}
+    assert look(*proxy("direct", start(headers=spent).url)).names("direct") == {
+        "rate-limit": "warning"
+    }
 
 
 def test_a_429_is_not_waited_for(start: Any, look: Any) -> None:
@@ -399,23 +498,36 @@ def test_a_server_that_is_not_there_is_asked_once(look: Any, start: Any) -> None
     assert seen.names("direct") == {}
 
 
-def test_refused_credentials_are_told_and_never_shown(start: Any, look: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refused_credentials_are_told_and_never_shown(
+    start: Any, look: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-canary-0000")
-    gateway = start(status=lambda number: 401, error={"message": "Incorrect API key provided: sk-canary-0000"})
-    seen = look(*proxy("p", gateway.url.replace("http://", "http://me:pass-canary@")), *proxy("q", gateway.url))
+    gateway = start(
+        status=lambda number: 401, error={"message": "Incorrect API key provided: sk-canary-0000"}
+    )
+    seen = look(
+        *proxy("p", gateway.url.replace("http://", "http://me:pass-canary@")),
+        *proxy("q", gateway.url),
+    )
     assert (seen.code, seen.names("q")) == (2, {"credentials": "error"})
     assert "canary" not in json.dumps(seen.told) + seen.err
 
 
 def test_an_unknown_model_is_told_with_those_there_are(start: Any, look: Any) -> None:
-    gateway = start(status=lambda number: 404, error={"message": "The model 'small' does not exist"}, models=("big",))
+    gateway = start(
+        status=lambda number: 404,
+        error={"message": "The model 'small' does not exist"},
+        models=("big",),
+    )
     seen = look(*proxy("p", gateway.url))
     assert (seen.code, seen.names("p")) == (2, {"unknown-model": "error"})
     assert "The server offers big." in seen.finding("p", "unknown-model")["evidence"]
 
 
 def test_a_model_that_is_not_listed_is_a_note_unless_another_answers(start: Any, look: Any) -> None:
-    assert look(*proxy("direct", start(models=("big",)).url)).names("direct") == {"unknown-model": "note"}
+    assert look(*proxy("direct", start(models=("big",)).url)).names("direct") == {
+        "unknown-model": "note"
+    }
     seen = look(*proxy("direct", start(models=("big",), echoes="big").url))
     assert seen.names("direct") == {"unknown-model": "warning"}
     assert look(*proxy("direct", start(models=None).url)).names("direct") == {}
@@ -423,18 +535,30 @@ def test_a_model_that_is_not_listed_is_a_note_unless_another_answers(start: Any,
 
 @pytest.mark.parametrize(
     ("given", "path"),
-    [("/api", "/v1/chat/completions"), ("/v1", "/chat/completions"), ("/x/v2", "/x/v2/v1/chat/completions")],
+    [
+        ("/api", "/v1/chat/completions"),
+        ("/v1", "/chat/completions"),
+        ("/x/v2", "/x/v2/v1/chat/completions"),
+    ],
 )
-def test_a_wrong_form_of_the_address_is_told_with_the_right_one(given: str, path: str, start: Any, look: Any) -> None:
+def test_a_wrong_form_of_the_address_is_told_with_the_right_one(
+    given: str, path: str, start: Any, look: Any
+) -> None:
     gateway = start(path=path, models=None)
     seen = look(*proxy("p", gateway.url + given))
     assert (seen.code, seen.names("p")) == (2, {"wrong-url": "error"})
     assert seen.finding("p", "wrong-url")["advice"].startswith(f"{gateway.url}{path} answers")
 
 
-def test_an_address_that_cannot_be_one_is_a_finding_of_its_system_alone(start: Any, look: Any) -> None:
+def test_an_address_that_cannot_be_one_is_a_finding_of_its_system_alone(
+    start: Any, look: Any
+) -> None:
     seen = look(*proxy("p", "ftp://host"), *proxy("direct", start().url))
-    assert (seen.code, seen.names("p"), seen.names("direct")) == (2, {"cannot-be-set-up": "error"}, {})
+    assert (seen.code, seen.names("p"), seen.names("direct")) == (
+        2,
+        {"cannot-be-set-up": "error"},
+        {},
+    )
 
 
 def test_empty_answers_are_told(start: Any, look: Any) -> None:
@@ -442,9 +566,13 @@ def test_empty_answers_are_told(start: Any, look: Any) -> None:
     assert seen.names("direct") == {"empty-answers": "warning"}
 
 
-def test_without_a_dataset_a_long_example_of_our_own_is_sent(start: Any, rows: Any, capsys: Any) -> None:
+def test_without_a_dataset_a_long_example_of_our_own_is_sent(
+    start: Any, rows: Any, capsys: Any
+) -> None:
     gateway = start()
-    assert execute(["preflight", "--proxy", gateway.url, "--name", "direct", "--model", "small"]) == 0
+    assert (
+        execute(["preflight", "--proxy", gateway.url, "--name", "direct", "--model", "small"]) == 0
+    )
     assert len(str(gateway.requests[0]["messages"][0]["content"])) > 3000
     assert "nothing found" in capsys.readouterr().out
 
@@ -462,7 +590,15 @@ def test_the_page_fits_on_80_columns(start: Any, rows: Any, capsys: Any) -> None
 
 def test_prompts_that_change_with_history_are_told_by_id(start: Any, look: Any) -> None:
     sticky = start(shortens=frozenset({"system"}), sticky_after=7)
-    seen = look(*proxy("p", sticky.url), *proxy("direct", start().url), "--examples", "1", "--order-check", "-n", "4")
+    seen = look(
+        *proxy("p", sticky.url),
+        *proxy("direct", start().url),
+        "--examples",
+        "1",
+        "--order-check",
+        "-n",
+        "4",
+    )
     finding = seen.finding("p", "depends-on-history", "order_check")
     assert finding["severity"] == "warning"
     assert finding["figures"]["prompts_changed"] >= 1
@@ -493,7 +629,9 @@ def test_answers_that_follow_the_order_are_told_by_id(start: Any, look: Any) -> 
     assert seen.finding("direct", "depends-on-order", "order_check")["figures"]["moved"] >= 2
 
 
-def test_an_order_check_of_one_example_is_refused_before_anything_is_sent(start: Any, look: Any) -> None:
+def test_an_order_check_of_one_example_is_refused_before_anything_is_sent(
+    start: Any, look: Any
+) -> None:
     gateway = start()
     seen = look(*proxy("direct", gateway.url), "--order-check", "-n", "1")
     assert seen.code == 2
@@ -507,7 +645,8 @@ def test_an_order_check_of_one_example_is_refused_before_anything_is_sent(start:
 def run(*systems: OpenAIProxy, count: int = 10) -> tuple[str, ...]:
     told: list[str] = []
     examples = [
-        {"id": f"e{n}", "context": f"{n} {WORDS}", "question": f"What is {n}?", "answer": "x"} for n in range(count)
+        {"id": f"e{n}", "context": f"{n} {WORDS}", "question": f"What is {n}?", "answer": "x"}
+        for n in range(count)
     ]
     result = evaluate(list(systems), examples, progress=False, on_warning=told.append)
     assert list(result.warnings) == told
@@ -536,11 +675,16 @@ def test_the_first_rows_of_a_sound_run_give_nothing_away(start: Any) -> None:
             {"shortens": frozenset({"system"}), "headers": {"x-cache": "HIT"}},
             "p: own-cache: 8 of 8 replies say 'x-cache: HIT'",
         ),
-        ({"shortens": frozenset({"system"}), "text": lambda n, q: ""}, "p: empty-answers: all 8 answers are empty"),
+        (
+            {"shortens": frozenset({"system"}), "text": lambda n, q: ""},
+            "p: empty-answers: all 8 answers are empty",
+        ),
     ],
     ids=["inert", "adds", "no usage", "fails open", "cache", "empty"],
 )
-def test_the_first_rows_give_a_deceiving_proxy_away_once(options: dict[str, Any], line: str, start: Any) -> None:
+def test_the_first_rows_give_a_deceiving_proxy_away_once(
+    options: dict[str, Any], line: str, start: Any
+) -> None:
     told = run(system(start(), "direct"), system(start(**options), "p"))
     assert len(told) == 1
     assert told[0].startswith(line)
@@ -548,7 +692,9 @@ def test_the_first_rows_give_a_deceiving_proxy_away_once(options: dict[str, Any]
 
 def test_samples_out_of_a_response_cache_give_it_away(start: Any) -> None:
     told: list[str] = []
-    examples = [{"id": f"e{n}", "context": f"{n} {WORDS}", "question": "q", "answer": "x"} for n in range(3)]
+    examples = [
+        {"id": f"e{n}", "context": f"{n} {WORDS}", "question": "q", "answer": "x"} for n in range(3)
+    ]
     cached = system(start(caches=True), "p")
     evaluate(cached, examples, progress=False, on_warning=told.append, samples=2, max_workers=1)
     assert len(told) == 1
@@ -557,8 +703,20 @@ def test_samples_out_of_a_response_cache_give_it_away(start: Any) -> None:
 
 def test_ids_of_the_clock_are_no_copies() -> None:
     replies = [
-        Reply("row", {"response": text, "usage": {"input_tokens": tokens}, "envelope": {"id": id_, "created": 5}})
-        for text, tokens, id_ in [("A", 100, "c-5"), ("B", 100, "c-5"), ("A", 120, "c-5"), ("A", 100, "c-6")]
+        Reply(
+            "row",
+            {
+                "response": text,
+                "usage": {"input_tokens": tokens},
+                "envelope": {"id": id_, "created": 5},
+            },
+        )
+        for text, tokens, id_ in [
+            ("A", 100, "c-5"),
+            ("B", 100, "c-5"),
+            ("A", 120, "c-5"),
+            ("A", 100, "c-6"),
+        ]
     ]
     assert list(stored_findings(replies, 5.0)) == []
 
@@ -585,7 +743,13 @@ def test_a_run_of_fewer_rows_is_looked_at_in_the_end(start: Any) -> None:
 def test_what_the_first_rows_gave_away_is_in_the_run_file_and_on_standard_error(
     start: Any, rows: Any, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    arguments = [*proxy("p", start().url), *proxy("direct", start().url), "--dataset", "rows.jsonl", "-q"]
+    arguments = [
+        *proxy("p", start().url),
+        *proxy("direct", start().url),
+        "--dataset",
+        "rows.jsonl",
+        "-q",
+    ]
     assert execute([*arguments, "--run-file", "a.sqlite", "--format", "none"]) == 0
     assert capsys.readouterr().err.count("Warning: p: inert:") == 1
     assert execute(["report", "a.sqlite", "--format", "json"]) == 0
@@ -598,20 +762,28 @@ def test_what_the_first_rows_gave_away_is_in_the_run_file_and_on_standard_error(
 
 def test_python_hears_of_it_as_a_warning(start: Any) -> None:
     with pytest.warns(UserWarning, match="p: no-usage"):
-        evaluate(system(start(has_usage=False), "p"), [{"question": "q", "answer": "a"}], progress=False)
+        evaluate(
+            system(start(has_usage=False), "p"), [{"question": "q", "answer": "a"}], progress=False
+        )
 
 
 # The doctor asks for models, and for nothing else.
 
 
-def examined(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, dict[str, tuple[str, str]]]:
+def examined(
+    capsys: pytest.CaptureFixture[str], *arguments: str
+) -> tuple[int, dict[str, tuple[str, str]]]:
     code = execute(["doctor", "--json", *arguments])
     out = capsys.readouterr().out
     assert "canary" not in out
-    return code, {line["subject"]: (line["state"], line["text"]) for line in json.loads(out)["endpoints"]}
+    return code, {
+        line["subject"]: (line["state"], line["text"]) for line in json.loads(out)["endpoints"]
+    }
 
 
-def test_the_doctor_lists_the_models_of_an_endpoint_and_generates_nothing(start: Any, rows: Any, capsys: Any) -> None:
+def test_the_doctor_lists_the_models_of_an_endpoint_and_generates_nothing(
+    start: Any, rows: Any, capsys: Any
+) -> None:
     gateway = start(models=("small", "big"))
     code, found = examined(capsys, "--proxy", gateway.url, "--name", "one", "--model", "small")
     assert (code, gateway.requests, gateway.lists) == (0, [], 1)
@@ -622,10 +794,20 @@ def test_the_doctor_lists_the_models_of_an_endpoint_and_generates_nothing(start:
     assert (code, found["one"][0]) == (0, "warning")
 
 
-def test_the_doctor_tells_an_endpoint_that_is_not_there_or_has_no_list(start: Any, rows: Any, capsys: Any) -> None:
+def test_the_doctor_tells_an_endpoint_that_is_not_there_or_has_no_list(
+    start: Any, rows: Any, capsys: Any
+) -> None:
     url = start(models=None).url
     code, found = examined(
-        capsys, "--proxy", "http://me:canary@127.0.0.1:9", "--name", "gone", "--proxy", url, "--name", "plain"
+        capsys,
+        "--proxy",
+        "http://me:canary@127.0.0.1:9",
+        "--name",
+        "gone",
+        "--proxy",
+        url,
+        "--name",
+        "plain",
     )
     assert code == 2
     assert found["gone"][0] == "error"
@@ -643,7 +825,10 @@ def test_the_doctor_asks_the_endpoints_of_the_project_file_unless_offline(
         f'[evaluators.judge]\nbase_url = "{judge.url}"\nmodel = "wise"\n'
     )
     code, found = examined(capsys)
-    assert (code, {name: state for name, (state, _) in found.items()}) == (0, {"s": "ok", "judge": "ok"})
+    assert (code, {name: state for name, (state, _) in found.items()}) == (
+        0,
+        {"s": "ok", "judge": "ok"},
+    )
     assert (system.lists, judge.lists) == (1, 1)
     assert examined(capsys, "--offline") == (0, {})
     assert (system.lists, judge.lists) == (1, 1)
@@ -652,13 +837,18 @@ def test_the_doctor_asks_the_endpoints_of_the_project_file_unless_offline(
 @pytest.mark.parametrize(
     ("error", "name"),
     [
-        ({"message": "The model 'x-4.1' does not exist", "code": "model_not_found"}, "unknown-model"),
+        (
+            {"message": "The model 'x-4.1' does not exist", "code": "model_not_found"},
+            "unknown-model",
+        ),
         ({"message": 'model "x" not found, try pulling it first'}, "unknown-model"),
         ({"message": "Not Found"}, "wrong-url"),
         ({"message": "There is no such route"}, "wrong-url"),
     ],
     ids=["OpenAI", "Ollama", "a framework", "another"],
 )
-def test_a_404_of_a_model_is_not_one_of_a_path(error: dict[str, str], name: str, start: Any, look: Any) -> None:
+def test_a_404_of_a_model_is_not_one_of_a_path(
+    error: dict[str, str], name: str, start: Any, look: Any
+) -> None:
     gateway = start(status=lambda number: 404, error=error, models=None)
     assert look(*proxy("p", gateway.url)).names("p") == {name: "error"}

@@ -57,7 +57,12 @@ REPLIES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"response": "", "tool_calls": [{"id": None, "name": "look", "arguments": "{}"}]},
     ),
     "content in parts": (
-        {"text": None, "message": {"content": [{"type": "text", "text": "It"}, {"type": "text", "text": "aly"}]}},
+        {
+            "text": None,
+            "message": {
+                "content": [{"type": "text", "text": "It"}, {"type": "text", "text": "aly"}]
+            },
+        },
         {"response": "Italy"},
     ),
     "content that is one part": (
@@ -65,15 +70,24 @@ REPLIES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"response": "Italy"},
     ),
     "parts without a type, and others than texts": (
-        {"text": None, "message": {"content": [{"text": "It"}, None, "aly", {"type": "image_url"}]}},
+        {
+            "text": None,
+            "message": {"content": [{"text": "It"}, None, "aly", {"type": "image_url"}]},
+        },
         {"response": "Italy"},
     ),
     "no parts": ({"text": None, "message": {"content": []}}, {"response": ""}),
     "an object that the server has decoded": (
-        {"text": None, "message": {"content": {"type": "city", "name": "Zürich", "is_capital": False}}},
+        {
+            "text": None,
+            "message": {"content": {"type": "city", "name": "Zürich", "is_capital": False}},
+        },
         {"response": '{"type": "city", "name": "Zürich", "is_capital": false}'},
     ),
-    "a list that the server has decoded": ({"text": None, "message": {"content": [1, [2]]}}, {"response": "[1, [2]]"}),
+    "a list that the server has decoded": (
+        {"text": None, "message": {"content": [1, [2]]}},
+        {"response": "[1, [2]]"},
+    ),
     "a truth value": ({"text": None, "message": {"content": True}}, {"response": "true"}),
     "a number": ({"text": None, "message": {"content": 42}}, {"response": "42"}),
     "a refusal": (
@@ -108,9 +122,13 @@ def test_a_gzipped_reply_is_read(server: Any, steps: Any, ask: Any) -> None:
     assert "gzip" in server.requests[0].headers["accept-encoding"]
 
 
-def test_a_reply_that_runs_until_the_connection_closes_is_read(server: Any, steps: Any, ask: Any) -> None:
+def test_a_reply_that_runs_until_the_connection_closes_is_read(
+    server: Any, steps: Any, ask: Any
+) -> None:
     server.play(
-        steps.raw(b'HTTP/1.1 200 OK\r\n\r\n{"choices": [{"message": {"content": "Italy"}}]}', keep=False),
+        steps.raw(
+            b'HTTP/1.1 200 OK\r\n\r\n{"choices": [{"message": {"content": "Italy"}}]}', keep=False
+        ),
     )
     assert ask(OpenAIProxy(server.url), EXAMPLE)["response"] == "Italy"
 
@@ -155,11 +173,21 @@ USAGES: dict[str, tuple[Any, dict[str, int]]] = {
         {"input_tokens": 80, "output_tokens": 20, "cache_read_tokens": 64, "cache_write_tokens": 6},
     ),
     "DeepSeek": (
-        {"prompt_tokens": 80, "completion_tokens": 2, "prompt_cache_hit_tokens": 64, "prompt_cache_miss_tokens": 16},
+        {
+            "prompt_tokens": 80,
+            "completion_tokens": 2,
+            "prompt_cache_hit_tokens": 64,
+            "prompt_cache_miss_tokens": 16,
+        },
         {"input_tokens": 80, "output_tokens": 2, "cache_read_tokens": 64},
     ),
     "Bedrock": (
-        {"inputTokens": 10, "outputTokens": 2, "cacheReadInputTokens": 64, "cacheWriteInputTokens": 6},
+        {
+            "inputTokens": 10,
+            "outputTokens": 2,
+            "cacheReadInputTokens": 64,
+            "cacheWriteInputTokens": 6,
+        },
         {"input_tokens": 80, "output_tokens": 2, "cache_read_tokens": 64, "cache_write_tokens": 6},
     ),
     "Mistral": (
@@ -204,7 +232,12 @@ USAGES: dict[str, tuple[Any, dict[str, int]]] = {
         {"input_tokens": 80, "output_tokens": 2, "cache_read_tokens": 64},
     ),
     "vLLM without a cache": (
-        {"prompt_tokens": 80, "completion_tokens": 2, "total_tokens": 82, "prompt_tokens_details": None},
+        {
+            "prompt_tokens": 80,
+            "completion_tokens": 2,
+            "total_tokens": 82,
+            "prompt_tokens_details": None,
+        },
         {"input_tokens": 80, "output_tokens": 2},
     ),
     "zero is a count": (
@@ -237,13 +270,20 @@ def test_llama_cpp_tells_of_its_cache_in_timings(server: Any, steps: Any, ask: A
 
 
 def test_a_streamed_usage_may_come_beside_the_choices(server: Any, steps: Any, ask: Any) -> None:
-    end = steps.delta(finish_reason="stop") | {"x_groq": {"usage": {"prompt_tokens": 9, "completion_tokens": 2}}}
+    end = steps.delta(finish_reason="stop") | {
+        "x_groq": {"usage": {"prompt_tokens": 9, "completion_tokens": 2}}
+    }
     server.play(steps.stream(steps.delta("Italy"), end))
-    assert ask(OpenAIProxy(server.url, stream=True), EXAMPLE)["usage"] == {"input_tokens": 9, "output_tokens": 2}
+    assert ask(OpenAIProxy(server.url, stream=True), EXAMPLE)["usage"] == {
+        "input_tokens": 9,
+        "output_tokens": 2,
+    }
 
 
 def test_usage_sums_count_by_count() -> None:
-    summed = add_usage([{"input_tokens": 1, "output_tokens": 2}, {}, {"input_tokens": 3, "reasoning_tokens": 4}])
+    summed = add_usage(
+        [{"input_tokens": 1, "output_tokens": 2}, {}, {"input_tokens": 3, "reasoning_tokens": 4}]
+    )
     assert summed == {"input_tokens": 4, "output_tokens": 2, "reasoning_tokens": 4}
 
 
@@ -281,7 +321,9 @@ HEADERS = [
 
 
 @pytest.mark.parametrize(("name", "is_recorded"), HEADERS, ids=[name for name, _ in HEADERS])
-def test_headers_about_the_proxys_work_are_recorded_and_credentials_are_not(name: str, is_recorded: bool) -> None:
+def test_headers_about_the_proxys_work_are_recorded_and_credentials_are_not(
+    name: str, is_recorded: bool
+) -> None:
     assert recorded_headers({name: "v"}) == ({name.lower(): "v"} if is_recorded else {})
 
 
@@ -291,9 +333,13 @@ def test_recorded_headers_are_bounded() -> None:
     assert {len(value) for value in recorded.values()} == {1024}
 
 
-def test_a_header_that_repeats_the_key_is_recorded_without_it(server: Any, steps: Any, ask: Any) -> None:
+def test_a_header_that_repeats_the_key_is_recorded_without_it(
+    server: Any, steps: Any, ask: Any
+) -> None:
     server.play(steps.ok(headers={"x-seen": "Bearer sk-secret-123"}))
-    assert ask(OpenAIProxy(server.url, api_key="sk-secret-123"), EXAMPLE)["headers"] == {"x-seen": "Bearer ***"}
+    assert ask(OpenAIProxy(server.url, api_key="sk-secret-123"), EXAMPLE)["headers"] == {
+        "x-seen": "Bearer ***"
+    }
 
 
 @pytest.mark.parametrize(
@@ -307,7 +353,9 @@ def test_a_header_that_repeats_the_key_is_recorded_without_it(server: Any, steps
         ([], {"x-failed": "1"}, None),
     ],
 )
-def test_a_failure_header_is_a_name_or_a_name_with_a_value(rules: Any, headers: Any, found: str | None) -> None:
+def test_a_failure_header_is_a_name_or_a_name_with_a_value(
+    rules: Any, headers: Any, found: str | None
+) -> None:
     assert FailureHeaders(rules).found_in(headers) == found
 
 
@@ -319,8 +367,14 @@ def test_failure_headers_can_be_switched_off(server: Any, steps: Any, ask: Any) 
 # Streaming
 
 
-def test_a_streamed_reply_is_put_together_and_its_first_token_is_timed(server: Any, steps: Any, ask: Any) -> None:
-    usage = {"prompt_tokens": 9, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 4}}
+def test_a_streamed_reply_is_put_together_and_its_first_token_is_timed(
+    server: Any, steps: Any, ask: Any
+) -> None:
+    usage = {
+        "prompt_tokens": 9,
+        "completion_tokens": 2,
+        "prompt_tokens_details": {"cached_tokens": 4},
+    }
     server.play(
         steps.stream(
             steps.delta(delta={"role": "assistant", "content": ""}),
@@ -339,14 +393,24 @@ def test_a_streamed_reply_is_put_together_and_its_first_token_is_timed(server: A
     assert server.requests[0].body["stream_options"] == {"include_usage": True}
 
 
-def test_streamed_tool_calls_and_reasoning_are_put_together(server: Any, steps: Any, ask: Any) -> None:
+def test_streamed_tool_calls_and_reasoning_are_put_together(
+    server: Any, steps: Any, ask: Any
+) -> None:
     first = {"index": 0, "id": "c1", "function": {"name": "look", "arguments": '{"at"'}}
     server.play(
         steps.stream(
             steps.delta(delta={"reasoning_content": "Hm"}),
             steps.delta(delta={"tool_calls": [first]}),
-            steps.delta(delta={"tool_calls": [{"index": 0, "function": {"arguments": ': "Rome"}'}}]}),
-            steps.delta(delta={"tool_calls": [{"index": 1, "id": "c2", "function": {"name": "go", "arguments": ""}}]}),
+            steps.delta(
+                delta={"tool_calls": [{"index": 0, "function": {"arguments": ': "Rome"}'}}]}
+            ),
+            steps.delta(
+                delta={
+                    "tool_calls": [
+                        {"index": 1, "id": "c2", "function": {"name": "go", "arguments": ""}}
+                    ]
+                }
+            ),
             steps.delta(finish_reason="tool_calls"),
         )
     )
@@ -355,7 +419,9 @@ def test_streamed_tool_calls_and_reasoning_are_put_together(server: Any, steps: 
     assert (output["response"], output["reasoning"]) == ("", "Hm")
 
 
-def test_a_server_that_does_not_stream_when_asked_is_understood(server: Any, steps: Any, ask: Any) -> None:
+def test_a_server_that_does_not_stream_when_asked_is_understood(
+    server: Any, steps: Any, ask: Any
+) -> None:
     server.play(steps.ok("Italy"))
     output = ask(OpenAIProxy(server.url, stream=True), EXAMPLE)
     assert output["response"] == "Italy"
@@ -370,7 +436,9 @@ def test_a_stream_without_its_end_mark_is_complete_when_the_model_had_finished(
 
 
 @pytest.mark.parametrize("end", [True, False], ids=["ended politely", "connection broken"])
-def test_a_stream_that_breaks_off_is_asked_again(end: bool, server: Any, steps: Any, ask: Any) -> None:
+def test_a_stream_that_breaks_off_is_asked_again(
+    end: bool, server: Any, steps: Any, ask: Any
+) -> None:
     server.play(steps.stream(steps.delta("Ita"), done=False, end=end))
     with pytest.raises(EndpointUnreachableError, match="before the reply was complete"):
         ask(OpenAIProxy(server.url, stream=True, max_retries=1, retry_base_delay=0), EXAMPLE)
@@ -378,7 +446,11 @@ def test_a_stream_that_breaks_off_is_asked_again(end: bool, server: Any, steps: 
 
 
 def test_an_error_within_a_stream_is_an_error(server: Any, steps: Any, ask: Any) -> None:
-    server.play(steps.stream(steps.delta("Ita"), {"error": {"message": "Overloaded", "code": 502}}, done=False))
+    server.play(
+        steps.stream(
+            steps.delta("Ita"), {"error": {"message": "Overloaded", "code": 502}}, done=False
+        )
+    )
     with pytest.raises(ServerFailedError, match="Overloaded"):
         ask(OpenAIProxy(server.url, stream=True, max_retries=0), EXAMPLE)
 
@@ -392,7 +464,9 @@ def test_an_error_within_a_stream_is_an_error(server: Any, steps: Any, ask: Any)
     ],
     ids=["its own event", "words", "llama.cpp"],
 )
-def test_an_error_event_within_a_stream_is_told_in_its_words(event: bytes, server: Any, steps: Any, ask: Any) -> None:
+def test_an_error_event_within_a_stream_is_told_in_its_words(
+    event: bytes, server: Any, steps: Any, ask: Any
+) -> None:
     begin = b'data: {"choices": [{"index": 0, "delta": {"content": "Ita"}}]}\n\n'
     head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n"
     server.play(steps.raw(head + begin + event, keep=False))
@@ -423,10 +497,14 @@ NAMED: dict[str, tuple[dict[str, Any], int | None, bool]] = {
 
 
 @pytest.mark.parametrize("case", NAMED)
-def test_an_error_in_a_success_has_the_status_of_its_name(case: str, server: Any, steps: Any, ask: Any) -> None:
+def test_an_error_in_a_success_has_the_status_of_its_name(
+    case: str, server: Any, steps: Any, ask: Any
+) -> None:
     fields, status, retryable = NAMED[case]
     body = {"error": {"message": "No.", **fields}}
-    server.play(steps.answer(200, body, {"retry-after": "7", "x-ratelimit-remaining-requests": "0"}))
+    server.play(
+        steps.answer(200, body, {"retry-after": "7", "x-ratelimit-remaining-requests": "0"})
+    )
     with pytest.raises(EndpointError) as caught:
         ask(OpenAIProxy(server.url, max_retries=0), EXAMPLE)
     found = caught.value
@@ -434,22 +512,37 @@ def test_an_error_in_a_success_has_the_status_of_its_name(case: str, server: Any
     assert found.headers["x-ratelimit-remaining-requests"] == "0"
 
 
-def test_a_stream_without_choices_or_with_broken_events_is_unusable(server: Any, steps: Any, ask: Any) -> None:
+def test_a_stream_without_choices_or_with_broken_events_is_unusable(
+    server: Any, steps: Any, ask: Any
+) -> None:
     server.play(steps.stream())
     with pytest.raises(UnusableReplyError, match="an empty list of choices"):
         ask(OpenAIProxy(server.url, stream=True), EXAMPLE)
-    server.play(steps.raw(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\ndata: {oops\n\n", keep=False))
+    server.play(
+        steps.raw(
+            b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\ndata: {oops\n\n", keep=False
+        )
+    )
     with pytest.raises(UnusableReplyError, match="an event that is no JSON"):
         ask(OpenAIProxy(server.url, stream=True), EXAMPLE)
 
 
 @given(
-    pieces=st.lists(st.text(min_size=1), min_size=1), size=st.integers(1, 60), newline=st.sampled_from(["\n", "\r\n"])
+    pieces=st.lists(st.text(min_size=1), min_size=1),
+    size=st.integers(1, 60),
+    newline=st.sampled_from(["\n", "\r\n"]),
 )
-def test_a_stream_reads_the_same_however_the_network_cuts_it(pieces: list[str], size: int, newline: str) -> None:
+def test_a_stream_reads_the_same_however_the_network_cuts_it(
+    pieces: list[str], size: int, newline: str
+) -> None:
 
     events = [{"choices": [{"index": 0, "delta": {"content": piece}}]} for piece in pieces]
-    lines = [": keep-alive", *("data: " + json.dumps(event) for event in events), "event: end", "data:[DONE]"]
+    lines = [
+        ": keep-alive",
+        *("data: " + json.dumps(event) for event in events),
+        "event: end",
+        "data:[DONE]",
+    ]
     content = (newline * 2).join(lines).encode()
     stream = EventStream("here")
     for at in range(0, len(content), size):

@@ -14,11 +14,18 @@ import pytest
 from context_bench import evaluate
 from context_bench_openai import OpenAIProxy
 
-EXAMPLE = {"id": "1", "context": "Rome is in Italy.", "question": "Where is Rome?", "answer": "Italy"}
+EXAMPLE = {
+    "id": "1",
+    "context": "Rome is in Italy.",
+    "question": "Where is Rome?",
+    "answer": "Italy",
+}
 NOW = format_datetime(datetime(2026, 1, 1, tzinfo=timezone.utc), usegmt=True)
 CALL = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
 
-pytestmark = pytest.mark.filterwarnings("ignore:endpoint. empty-answers")  # which is what these replies are
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:endpoint. empty-answers"
+)  # which is what these replies are
 
 
 class Same:
@@ -38,7 +45,12 @@ ROWS: dict[str, Case] = {
         "Incorrect API key provided. Set OPENAI_API_KEY or pass api_key.",
         1,
     ),
-    "404": (lambda s: [s.answer(404, {"detail": "Not Found"})], "RequestRefusedError", "Is the base URL right", 1),
+    "404": (
+        lambda s: [s.answer(404, {"detail": "Not Found"})],
+        "RequestRefusedError",
+        "Is the base URL right",
+        1,
+    ),
     "429 with `Retry-After` in seconds": (
         lambda s: [s.error(429, "Slow down.", headers={"retry-after": "0"}), s.ok("Italy")],
         None,
@@ -46,7 +58,10 @@ ROWS: dict[str, Case] = {
         2,
     ),
     "429 with `Retry-After` as a date": (
-        lambda s: [s.error(429, "Slow down.", headers={"retry-after": NOW, "date": NOW}), s.ok("Italy")],
+        lambda s: [
+            s.error(429, "Slow down.", headers={"retry-after": NOW, "date": NOW}),
+            s.ok("Italy"),
+        ],
         None,
         "Italy",
         2,
@@ -95,7 +110,12 @@ ROWS: dict[str, Case] = {
         "a body that is no JSON: 'upstream is sleepy'",
         1,
     ),
-    "empty `choices`": (lambda s: [s.answer(200, {"choices": []})], "UnusableReplyError", "no reply to score", 1),
+    "empty `choices`": (
+        lambda s: [s.answer(200, {"choices": []})],
+        "UnusableReplyError",
+        "no reply to score",
+        1,
+    ),
     "`content: null`": (lambda s: [s.ok(None)], None, "", 1),
     "tool calls": (lambda s: [s.ok(None, message={"tool_calls": [CALL]})], None, "", 1),
     "400, the prompt is too long": (
@@ -144,9 +164,20 @@ def test_a_row_gets_what_the_readme_says(case: str, lane: str, server: Any, step
     script, kind, words, requests = ROWS[case]
     server.play(*script(steps))
     slow = case in ("headers that do not come", "a body that trickles")
-    system = OpenAIProxy(server.url, "m", "endpoint", "sk-secret-123", timeout=1.5 if slow else 60, retry_base_delay=0)
+    system = OpenAIProxy(
+        server.url,
+        "m",
+        "endpoint",
+        "sk-secret-123",
+        timeout=1.5 if slow else 60,
+        retry_base_delay=0,
+    )
     result = evaluate(
-        system, [EXAMPLE], [Same()], progress=False, max_workers=1 if lane == "the caller's thread" else 4
+        system,
+        [EXAMPLE],
+        [Same()],
+        progress=False,
+        max_workers=1 if lane == "the caller's thread" else 4,
     )
     [row] = result.rows
     if kind is None:
@@ -165,7 +196,9 @@ def test_a_row_gets_what_the_readme_says(case: str, lane: str, server: Any, step
 
 def test_an_endpoint_that_refuses_nothing_made_no_row_wait(server: Any) -> None:
     examples = [{**EXAMPLE, "id": str(number)} for number in range(40)]
-    result = evaluate(OpenAIProxy(server.url, model="m"), examples, [Same()], max_workers=64, progress=False)
+    result = evaluate(
+        OpenAIProxy(server.url, model="m"), examples, [Same()], max_workers=64, progress=False
+    )
     assert [row.waiting for row in result.rows] == [0.0] * 40
 
 
@@ -173,7 +206,12 @@ def test_a_credential_reaches_no_other_host(new_server: Any, steps: Any) -> None
     server, thief = new_server(), new_server()
     for status in (301, 302, 303, 307, 308):
         server.play(steps.answer(status, headers={"location": f"{thief.url}/v1/chat/completions"}))
-        system = OpenAIProxy(server.url, name="endpoint", api_key="sk-secret-123", extra_headers={"x-api-key": "sk-2"})
+        system = OpenAIProxy(
+            server.url,
+            name="endpoint",
+            api_key="sk-secret-123",
+            extra_headers={"x-api-key": "sk-2"},
+        )
         result = evaluate(system, [EXAMPLE], [Same()], progress=False, max_workers=4)
         assert [error.kind for error in result.rows[0].errors] == ["RedirectRefusedError"]
     assert thief.requests == []
@@ -191,7 +229,8 @@ def test_the_table_of_the_readme_has_these_rows_and_no_other() -> None:
     told = {
         cells[0]: (cells[1], cells[2])
         for cells in (
-            [cell.strip() for cell in line.split(" | ")] for line in re.findall(r"^\| (.*) \|$", section, re.M)
+            [cell.strip() for cell in line.split(" | ")]
+            for line in re.findall(r"^\| (.*) \|$", section, re.M)
         )
         if cells[0] not in ("the server sends", "---")
     }
@@ -199,4 +238,8 @@ def test_the_table_of_the_readme_has_these_rows_and_no_other() -> None:
     for case, (_, kind, words, requests) in ROWS.items():
         result, asked = told[case]
         assert asked == str(requests)
-        assert (kind in result) if kind else ("scored" in result if words else "empty response" in result)
+        assert (
+            (kind in result)
+            if kind
+            else ("scored" in result if words else "empty response" in result)
+        )

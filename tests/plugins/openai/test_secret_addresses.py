@@ -22,12 +22,25 @@ FORMS = ["{q}@", "{q}:@", "{q}:x@", "user:{q}@"]
 @pytest.mark.parametrize("where", ["the address", "the proxy"])
 @pytest.mark.parametrize("form", FORMS)
 def test_a_key_in_an_address_is_in_nothing_that_a_run_leaves(
-    form: str, where: str, server: Any, steps: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any
+    form: str,
+    where: str,
+    server: Any,
+    steps: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: Any,
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "")
     credentials = form.format(q=QUOTED)
     pair = form.format(q=KEY).removesuffix("@")
-    told = " ".join([KEY, pair, base64.b64encode((pair if ":" in pair else f"{pair}:").encode()).decode(), QUOTED])
+    told = " ".join(
+        [
+            KEY,
+            pair,
+            base64.b64encode((pair if ":" in pair else f"{pair}:").encode()).decode(),
+            QUOTED,
+        ]
+    )
     server.play(
         steps.error(400, told, headers={"x-told": told}),
         steps.ok(told, headers={"x-told": told}),
@@ -37,14 +50,35 @@ def test_a_key_in_an_address_is_in_nothing_that_a_run_leaves(
     spec = f"openai:base_url=http://{credentials}{own},model=m"
     if where == "the proxy":
         spec = f"openai:base_url={server.url},model=m,http_proxy=http://{credentials}{own}"
-    (tmp_path / "d.jsonl").write_text("".join(f'{{"question": "q{n}", "answer": "a"}}\n' for n in range(3)))
+    (tmp_path / "d.jsonl").write_text(
+        "".join(f'{{"question": "q{n}", "answer": "a"}}\n' for n in range(3))
+    )
     monkeypatch.chdir(tmp_path)
-    command = ["run", "-s", spec, "-d", "d.jsonl", "--run-file", "r.sqlite", "--keep-going", "--max-failed", "100"]
+    command = [
+        "run",
+        "-s",
+        spec,
+        "-d",
+        "d.jsonl",
+        "--run-file",
+        "r.sqlite",
+        "--keep-going",
+        "--max-failed",
+        "100",
+    ]
     command += ["--max-workers", "1", "-o", "r.json", "-o", "r.csv", "-o", "r.md"]
     code, shown = execute(command), "".join(capfd.readouterr())
     assert code == 0, shown
     assert len(server.requests) == 3
-    left = {"output": shown.encode(), **{path.name: path.read_bytes() for path in tmp_path.glob("r.*")}}
+    left = {
+        "output": shown.encode(),
+        **{path.name: path.read_bytes() for path in tmp_path.glob("r.*")},
+    }
     secrets = [KEY, KEY.replace("/", "\\/"), QUOTED, told.split(" ")[-2]]
-    found = {name: secret for name, content in left.items() for secret in secrets if secret.encode() in content}
+    found = {
+        name: secret
+        for name, content in left.items()
+        for secret in secrets
+        if secret.encode() in content
+    }
     assert not found

@@ -17,7 +17,13 @@ from typing import Any
 
 import pytest
 
-from context_bench_openai import ChatClient, EndpointError, EndpointUnreachableError, OpenAIProxy, UnusableReplyError
+from context_bench_openai import (
+    ChatClient,
+    EndpointError,
+    EndpointUnreachableError,
+    OpenAIProxy,
+    UnusableReplyError,
+)
 
 EXAMPLE = {"context": "Rome is in Italy.", "question": "Where is Rome?"}
 CERTIFICATES = Path(__file__).parent / "certificates"
@@ -26,7 +32,9 @@ SERVER_KEY = str(CERTIFICATES / "server.key")
 
 
 def _body(text: str = "Italy") -> bytes:
-    return json.dumps({"choices": [{"message": {"content": text}, "finish_reason": "stop"}]}).encode()
+    return json.dumps(
+        {"choices": [{"message": {"content": text}, "finish_reason": "stop"}]}
+    ).encode()
 
 
 def _response(body: bytes, *lines: str, status: str = "200 OK") -> bytes:
@@ -36,7 +44,12 @@ def _response(body: bytes, *lines: str, status: str = "200 OK") -> bytes:
 
 def _chunked(body: bytes, size: int = 7, trailer: bytes = b"") -> bytes:
     pieces = [body[at : at + size] for at in range(0, len(body), size)]
-    return b"".join(b"%x;note=1\r\n%s\r\n" % (len(piece), piece) for piece in pieces) + b"0\r\n" + trailer + b"\r\n"
+    return (
+        b"".join(b"%x;note=1\r\n%s\r\n" % (len(piece), piece) for piece in pieces)
+        + b"0\r\n"
+        + trailer
+        + b"\r\n"
+    )
 
 
 def _with_length(body: bytes, *lines: str, **more: str) -> bytes:
@@ -51,7 +64,9 @@ def _raw_deflate(body: bytes) -> bytes:
 # Responses that are unusual and right.
 READ: dict[str, bytes] = {
     "chunks": _response(_chunked(_body()), "transfer-encoding: chunked"),
-    "chunks and a trailer": _response(_chunked(_body(), trailer=b"x-sum: 1\r\n"), "Transfer-Encoding: Chunked"),
+    "chunks and a trailer": _response(
+        _chunked(_body(), trailer=b"x-sum: 1\r\n"), "Transfer-Encoding: Chunked"
+    ),
     "gzip in chunks": _response(
         _chunked(gzip.compress(_body())), "transfer-encoding: chunked", "content-encoding: gzip"
     ),
@@ -68,7 +83,9 @@ READ: dict[str, bytes] = {
 
 @pytest.mark.parametrize("case", READ)
 @pytest.mark.parametrize("size", [None, 11], ids=["at once", "in small pieces"])
-def test_every_framing_is_read(case: str, size: int | None, server: Any, steps: Any, ask: Any) -> None:
+def test_every_framing_is_read(
+    case: str, size: int | None, server: Any, steps: Any, ask: Any
+) -> None:
     def step(server: Any, connection: Any, request: Any) -> bool:
         content = READ[case]
         for at in range(0, len(content), size or len(content)):
@@ -95,8 +112,16 @@ UNREAD: dict[str, tuple[bytes, type[EndpointError], str]] = {
         EndpointUnreachableError,
         "broke the connection before the reply was complete",
     ),
-    "a head that stops": (b"HTTP/1.1 200 OK\r\ncontent-le", EndpointUnreachableError, "broke the connection"),
-    "a status that is none": (b"HTTP/1.1 abc OK\r\n\r\n", EndpointUnreachableError, "broke the connection"),
+    "a head that stops": (
+        b"HTTP/1.1 200 OK\r\ncontent-le",
+        EndpointUnreachableError,
+        "broke the connection",
+    ),
+    "a status that is none": (
+        b"HTTP/1.1 abc OK\r\n\r\n",
+        EndpointUnreachableError,
+        "broke the connection",
+    ),
     "two lengths": (
         _response(_body(), "content-length: 5", "content-length: 7"),
         EndpointUnreachableError,
@@ -120,7 +145,9 @@ def test_broken_framing_is_one_clear_error(case: str, server: Any, steps: Any, a
     assert len(str(caught.value).splitlines()) == 1
 
 
-def test_a_status_below_all_is_an_error_and_no_announcement(server: Any, steps: Any, ask: Any) -> None:
+def test_a_status_below_all_is_an_error_and_no_announcement(
+    server: Any, steps: Any, ask: Any
+) -> None:
     """On an event loop the answer behind it was waited for until the time was up."""
     server.play(steps.raw(_with_length(_body(), status="000 OK")))
     with pytest.raises(EndpointUnreachableError, match="broke the connection"):
@@ -177,7 +204,9 @@ CLOSING: dict[str, bytes] = {
 
 
 @pytest.mark.parametrize("case", CLOSING)
-def test_a_connection_that_cannot_be_trusted_to_go_on_is_closed(case: str, server: Any, steps: Any) -> None:
+def test_a_connection_that_cannot_be_trusted_to_go_on_is_closed(
+    case: str, server: Any, steps: Any
+) -> None:
     server.play(steps.raw(CLOSING[case]))
     assert _many(OpenAIProxy(server.url, max_retries=0), 3, 0.05) == ["Italy"] * 3
     assert _connections_of(server) == 3
@@ -212,7 +241,12 @@ def test_a_server_that_hangs_up_before_the_request_is_an_error(ask: Any) -> None
         thread = threading.Thread(target=hang_up, args=(listener,))
         thread.start()
         with pytest.raises(EndpointUnreachableError) as caught:
-            ask(OpenAIProxy(f"127.0.0.1:{listener.getsockname()[1]}", max_retries=1, retry_base_delay=0), EXAMPLE)
+            ask(
+                OpenAIProxy(
+                    f"127.0.0.1:{listener.getsockname()[1]}", max_retries=1, retry_base_delay=0
+                ),
+                EXAMPLE,
+            )
         thread.join()
     assert caught.value.attempts == 2
 
@@ -223,24 +257,32 @@ def test_an_answer_before_the_request_was_read_is_taken_and_the_connection_left(
             connection, _ = listener.accept()
             connections.append(connection)
             connection.recv(100)
-            connection.sendall(_with_length(b'{"error": "Too large."}', status="413 Content Too Large"))
+            connection.sendall(
+                _with_length(b'{"error": "Too large."}', status="413 Content Too Large")
+            )
 
     async def run(system: OpenAIProxy) -> list[str]:
         rows = [{"context": "x" * 20_000_000}] * 2
-        return [str(*await asyncio.gather(system.aprocess(row), return_exceptions=True)) for row in rows]
+        return [
+            str(*await asyncio.gather(system.aprocess(row), return_exceptions=True)) for row in rows
+        ]
 
     connections: list[socket.socket] = []
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=refuse, args=(listener,))
         thread.start()
-        told = asyncio.run(run(OpenAIProxy(f"127.0.0.1:{listener.getsockname()[1]}", max_retries=0)))
+        told = asyncio.run(
+            run(OpenAIProxy(f"127.0.0.1:{listener.getsockname()[1]}", max_retries=0))
+        )
         thread.join()
     for connection in connections:
         connection.close()
     assert [text.endswith("Too large.") for text in told] == [True, True], told
 
 
-def test_a_connection_that_rested_long_is_not_used_again(server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_connection_that_rested_long_is_not_used_again(
+    server: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("context_bench_http.direct._LONGEST_REST", 0.0)
     _many(OpenAIProxy(server.url), 3)
     assert _connections_of(server) == 3
@@ -303,13 +345,20 @@ def test_a_host_that_is_not_there_is_named(ask: Any) -> None:
         ("x-bad", "a\r\nx-more: b", "cannot carry"),
     ],
 )
-def test_headers_that_would_break_the_request_are_refused_before_it(name: str, value: str, words: str) -> None:
+def test_headers_that_would_break_the_request_are_refused_before_it(
+    name: str, value: str, words: str
+) -> None:
     with pytest.raises(ValueError, match=words):
         ChatClient("http://localhost:1", extra_headers={name: value})
 
 
-def test_a_location_with_control_characters_is_not_followed(server: Any, steps: Any, ask: Any) -> None:
-    server.play(steps.raw(_response(b"", "location: /a\tb c", "content-length: 0", status="307 Moved")), steps.ok())
+def test_a_location_with_control_characters_is_not_followed(
+    server: Any, steps: Any, ask: Any
+) -> None:
+    server.play(
+        steps.raw(_response(b"", "location: /a\tb c", "content-length: 0", status="307 Moved")),
+        steps.ok(),
+    )
     try:
         ask(OpenAIProxy(server.url, max_retries=0), EXAMPLE)
     except EndpointError as error:
@@ -336,7 +385,9 @@ def test_requests_go_through_an_http_proxy(
     assert ("proxy-authorization" in server.requests[0].headers) == (way == "the option")
 
 
-def test_a_host_in_no_proxy_is_asked_directly(ask: Any, server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_host_in_no_proxy_is_asked_directly(
+    ask: Any, server: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("HTTP_PROXY", server.url)
     monkeypatch.setenv("NO_PROXY", "model.invalid")
     with pytest.raises(EndpointUnreachableError, match="cannot be reached"):
@@ -344,7 +395,9 @@ def test_a_host_in_no_proxy_is_asked_directly(ask: Any, server: Any, monkeypatch
     assert server.requests == []
 
 
-def test_an_option_for_a_proxy_holds_for_this_machine_too(server: Any, new_server: Any, steps: Any, ask: Any) -> None:
+def test_an_option_for_a_proxy_holds_for_this_machine_too(
+    server: Any, new_server: Any, steps: Any, ask: Any
+) -> None:
     proxy = new_server()
     proxy.play(steps.ok("through"))
     assert ask(OpenAIProxy(server.url, http_proxy=proxy.url), EXAMPLE)["response"] == "through"
@@ -354,7 +407,12 @@ def test_an_option_for_a_proxy_holds_for_this_machine_too(server: Any, new_serve
 def test_a_proxy_that_wants_a_password_is_said_to(server: Any, steps: Any, ask: Any) -> None:
     server.play(steps.answer(407, b"", {"proxy-authenticate": "Basic"}))
     with pytest.raises(EndpointError) as caught:
-        ask(OpenAIProxy("https://model.invalid", http_proxy=server.url.replace("//", "//me:s3cret@")), EXAMPLE)
+        ask(
+            OpenAIProxy(
+                "https://model.invalid", http_proxy=server.url.replace("//", "//me:s3cret@")
+            ),
+            EXAMPLE,
+        )
     assert "through the HTTP proxy: 407" in str(caught.value)
     assert "s3cret" not in str(caught.value)
 
@@ -364,7 +422,10 @@ def test_a_proxy_that_wants_a_password_is_said_to(server: Any, steps: Any, ask: 
     [
         ({"http_proxy": "ftp://me:s3cret@proxy"}, "http_proxy 'proxy' cannot be used"),
         ({"ca_bundle": "/nowhere/ca.pem"}, "ca_bundle: there is no file '/nowhere/ca.pem'"),
-        ({"client_cert": "/nowhere/a.pem,/nowhere/b.pem"}, "client_cert: there is no file '/nowhere/a.pem'"),
+        (
+            {"client_cert": "/nowhere/a.pem,/nowhere/b.pem"},
+            "client_cert: there is no file '/nowhere/a.pem'",
+        ),
         ({"ca_bundle": str(CERTIFICATES / "README.md")}, "cannot be used"),
         ({"client_cert": SERVER}, "cannot be used"),
         ({"ca_bundle": SERVER, "verify": False}, "not both"),
@@ -386,9 +447,13 @@ def test_what_cannot_reach_the_network_is_refused_in_one_line(options: Any, word
 def new_tls_server(new_server: Any) -> Callable[..., Any]:
     def start(asks_for_certificate: bool = False, is_somebody_else: bool = False) -> Any:
         context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-        context.load_cert_chain(CLIENT if is_somebody_else else SERVER, None if is_somebody_else else SERVER_KEY)
+        context.load_cert_chain(
+            CLIENT if is_somebody_else else SERVER, None if is_somebody_else else SERVER_KEY
+        )
         if asks_for_certificate:
-            context.maximum_version = ssl.TLSVersion.TLSv1_2  # a refusal then comes within the handshake
+            context.maximum_version = (
+                ssl.TLSVersion.TLSv1_2
+            )  # a refusal then comes within the handshake
             context.load_verify_locations(CLIENT)
             context.verify_mode = ssl.CERT_REQUIRED
         return new_server(tls=context)
@@ -398,7 +463,9 @@ def new_tls_server(new_server: Any) -> Callable[..., Any]:
 
 def test_a_certificate_of_ones_own_is_trusted_when_named(new_tls_server: Any, ask: Any) -> None:
     server = new_tls_server()
-    assert ask(OpenAIProxy(server.url, ca_bundle=SERVER, max_retries=0), EXAMPLE)["response"] == "fine"
+    assert (
+        ask(OpenAIProxy(server.url, ca_bundle=SERVER, max_retries=0), EXAMPLE)["response"] == "fine"
+    )
 
 
 def test_the_certificates_of_the_environment_are_trusted(
@@ -408,7 +475,9 @@ def test_the_certificates_of_the_environment_are_trusted(
     assert ask(OpenAIProxy(new_tls_server().url, max_retries=0), EXAMPLE)["response"] == "fine"
 
 
-def test_a_certificate_that_nobody_vouches_for_is_refused_and_not_asked_again(new_tls_server: Any, ask: Any) -> None:
+def test_a_certificate_that_nobody_vouches_for_is_refused_and_not_asked_again(
+    new_tls_server: Any, ask: Any
+) -> None:
     server = new_tls_server()
     with pytest.raises(EndpointUnreachableError, match="CERTIFICATE_VERIFY_FAILED") as caught:
         ask(OpenAIProxy(server.url, max_retries=5), EXAMPLE)
@@ -424,7 +493,10 @@ def test_a_certificate_for_another_name_is_refused(new_tls_server: Any, ask: Any
 
 
 def test_verification_can_be_switched_off(new_tls_server: Any, ask: Any) -> None:
-    assert ask(OpenAIProxy(new_tls_server().url, verify=False, max_retries=0), EXAMPLE)["response"] == "fine"
+    assert (
+        ask(OpenAIProxy(new_tls_server().url, verify=False, max_retries=0), EXAMPLE)["response"]
+        == "fine"
+    )
 
 
 def test_a_client_certificate_is_shown(new_tls_server: Any, ask: Any) -> None:
@@ -447,7 +519,10 @@ def test_a_plain_server_behind_https_is_an_error(ask: Any) -> None:
         thread = threading.Thread(target=answer, args=(listener,))
         thread.start()
         with pytest.raises(EndpointUnreachableError, match="cannot be reached"):
-            ask(OpenAIProxy(f"https://127.0.0.1:{listener.getsockname()[1]}", max_retries=0), EXAMPLE)
+            ask(
+                OpenAIProxy(f"https://127.0.0.1:{listener.getsockname()[1]}", max_retries=0),
+                EXAMPLE,
+            )
         thread.join()
 
 

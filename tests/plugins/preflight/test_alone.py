@@ -17,23 +17,34 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CONTEXT_BENCH_PLUGINS", "context-bench-preflight")
 
 
-def test_doctor_looks_over_an_installation_of_core_and_itself(capsys: pytest.CaptureFixture[str]) -> None:
+def test_doctor_looks_over_an_installation_of_core_and_itself(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert execute(["doctor", "--json", "--offline"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["ok"]
     assert any(line["subject"] == "context-bench-preflight" for line in told["plugins"])
 
 
-def test_a_broken_project_file_is_an_error_of_the_installation(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_broken_project_file_is_an_error_of_the_installation(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     Path("context-bench.toml").write_text("[run\n", encoding="utf-8")
     assert execute(["doctor", "--json", "--offline"]) == 2
-    [line] = [line for line in json.loads(capsys.readouterr().out)["installation"] if line["subject"] == "project file"]
+    [line] = [
+        line
+        for line in json.loads(capsys.readouterr().out)["installation"]
+        if line["subject"] == "project file"
+    ]
     assert "is no valid TOML" in line["text"]
 
 
 def test_preflight_needs_a_system(capsys: pytest.CaptureFixture[str]) -> None:
     assert execute(["preflight"]) == 2
-    assert "There is no system to look at. Name one with --system or --proxy." in capsys.readouterr().err
+    assert (
+        "There is no system to look at. Name one with --system or --proxy."
+        in capsys.readouterr().err
+    )
 
 
 def test_preflight_takes_the_options_of_a_run(capsys: pytest.CaptureFixture[str]) -> None:
@@ -55,6 +66,8 @@ class Gateway:
 
 
 def test_the_first_rows_of_every_run_are_looked_at(recwarn: pytest.WarningsRecorder) -> None:
-    result = evaluate(systems=[Gateway()], dataset=[{"question": f"q {n}", "answer": "a"} for n in range(9)])
+    result = evaluate(
+        systems=[Gateway()], dataset=[{"question": f"q {n}", "answer": "a"} for n in range(9)]
+    )
     [line] = [line for line in result.warnings if line.startswith("gateway: ")]
     assert "empty" in line

@@ -10,7 +10,9 @@ from context_bench.store.encoding import digest
 from context_bench.store.reader import RunReader
 from context_bench_preflight.isolation import marker
 
-pytest.importorskip("context_bench_answer_quality", reason="these rows are scored by the answer-quality plugin")
+pytest.importorskip(
+    "context_bench_answer_quality", reason="these rows are scored by the answer-quality plugin"
+)
 
 EXAMPLES = [{"id": "1", "context": "one two", "question": "q", "answer": "a"}]
 
@@ -40,7 +42,9 @@ class Plain:
 def run(*systems: Any, told: list[str] | None = None, **options: Any) -> EvalResult:
     warn = (told if told is not None else []).append
     options = {"isolate_prefixes": True, **options}
-    return evaluate(list(systems), EXAMPLES, ["answer-quality"], progress=False, on_warning=warn, **options)
+    return evaluate(
+        list(systems), EXAMPLES, ["answer-quality"], progress=False, on_warning=warn, **options
+    )
 
 
 def said(result: EvalResult) -> dict[str, str]:
@@ -54,7 +58,9 @@ def test_each_slot_gets_a_marker_of_its_own_that_another_run_and_another_order_g
     again = said(run(other, one, same))
     assert again == first
     assert {len(text) for text in first.values()} == {len("[ a b c d e f g h ] one two")}
-    assert said(run(one, other, same, isolate_prefixes=False)) == dict.fromkeys(first, "None one two")
+    assert said(run(one, other, same, isolate_prefixes=False)) == dict.fromkeys(
+        first, "None one two"
+    )
 
 
 def test_a_marker_is_part_of_the_key(tmp_path: Any) -> None:
@@ -85,4 +91,7 @@ def test_markers_are_those_of_earlier_versions() -> None:
     for key in (b"k" * 16, bytes(range(16))):
         for turn in (0, 1, 12):
             letters = digest("context-bench cache salt 1", key, turn)[:8]
-            assert marker(key, turn) == f"[ {' '.join(chr(ord('a') + byte % 26) for byte in letters)} ]"
+            assert (
+                marker(key, turn)
+                == f"[ {' '.join(chr(ord('a') + byte % 26) for byte in letters)} ]"
+            )

@@ -27,13 +27,20 @@ PROSE = "It rained, as it often does, and nobody minded; the clerk, who was late
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_the_structure_of_an_example_is_that_of_its_longest_text(example: dict[str, Any], structure: str) -> None:
+def test_the_structure_of_an_example_is_that_of_its_longest_text(
+    example: dict[str, Any], structure: str
+) -> None:
     assert variety.nature_of(example).structure == structure
 
 
 def pool() -> list[tuple[str, dict[str, Any]]]:
-    made = [(f"prose-{n}", {"id": f"prose-{n}", "context": PROSE * (1 + n % 3), "dataset": "a"}) for n in range(40)]
-    made += [(f"json-{n}", {"id": f"json-{n}", "context": f"[{n}]", "dataset": "a"}) for n in range(2)]
+    made = [
+        (f"prose-{n}", {"id": f"prose-{n}", "context": PROSE * (1 + n % 3), "dataset": "a"})
+        for n in range(40)
+    ]
+    made += [
+        (f"json-{n}", {"id": f"json-{n}", "context": f"[{n}]", "dataset": "a"}) for n in range(2)
+    ]
     made += [("other", {"id": "other", "context": PROSE, "dataset": "b"})]
     return made
 

@@ -12,7 +12,13 @@ import pytest
 
 from context_bench_python import PythonSystem, PythonTransformer
 
-EXAMPLE = {"id": "1", "context": "Rome is in Italy.", "question": "Where is Rome?", "answer": "Italy", "lang": "en"}
+EXAMPLE = {
+    "id": "1",
+    "context": "Rome is in Italy.",
+    "question": "Where is Rome?",
+    "answer": "Italy",
+    "lang": "en",
+}
 
 
 @dataclass
@@ -82,7 +88,9 @@ def returning(value: Any) -> Callable[[Any], Any]:
     return answer
 
 
-def test_a_llama_index_query_engine_is_asked_the_question_and_its_nodes_are_the_retrieved_contexts() -> None:
+def test_a_llama_index_query_engine_is_asked_the_question_and_its_nodes_are_the_retrieved_contexts() -> (
+    None
+):
     assert system(Engine()).process(EXAMPLE) == {
         "response": "Italy",
         "retrieved_contexts": ["Rome is in Italy.", "Italy is in Europe."],
@@ -105,9 +113,16 @@ class Found(NamedTuple):
     [
         (
             Answer("Italy", ["Rome is in Italy."], {"input_tokens": 3}),
-            {"response": "Italy", "retrieved_contexts": ["Rome is in Italy."], "usage": {"input_tokens": 3}},
+            {
+                "response": "Italy",
+                "retrieved_contexts": ["Rome is in Italy."],
+                "usage": {"input_tokens": 3},
+            },
         ),
-        (Found("Italy", ["Rome is in Italy."]), {"response": "Italy", "retrieved_contexts": ["Rome is in Italy."]}),
+        (
+            Found("Italy", ["Rome is in Italy."]),
+            {"response": "Italy", "retrieved_contexts": ["Rome is in Italy."]},
+        ),
     ],
     ids=["with the names of an output", "a pair"],
 )
@@ -168,9 +183,15 @@ def test_a_query_engine_with_aquery_alone_is_awaited() -> None:
     ("attributes", "given"),
     [
         ({}, "Where is Rome?"),
-        ({"input_variables": ["question", "context"]}, {"question": "Where is Rome?", "context": "Rome is in Italy."}),
+        (
+            {"input_variables": ["question", "context"]},
+            {"question": "Where is Rome?", "context": "Rome is in Italy."},
+        ),
         ({"input_keys": ["query"]}, {"query": "Where is Rome?"}),
-        ({"first": Runnable(None, input_variables=["input", "lang"])}, {"input": "Where is Rome?", "lang": "en"}),
+        (
+            {"first": Runnable(None, input_variables=["input", "lang"])},
+            {"input": "Where is Rome?", "lang": "en"},
+        ),
         ({"first": Runnable(None)}, "Where is Rome?"),
         (
             {"bound": Runnable(None, first=Runnable(None, mapper=3))},
@@ -320,7 +341,11 @@ def test_what_is_returned_becomes_the_output(returned: Any, output: dict[str, An
         ({"text": "x"}, ValueError, "it returned a mapping with text, and no 'response'"),
         ({}, ValueError, "a mapping with nothing"),
         ({"response": 3}, TypeError, "'response' of what it returned is int, not text"),
-        ({"response": "x", "retrieved_contexts": "a"}, TypeError, "'retrieved_contexts' of what it returned is str"),
+        (
+            {"response": "x", "retrieved_contexts": "a"},
+            TypeError,
+            "'retrieved_contexts' of what it returned is str",
+        ),
         (("x", [3]), TypeError, "retrieved context 1 is int, which holds no text"),
         (object(), TypeError, "it returned object, which has neither an attribute response"),
     ],
@@ -334,7 +359,9 @@ def test_what_is_no_output_is_told(returned: Any, error: type[Exception], said: 
 
 def test_the_gold_answer_that_comes_back_with_the_input_is_no_response() -> None:
     with pytest.raises(ValueError, match="no 'response'"):
-        system(lambda example: {"question": example["question"], "answer": example["answer"]}).process(EXAMPLE)
+        system(
+            lambda example: {"question": example["question"], "answer": example["answer"]}
+        ).process(EXAMPLE)
 
 
 def test_a_transformer_returns_the_new_context() -> None:

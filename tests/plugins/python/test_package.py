@@ -15,7 +15,9 @@ from context_bench.cli import execute
 
 tomllib = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
 PACKAGE = Path(context_bench_python.__file__).parent
-SYSTEMS: dict[str, Any] = tomllib.loads((PACKAGE / "context_bench_plugin.toml").read_text("utf-8"))["systems"]
+SYSTEMS: dict[str, Any] = tomllib.loads((PACKAGE / "context_bench_plugin.toml").read_text("utf-8"))[
+    "systems"
+]
 
 
 @pytest.mark.parametrize("name", sorted(SYSTEMS))
@@ -28,7 +30,9 @@ def test_the_options_are_those_of_the_constructor(name: str) -> None:
 
 
 def test_the_public_names_are_the_classes_of_the_manifest() -> None:
-    assert sorted(context_bench_python.__all__) == sorted(system["class"] for system in SYSTEMS.values())
+    assert sorted(context_bench_python.__all__) == sorted(
+        system["class"] for system in SYSTEMS.values()
+    )
 
 
 def test_the_plugin_check_is_clean() -> None:

@@ -18,7 +18,10 @@ from context_bench_python import PythonSystem, PythonTransformer
 
 Module = Callable[..., str]
 Rows = Callable[..., None]
-ROWS = [{"id": str(number), "context": "Rome is in Italy.", "question": f"q{number}"} for number in range(3)]
+ROWS = [
+    {"id": str(number), "context": "Rome is in Italy.", "question": f"q{number}"}
+    for number in range(3)
+]
 ANSWER = """
     calls = []
 
@@ -51,7 +54,9 @@ def test_an_async_function_is_awaited_on_the_event_loop(module: Module) -> None:
     assert [row.response for row in result.rows] == ["later q0", "later q1", "later q2"]
 
 
-def test_without_a_version_nothing_is_reused_in_another_run_and_that_is_said(module: Module, tmp_path: Path) -> None:
+def test_without_a_version_nothing_is_reused_in_another_run_and_that_is_said(
+    module: Module, tmp_path: Path
+) -> None:
     name = module(ANSWER)
     with pytest.warns(UserWarning, match=rf"{name}:later has no version.*version=\.\.\."):
         system = PythonSystem(f"{name}:later")
@@ -67,8 +72,12 @@ def test_without_a_version_nothing_is_reused_in_another_run_and_that_is_said(mod
         assert len(sys.modules[name].calls) == calls, version
 
 
-def test_what_can_change_an_answer_is_in_the_fingerprint_and_secrets_are_not(module: Module) -> None:
-    name = module("class Rag:\n    def __init__(self, **options):\n        self.process = lambda example: 'x'\n")
+def test_what_can_change_an_answer_is_in_the_fingerprint_and_secrets_are_not(
+    module: Module,
+) -> None:
+    name = module(
+        "class Rag:\n    def __init__(self, **options):\n        self.process = lambda example: 'x'\n"
+    )
 
     def fingerprint(**options: object) -> object:
         return PythonSystem(f"{name}:Rag", **{"version": "1", **options}).fingerprint()  # type: ignore[arg-type]
@@ -103,10 +112,14 @@ def test_an_object_that_tells_its_own_fingerprint_needs_no_version(module: Modul
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "context_bench", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, env={**os.environ, "NO_COLOR": "1"})
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=300, env={**os.environ, "NO_COLOR": "1"}
+    )
 
 
-def test_the_command_line_and_the_project_file_pass_options_on(module: Module, acme_rows: Rows) -> None:
+def test_the_command_line_and_the_project_file_pass_options_on(
+    module: Module, acme_rows: Rows
+) -> None:
     name = module(ANSWER)
     acme_rows(ROWS[0], ROWS[2])
     done = run(
@@ -137,10 +150,20 @@ def test_the_command_line_and_the_project_file_pass_options_on(module: Module, a
     assert "read Rome is" in Path("project.json").read_text()
 
 
-def test_the_command_line_warns_of_a_missing_version_in_one_line(module: Module, acme_rows: Rows) -> None:
+def test_the_command_line_warns_of_a_missing_version_in_one_line(
+    module: Module, acme_rows: Rows
+) -> None:
     name = module(ANSWER)
     acme_rows(ROWS[0])
-    done = run("run", "--system", f"python:target={name}:answer", "--dataset", "acme-rows", "--evaluators", "acme-yes")
+    done = run(
+        "run",
+        "--system",
+        f"python:target={name}:answer",
+        "--dataset",
+        "acme-rows",
+        "--evaluators",
+        "acme-yes",
+    )
     assert done.returncode == 0, done.stderr
     [line] = [line for line in done.stderr.splitlines() if "has no version" in line]
     assert line.startswith(f"Warning: {name}:answer has no version")
@@ -150,7 +173,13 @@ def test_the_command_line_warns_of_a_missing_version_in_one_line(module: Module,
 def test_a_wrong_target_ends_the_run_in_one_line(module: Module, acme_rows: Rows) -> None:
     acme_rows(ROWS[0])
     done = run(
-        "run", "--system", f"python:target={module(ANSWER)}:anser", "--dataset", "acme-rows", "--evaluators", "acme-yes"
+        "run",
+        "--system",
+        f"python:target={module(ANSWER)}:anser",
+        "--dataset",
+        "acme-rows",
+        "--evaluators",
+        "acme-yes",
     )
     assert done.returncode == 2
     [line] = done.stderr.splitlines()
@@ -158,7 +187,9 @@ def test_a_wrong_target_ends_the_run_in_one_line(module: Module, acme_rows: Rows
     assert "Did you mean 'answer'" in line
 
 
-def test_a_secret_among_the_further_options_reaches_no_run_file(module: Module, acme_rows: Rows) -> None:
+def test_a_secret_among_the_further_options_reaches_no_run_file(
+    module: Module, acme_rows: Rows
+) -> None:
     name = module(
         "class Rag:\n    def __init__(self, api_key):\n        pass\n    def process(self, example):\n        return 'x'\n"
     )

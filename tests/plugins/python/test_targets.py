@@ -13,7 +13,12 @@ from context_bench.errors import ConfigurationError
 from context_bench_python import PythonSystem
 
 Module = Callable[..., str]
-EXAMPLE = {"id": "1", "context": "Rome is in Italy.", "question": "Where is Rome?", "answer": "Italy"}
+EXAMPLE = {
+    "id": "1",
+    "context": "Rome is in Italy.",
+    "question": "Where is Rome?",
+    "answer": "Italy",
+}
 RAG = """
     def answer(example, top_k=2, label: str = "", filters=None):
         return {"response": f"{example['question']}|{top_k!r}|{label!r}|{filters!r}"}
@@ -51,7 +56,11 @@ def respond(system: PythonSystem, **fields: Any) -> Any:
     [
         ("answer", {}, "Where is Rome?|2|''|None"),
         ("answer", {"top_k": "5", "label": "5"}, "Where is Rome?|5|'5'|None"),
-        ("answer", {"top_k": "0.5", "filters": {"lang": "en"}}, "Where is Rome?|0.5|''|{'lang': 'en'}"),
+        (
+            "answer",
+            {"top_k": "0.5", "filters": {"lang": "en"}},
+            "Where is Rome?|0.5|''|{'lang': 'en'}",
+        ),
         ("answer", {"arguments": {"label": "a"}}, "Where is Rome?|2|'a'|None"),
         ("Rag", {}, "2"),
         ("Rag", {"top_k": "4"}, "4"),
@@ -80,7 +89,11 @@ def test_functions_classes_objects_and_factories_are_asked(
         ("{m}x:answer", {}, r"no module '{m}x' is installed or lies in .*\. Did you mean '{m}'"),
         ("{m}.sub:answer", {}, r"no module '{m}.sub' is installed"),
         ("{m}:number", {}, "is of type int, which cannot be asked"),
-        ("{m}:answer", {"topk": 3}, r"No option of {m}:answer is called 'topk'\. Did you mean 'top_k'\?"),
+        (
+            "{m}:answer",
+            {"topk": 3},
+            r"No option of {m}:answer is called 'topk'\. Did you mean 'top_k'\?",
+        ),
         ("{m}:Rag", {"k": 3}, r"No option of {m}:Rag is called 'k'"),
         ("{m}:rag", {"top_k": 3}, "takes no options: it is an object already"),
         ("{m}:build", {"factory": True}, "needs top_k, which is no option that was given"),
@@ -103,14 +116,19 @@ def test_a_wrong_target_or_option_is_told_in_one_line(
 @pytest.mark.parametrize(
     ("code", "said"),
     [
-        ("import no_such_library_here", "it needs the module 'no_such_library_here', which is not installed"),
+        (
+            "import no_such_library_here",
+            "it needs the module 'no_such_library_here', which is not installed",
+        ),
         ("x = 1 / 0", r"ZeroDivisionError: division by zero \(.*line 1\)"),
         ("def f(:\n    pass", r"SyntaxError: .*line 1\)"),
         ("import sys\nsys.exit(3)", r"SystemExit: 3 \(.*line 2\)"),
     ],
     ids=["a missing library", "an error", "no Python", "an exit"],
 )
-def test_a_module_that_cannot_be_imported_says_why_and_where(module: Module, code: str, said: str) -> None:
+def test_a_module_that_cannot_be_imported_says_why_and_where(
+    module: Module, code: str, said: str
+) -> None:
     with pytest.raises(ConfigurationError, match=said) as caught:
         PythonSystem(f"{module(code)}:answer")
     assert "\n" not in str(caught.value)
@@ -122,13 +140,19 @@ def test_a_class_whose_constructor_breaks_says_so(module: Module) -> None:
         PythonSystem(f"{name}:Rag")
 
 
-def test_a_module_that_an_installed_one_hides_is_refused_and_not_confused_with_it(module: Module) -> None:
+def test_a_module_that_an_installed_one_hides_is_refused_and_not_confused_with_it(
+    module: Module,
+) -> None:
     module("def answer(example):\n    return 'mine'\n", "colorsys")
-    with pytest.raises(ConfigurationError, match=r"There are two modules 'colorsys'.*Give yours another name"):
+    with pytest.raises(
+        ConfigurationError, match=r"There are two modules 'colorsys'.*Give yours another name"
+    ):
         PythonSystem("colorsys:answer")
 
 
-def test_the_folder_is_importable_and_is_no_place_where_plugins_are_looked_for(module: Module, tmp_path: Path) -> None:
+def test_the_folder_is_importable_and_is_no_place_where_plugins_are_looked_for(
+    module: Module, tmp_path: Path
+) -> None:
     helper = module("WORD = 'late'\n")
     name = module(f"def answer(example):\n    from {helper} import WORD\n    return WORD\n")
     before = list(sys.path)
@@ -166,7 +190,8 @@ def test_a_method_of_a_class_is_refused_before_the_first_row(module: Module) -> 
         rag = Rag()
     """)
     with pytest.raises(
-        ConfigurationError, match=r"'\w+:Rag.ask' is a method of the class Rag, .*name the class, or an obj"
+        ConfigurationError,
+        match=r"'\w+:Rag.ask' is a method of the class Rag, .*name the class, or an obj",
     ):
         PythonSystem(f"{name}:Rag.ask", version="1")
     for target in ("Rag.plain", "Rag.of_class", "rag.ask"):

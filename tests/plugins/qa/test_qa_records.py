@@ -24,12 +24,24 @@ def test_both_layouts_of_hotpotqa_give_the_same_context():
 def test_every_alias_is_kept():
     answer = {"value": "Ann", "aliases": ["Anna", "Ann"]}
     example = records.triviaqa({"question": "Who?", "question_id": "q", "answer": answer})
-    assert (example["answer"], example["answers"], example["context"]) == ("Ann", ["Ann", "Anna"], "Who?")
-    assert records.natural_questions({"question": "who", "answer": ["a", "b"]})["answers"] == ["a", "b"]
+    assert (example["answer"], example["answers"], example["context"]) == (
+        "Ann",
+        ["Ann", "Anna"],
+        "Who?",
+    )
+    assert records.natural_questions({"question": "who", "answer": ["a", "b"]})["answers"] == [
+        "a",
+        "b",
+    ]
 
 
 def test_options_are_shown_and_the_label_counts_from_one():
-    record = {"article": "Text.", "question": "What?", "options": ["cat", "dog", "cow", "hen"], "gold_label": 4}
+    record = {
+        "article": "Text.",
+        "question": "What?",
+        "options": ["cat", "dog", "cow", "hen"],
+        "gold_label": 4,
+    }
     example = records.quality(record, Row(7))
     assert (example["id"], example["correct_letter"], example["answer"]) == (7, "D", "hen")
     assert "A. cat\nB. dog\nC. cow\nD. hen" in example["question"]
@@ -38,7 +50,10 @@ def test_options_are_shown_and_the_label_counts_from_one():
 
 def test_a_paper_gives_an_example_for_each_question():
     empty = {"unanswerable": False, "extractive_spans": [], "yes_no": None, "free_form_answer": ""}
-    answers = [{"answer": [{**empty, "yes_no": False}]}, {"answer": [{**empty, "unanswerable": True}]}]
+    answers = [
+        {"answer": [{**empty, "yes_no": False}]},
+        {"answer": [{**empty, "unanswerable": True}]},
+    ]
     text = {"section_name": ["Intro"], "paragraphs": [["First."]]}
     record = {
         "id": "p",
@@ -48,7 +63,10 @@ def test_a_paper_gives_an_example_for_each_question():
         "qas": {"question": ["a", "b"], "answers": answers},
     }
     found = list(records.qasper(record))
-    assert [(each["id"], each["answer"]) for each in found] == [("p_0", "No"), ("p_1", "Unanswerable")]
+    assert [(each["id"], each["answer"]) for each in found] == [
+        ("p_0", "No"),
+        ("p_1", "Unanswerable"),
+    ]
     assert found[0]["context"] == "T\nA\nIntro\nFirst."
 
 
@@ -69,12 +87,25 @@ def test_one_answer_may_be_a_text():
     assert records.natural_questions({"question": "who", "answer": "Ann"})["answers"] == ["Ann"]
 
 
-EMPTY = {"unanswerable": False, "extractive_spans": [], "yes_no": None, "free_form_answer": "", "evidence": []}
+EMPTY = {
+    "unanswerable": False,
+    "extractive_spans": [],
+    "yes_no": None,
+    "free_form_answer": "",
+    "evidence": [],
+}
 ANNOTATED = [{**EMPTY, "extractive_spans": ["two", "spans"]}, {**EMPTY, "yes_no": False}]
 PAPER = {"title": "T", "abstract": "A"}
-SECTIONS = [{"section_name": "Intro", "paragraphs": ["First.", "Second."]}, {"section_name": None, "paragraphs": []}]
+SECTIONS = [
+    {"section_name": "Intro", "paragraphs": ["First.", "Second."]},
+    {"section_name": None, "paragraphs": []},
+]
 ASKED = [
-    {"question": "Which?", "question_id": "q1", "answers": [{"answer": each, "worker_id": "w"} for each in ANNOTATED]},
+    {
+        "question": "Which?",
+        "question_id": "q1",
+        "answers": [{"answer": each, "worker_id": "w"} for each in ANNOTATED],
+    },
     {
         "question": "Is it?",
         "question_id": "q2",
@@ -100,7 +131,12 @@ QASPER = {
     },
     "columns down to the answer": {
         "full_text": columns(SECTIONS),
-        "qas": columns([{**a, "answers": {"answer": columns([b["answer"] for b in a["answers"]])}} for a in ASKED]),
+        "qas": columns(
+            [
+                {**a, "answers": {"answer": columns([b["answer"] for b in a["answers"]])}}
+                for a in ASKED
+            ]
+        ),
     },
 }
 
@@ -130,21 +166,45 @@ def test_an_unanswerable_question_of_musique_has_no_gold_and_an_id_of_its_own():
     }
     twin = records.musique({**record, "answerable": False})
     assert (twin["id"], set(twin) & {"answer", "answers"}) == ("m_unanswerable", set())
-    assert (records.musique(record)["id"], records.musique(record)["answers"]) == ("m", ["Ann", "A"])
+    assert (records.musique(record)["id"], records.musique(record)["answers"]) == (
+        "m",
+        ["Ann", "A"],
+    )
 
 
 def test_the_release_of_triviaqa_has_other_names_and_answers_of_people():
-    answer = {"Value": "Ann", "Aliases": ["Ann", "Anna"], "NormalizedAliases": ["ann"], "HumanAnswers": ["Annie"]}
-    release = {"Question": "Who?", "QuestionId": "tc_1", "Answer": answer, "EntityPages": [], "SearchResults": []}
+    answer = {
+        "Value": "Ann",
+        "Aliases": ["Ann", "Anna"],
+        "NormalizedAliases": ["ann"],
+        "HumanAnswers": ["Annie"],
+    }
+    release = {
+        "Question": "Who?",
+        "QuestionId": "tc_1",
+        "Answer": answer,
+        "EntityPages": [],
+        "SearchResults": [],
+    }
     example = records.triviaqa(release)
-    assert (example["id"], example["context"], example["answers"]) == ("tc_1", "Who?", ["Ann", "Anna", "Annie"])
+    assert (example["id"], example["context"], example["answers"]) == (
+        "tc_1",
+        "Who?",
+        ["Ann", "Anna", "Annie"],
+    )
     assert "answer" not in records.triviaqa({"Question": "Who?", "QuestionId": "tc_1"})
 
 
 def test_the_release_of_quality_has_an_article_with_all_its_questions():
     options = ["cat", "dog", "cow", "hen"]
     questions = [
-        {"question": "What?", "options": options, "gold_label": 2, "question_unique_id": "u1", "difficult": 1},
+        {
+            "question": "What?",
+            "options": options,
+            "gold_label": 2,
+            "question_unique_id": "u1",
+            "difficult": 1,
+        },
         {"question": "And?", "options": options},
     ]
     found = records.quality({"article_id": "7", "article": "Text.", "questions": questions})
@@ -157,13 +217,27 @@ def test_the_release_of_quality_has_an_article_with_all_its_questions():
 
 def test_answers_and_paragraphs_may_be_columns_or_rows():
     told = {"document": {"id": "d", "summary": {"text": "S"}}, "question": {"text": "Who?"}}
-    assert records.narrativeqa({**told, "answers": {"text": ["a", "b"], "tokens": [[], []]}})["answers"] == ["a", "b"]
+    assert records.narrativeqa({**told, "answers": {"text": ["a", "b"], "tokens": [[], []]}})[
+        "answers"
+    ] == ["a", "b"]
     rows = [{"title": "A", "sentences": ["Ann is. ", "So."]}]
-    assert records.hotpotqa({"id": 1, "question": "Who?", "context": rows})["context"] == "A: Ann is. So."
+    assert (
+        records.hotpotqa({"id": 1, "question": "Who?", "context": rows})["context"]
+        == "A: Ann is. So."
+    )
     paragraphs = {"idx": [0, 1], "title": ["A", "B"], "paragraph_text": ["Ann.", "Bob."]}
-    assert records.musique({"id": 1, "question": "Who?", "paragraphs": paragraphs})["context"] == "A: Ann.\nB: Bob."
-    pages = {"entity_pages": [{"title": "A", "wiki_context": "Ann is."}], "search_results": {"search_context": ["So."]}}
-    assert records.triviaqa({"question": "Who?", "question_id": 1, **pages})["context"] == "Ann is.\n\nSo."
+    assert (
+        records.musique({"id": 1, "question": "Who?", "paragraphs": paragraphs})["context"]
+        == "A: Ann.\nB: Bob."
+    )
+    pages = {
+        "entity_pages": [{"title": "A", "wiki_context": "Ann is."}],
+        "search_results": {"search_context": ["So."]},
+    }
+    assert (
+        records.triviaqa({"question": "Who?", "question_id": 1, **pages})["context"]
+        == "Ann is.\n\nSo."
+    )
 
 
 QAP = {
@@ -194,7 +268,10 @@ def test_the_release_of_narrativeqa_has_stories_apart_from_questions(record, tab
 def test_a_file_of_narrativeqa_holds_all_splits_and_gives_the_one_that_is_asked_for():
     for split, given in (("test", True), ("train", False), ("validation", False), ("", True)):
         assert (records.narrativeqa(QAP, Row(split=split, tables=SUMMARIES)) is not None) is given
-    assert records.narrativeqa({**QAP, "set": "valid"}, Row(split="validation", tables=SUMMARIES)) is not None
+    assert (
+        records.narrativeqa({**QAP, "set": "valid"}, Row(split="validation", tables=SUMMARIES))
+        is not None
+    )
 
 
 def test_a_question_of_narrativeqa_without_its_story_is_refused():

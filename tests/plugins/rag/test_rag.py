@@ -60,7 +60,11 @@ def scored(evaluator: Any, fake: Any, *sayings: Any, row: Any = ROW, output: Any
 def test_faithfulness_is_the_share_of_claims_that_the_contexts_bear_out(fake: Any) -> None:
     found = scored(Faithfulness, fake, claims("330 metres", "5 tons"), verdicts(1, 0))
     assert found == {"faithfulness": 0.5}
-    assert found.details["claims"][1] == {"claim": "5 tons", "supported": False, "reason": "because"}
+    assert found.details["claims"][1] == {
+        "claim": "5 tons",
+        "supported": False,
+        "reason": "because",
+    }
     assert "Dogs bark." not in fake.prompts[0]
     assert "How tall is the tower?" in fake.prompts[0]
     assert "Cats sleep all day.\n\nThe tower is" in fake.prompts[1]
@@ -95,7 +99,9 @@ def test_context_recall_is_the_share_of_the_references_claims(fake: Any) -> None
 
 
 def test_noise_sensitivity_is_the_share_of_wrong_claims_from_the_contexts(fake: Any) -> None:
-    found = scored(NoiseSensitivity, fake, claims("a", "b", "c", "d"), verdicts(1, 0, 0, 1), verdicts(1, 0))
+    found = scored(
+        NoiseSensitivity, fake, claims("a", "b", "c", "d"), verdicts(1, 0, 0, 1), verdicts(1, 0)
+    )
     assert found == {"noise_sensitivity": 0.25}
     assert found.details["wrong"] == ["b", "c"]
     assert found.details["wrong_from_contexts"] == ["b"]
@@ -109,9 +115,15 @@ def by_source(wanted: dict[str, list[int]]) -> Any:
     def answer(request: Any) -> str:
         text = request["messages"][-1]["content"]
         if '"claims", a list' in text:
-            return claims(*(["good", "old"] if "REFERENCE" in text else ["good", "led", "lost", "made"]))
+            return claims(
+                *(["good", "old"] if "REFERENCE" in text else ["good", "led", "lost", "made"])
+            )
         source = next(name for name in wanted if name in text)
-        asked = [line.partition(". ")[2] for line in text.splitlines() if line[:1].isdigit() and ". " in line]
+        asked = [
+            line.partition(". ")[2]
+            for line in text.splitlines()
+            if line[:1].isdigit() and ". " in line
+        ]
         return verdicts(*(int(word in wanted[source]) for word in asked))
 
     return answer
@@ -143,7 +155,10 @@ def test_a_mode_that_does_not_exist_is_refused_and_modes_have_keys_of_their_own(
     with pytest.raises(ValueError, match="mode must be one of all, relevant, irrelevant"):
         NoiseSensitivity(mode="some")
     judge = judge_model(fake.url, "m")
-    keys = [json.dumps(NoiseSensitivity(judge, mode=mode).fingerprint()) for mode in ("all", "relevant", "irrelevant")]
+    keys = [
+        json.dumps(NoiseSensitivity(judge, mode=mode).fingerprint())
+        for mode in ("all", "relevant", "irrelevant")
+    ]
     assert len(set(keys)) == 3
 
 
@@ -188,16 +203,24 @@ class Vectors:
     ],
     ids=["weighed", "tiny", "huge", "zero", "cancelled", "opposite", "no tokens", "no number"],
 )
-def test_relevancy_by_embedding_is_the_cosine_of_mean_vectors(one: Any, other: Any, expected: float) -> None:
+def test_relevancy_by_embedding_is_the_cosine_of_mean_vectors(
+    one: Any, other: Any, expected: float
+) -> None:
     """The mean is that of the vectors as the model gave them, as sentence-transformers pools them; of unit ones it was 0.71."""
     found = EmbeddedAnswerRelevancy(embedder=Vectors(one, other)).score(ROW, OUTPUT)
     assert found["answer_relevancy_embedding"] == pytest.approx(expected, abs=1e-6, nan_ok=True)
 
 
 @pytest.mark.parametrize("evaluator", JUDGED, ids=lambda one: one.name)
-def test_a_row_without_what_is_needed_is_unscored_and_costs_nothing(evaluator: Any, fake: Any) -> None:
+def test_a_row_without_what_is_needed_is_unscored_and_costs_nothing(
+    evaluator: Any, fake: Any
+) -> None:
     judge = judge_model(fake.url, "m")
-    for row, output in (({}, OUTPUT), ({"question": "q"}, {"response": None}), ({"answer": "a"}, {})):
+    for row, output in (
+        ({}, OUTPUT),
+        ({"question": "q"}, {"response": None}),
+        ({"answer": "a"}, {}),
+    ):
         found = evaluator(judge).score(row, output)
         assert found == {}
         assert found.details["unscored"]
@@ -240,7 +263,9 @@ def test_the_heuristics_say_that_they_are_some() -> None:
 
 
 @pytest.mark.parametrize("reference", ["...", "—", "🙂", "No.", "It is so. Not for me!", "A"])
-@pytest.mark.parametrize("evaluator", [LexicalFaithfulness, LexicalContextRecall, LexicalContextPrecision])
+@pytest.mark.parametrize(
+    "evaluator", [LexicalFaithfulness, LexicalContextRecall, LexicalContextPrecision]
+)
 def test_a_text_without_a_word_to_look_for_is_unscored(evaluator: Any, reference: str) -> None:
     """Every context has all of no words: that gave 1.0 for nothing."""
     row = {"contexts": ["Cats sleep.", "No."], "answer": reference}
@@ -260,9 +285,13 @@ def test_a_text_without_a_word_to_look_for_is_unscored(evaluator: Any, reference
         ("东京 330 米", 0.0),
     ],
 )
-def test_scripts_without_spaces_are_compared_by_pairs_of_signs(response: str, expected: float) -> None:
+def test_scripts_without_spaces_are_compared_by_pairs_of_signs(
+    response: str, expected: float
+) -> None:
     row = {"contexts": ["东京是日本的首都，人口很多。"]}
-    assert LexicalFaithfulness().score(row, {"response": response}) == {"faithfulness_lexical": expected}
+    assert LexicalFaithfulness().score(row, {"response": response}) == {
+        "faithfulness_lexical": expected
+    }
 
 
 @pytest.mark.parametrize(
@@ -300,7 +329,9 @@ def test_scripts_without_spaces_are_compared_by_pairs_of_signs(response: str, ex
         "soft hyphen",
     ],
 )
-def test_words_are_compared_in_whatever_way_they_are_written(context: str, response: str, expected: float) -> None:
+def test_words_are_compared_in_whatever_way_they_are_written(
+    context: str, response: str, expected: float
+) -> None:
     """Vowel signs ended a word, so that a text of Hindi was compared by its consonants, and ’ was not '."""
     found = LexicalFaithfulness().score({"contexts": [context]}, {"response": response})
     assert found == {"faithfulness_lexical": expected}
@@ -309,14 +340,18 @@ def test_words_are_compared_in_whatever_way_they_are_written(context: str, respo
 def test_a_text_of_marks_alone_has_no_word_and_costs_little() -> None:
     assert LexicalFaithfulness().score({"contexts": ["a"]}, {"response": "\u0301" * 1000}) == {}
     many = "a" + "\u0301\u0316" * 50_000
-    assert LexicalFaithfulness().score({"contexts": [many]}, {"response": many}) == {"faithfulness_lexical": 1.0}
+    assert LexicalFaithfulness().score({"contexts": [many]}, {"response": many}) == {
+        "faithfulness_lexical": 1.0
+    }
 
 
 def test_sentences_without_a_word_to_look_for_do_not_count() -> None:
     row = {"contexts": ["It is 330 m tall."], "answer": "No. It is 331 m tall. That is so."}
     assert LexicalContextRecall().score(row, {}) == {"context_recall_lexical": 0.0}
     assert LexicalContextPrecision().score(row, {}) == {"context_precision_lexical": 0.0}
-    assert LexicalFaithfulness().score(row, {"response": row["answer"]}) == {"faithfulness_lexical": 0.0}
+    assert LexicalFaithfulness().score(row, {"response": row["answer"]}) == {
+        "faithfulness_lexical": 0.0
+    }
 
 
 @pytest.mark.parametrize(
@@ -329,7 +364,9 @@ def test_sentences_without_a_word_to_look_for_do_not_count() -> None:
     ],
     ids=["text", "list", "blanks", "two fields"],
 )
-def test_a_system_that_found_nothing_is_not_scored_by_what_the_example_has(nothing: Any, fake: Any) -> None:
+def test_a_system_that_found_nothing_is_not_scored_by_what_the_example_has(
+    nothing: Any, fake: Any
+) -> None:
     output = {**OUTPUT, **nothing}
     for evaluator, sayings, score in (
         (Faithfulness, [claims("x", "y")], 0.0),
@@ -348,9 +385,13 @@ def test_a_system_that_found_nothing_is_not_scored_by_what_the_example_has(nothi
     assert Faithfulness(judge_model(fake.url, "m")).score(ROW, output) == {}
 
 
-@pytest.mark.parametrize("nothing", [{"context": None}, {"contexts": None}, {}, {"contexts": [], "context": "330"}])
+@pytest.mark.parametrize(
+    "nothing", [{"context": None}, {"contexts": None}, {}, {"contexts": [], "context": "330"}]
+)
 def test_a_system_that_says_nothing_of_contexts_is_scored_by_those_there_are(nothing: Any) -> None:
-    assert LexicalFaithfulness().score(ROW, {"response": "330.", **nothing}) == {"faithfulness_lexical": 1.0}
+    assert LexicalFaithfulness().score(ROW, {"response": "330.", **nothing}) == {
+        "faithfulness_lexical": 1.0
+    }
 
 
 def test_a_blank_context_keeps_its_place_in_the_order(fake: Any) -> None:
@@ -380,7 +421,9 @@ def test_a_blank_context_keeps_its_place_in_the_order(fake: Any) -> None:
     ],
     ids=str,
 )
-def test_verdicts_are_as_many_as_claims_and_say_yes_or_no(given: Any, expected: float | None, fake: Any) -> None:
+def test_verdicts_are_as_many_as_claims_and_say_yes_or_no(
+    given: Any, expected: float | None, fake: Any
+) -> None:
     reply = json.dumps({"reasons": ["r"], "verdicts": given})
     found = scored(Faithfulness, fake, claims("a", "b"), *[reply] * 4)
     assert found == ({} if expected is None else {"faithfulness": expected})
@@ -390,28 +433,78 @@ def test_verdicts_are_as_many_as_claims_and_say_yes_or_no(given: Any, expected: 
 @pytest.mark.parametrize(
     ("given", "useful"),
     [
-        ([{"number": 3, "verdict": 0}, {"number": 1, "verdict": 1}, {"number": 2, "verdict": 0}], [1, 0, 0]),
-        ([{"id": "3.", "verdict": 1}, {"id": "2", "verdict": 0}, {"id": "1", "verdict": 0}], [0, 0, 1]),
-        ([{"index": 2, "verdict": "no"}, {"index": 0, "verdict": "yes"}, {"index": 1, "verdict": 0}], [1, 0, 0]),
-        ([{"claim": "1889", "verdict": 1}, {"claim": "7", "verdict": 0}, {"claim": "7", "verdict": 0}], [1, 0, 0]),
+        (
+            [{"number": 3, "verdict": 0}, {"number": 1, "verdict": 1}, {"number": 2, "verdict": 0}],
+            [1, 0, 0],
+        ),
+        (
+            [{"id": "3.", "verdict": 1}, {"id": "2", "verdict": 0}, {"id": "1", "verdict": 0}],
+            [0, 0, 1],
+        ),
+        (
+            [
+                {"index": 2, "verdict": "no"},
+                {"index": 0, "verdict": "yes"},
+                {"index": 1, "verdict": 0},
+            ],
+            [1, 0, 0],
+        ),
+        (
+            [
+                {"claim": "1889", "verdict": 1},
+                {"claim": "7", "verdict": 0},
+                {"claim": "7", "verdict": 0},
+            ],
+            [1, 0, 0],
+        ),
         ([{"text": "a", "verdict": 1}, {"text": "b", "verdict": 0}, {"verdict": 0}], [1, 0, 0]),
-        ([{"number": 1, "verdict": 1}, {"number": 1, "verdict": 1}, {"number": 2, "verdict": 0}], None),
-        ([{"number": 1, "verdict": 1}, {"number": 2, "verdict": 1}, {"number": 4, "verdict": 0}], None),
+        (
+            [{"number": 1, "verdict": 1}, {"number": 1, "verdict": 1}, {"number": 2, "verdict": 0}],
+            None,
+        ),
+        (
+            [{"number": 1, "verdict": 1}, {"number": 2, "verdict": 1}, {"number": 4, "verdict": 0}],
+            None,
+        ),
         ([{"number": 1, "verdict": 1}, {"verdict": 1}, {"number": 3, "verdict": 0}], None),
-        ([{"number": -1, "verdict": 1}, {"number": 0, "verdict": 1}, {"number": 1, "verdict": 0}], None),
+        (
+            [
+                {"number": -1, "verdict": 1},
+                {"number": 0, "verdict": 1},
+                {"number": 1, "verdict": 0},
+            ],
+            None,
+        ),
         ([{"number": 1, "verdict": 1}, 0, {"number": 2, "verdict": 0}], None),
     ],
-    ids=["numbers", "texts", "from 0", "claims", "no numbers", "twice", "missing", "one without", "negative", "mixed"],
+    ids=[
+        "numbers",
+        "texts",
+        "from 0",
+        "claims",
+        "no numbers",
+        "twice",
+        "missing",
+        "one without",
+        "negative",
+        "mixed",
+    ],
 )
-def test_verdicts_that_give_their_numbers_are_taken_by_them(given: Any, useful: list[int] | None, fake: Any) -> None:
+def test_verdicts_that_give_their_numbers_are_taken_by_them(
+    given: Any, useful: list[int] | None, fake: Any
+) -> None:
     """Taken as they stood, the last text's verdict counted as the first one's."""
     found = scored(ContextPrecision, fake, *[json.dumps({"verdicts": given})] * 4)
-    assert found == ({} if useful is None else {"context_precision": pytest.approx(average_precision(useful))})
+    assert found == (
+        {} if useful is None else {"context_precision": pytest.approx(average_precision(useful))}
+    )
     assert found.details.get("useful") == useful
 
 
 def test_a_claim_that_the_judge_lists_twice_counts_once(fake: Any) -> None:
-    found = scored(Faithfulness, fake, claims("330 metres", "330  metres", "5 tons"), verdicts(1, 0))
+    found = scored(
+        Faithfulness, fake, claims("330 metres", "330  metres", "5 tons"), verdicts(1, 0)
+    )
     assert found == {"faithfulness": 0.5}
 
 
@@ -429,13 +522,19 @@ def test_average_precision_is_the_formula_of_its_source(useful: list[int]) -> No
 
 
 def test_options_reach_judge_and_key(fake: Any) -> None:
-    evaluator = Faithfulness(base_url=fake.url, model="n", language="fr", api_key="sk-secret", max_retries=0)
+    evaluator = Faithfulness(
+        base_url=fake.url, model="n", language="fr", api_key="sk-secret", max_retries=0
+    )
     fake.says(claims("x"), verdicts(1))
     assert evaluator.score(ROW, OUTPUT) == {"faithfulness": 1.0}
     assert fake.requests[0]["model"] == "n"
     assert "language 'fr'" in fake.prompts[0]
     fingerprint = evaluator.fingerprint()
-    assert fingerprint["judge"] == {"interface": "openai", "endpoint": f"{fake.url}/v1/chat/completions", "model": "n"}
+    assert fingerprint["judge"] == {
+        "interface": "openai",
+        "endpoint": f"{fake.url}/v1/chat/completions",
+        "model": "n",
+    }
     assert "sk-secret" not in json.dumps(fingerprint)
     evaluator.close()
 

@@ -10,7 +10,11 @@ from context_bench_reasoning import DropF1, FinalNumber, records
 
 def test_the_number_behind_the_marks_is_the_answer():
     example = records.gsm8k({"question": "Q", "answer": "A #### of signs.\n#### 1,200"}, Row(3))
-    assert (example["id"], example["answer"], example["reasoning"]) == (3, "1200", "A #### of signs.")
+    assert (example["id"], example["answer"], example["reasoning"]) == (
+        3,
+        "1200",
+        "A #### of signs.",
+    )
     with pytest.raises(ValueError, match="has no ####"):
         records.gsm8k({"question": "Q", "answer": "12"})
 
@@ -23,7 +27,11 @@ def test_the_last_box_counts_with_all_its_braces():
         "type": "Algebra",
     }
     example = records.math(record)
-    assert (example["answer"], example["level"], example["subject"]) == ("\\frac{1}{2}", "5", "Algebra")
+    assert (example["answer"], example["level"], example["subject"]) == (
+        "\\frac{1}{2}",
+        "5",
+        "Algebra",
+    )
 
 
 @pytest.mark.parametrize(
@@ -62,7 +70,10 @@ def test_a_box_without_braces_ends_with_its_formula(solution, answer):
     ],
 )
 def test_drop_f1_holds_numbers_and_spans(accepted, response, f1, exact):
-    assert DropF1().score({"answer_spans": accepted}, {"response": response}) == {"drop_f1": f1, "drop_em": exact}
+    assert DropF1().score({"answer_spans": accepted}, {"response": response}) == {
+        "drop_f1": f1,
+        "drop_em": exact,
+    }
 
 
 def test_without_gold_or_response_nothing_is_scored():
@@ -113,24 +124,34 @@ def test_without_gold_or_response_nothing_is_scored():
     ],
 )
 def test_the_final_number_is_compared(answer, response, right):
-    assert FinalNumber().score({"answer": answer}, {"response": response}) == {"final_number": right}
+    assert FinalNumber().score({"answer": answer}, {"response": response}) == {
+        "final_number": right
+    }
 
 
 def test_the_final_number_is_told():
-    assert FinalNumber().score({"answer": "3"}, {"response": "It is 3.50."}).details == {"extracted": "3.5"}
+    assert FinalNumber().score({"answer": "3"}, {"response": "It is 3.50."}).details == {
+        "extracted": "3.5"
+    }
 
 
 def test_many_spans_are_paired_as_well_as_can_be():
     """Pairing the first best pair first would leave "green" without a partner, and give 0.85."""
     answer = ["blue red green", "green", *"ijklmn"]
     response = ", ".join(["blue red", "green blue", *"ijklmn"])
-    assert DropF1().score({"answer_spans": [answer]}, {"response": response}) == {"drop_f1": 0.93, "drop_em": 0.0}
+    assert DropF1().score({"answer_spans": [answer]}, {"response": response}) == {
+        "drop_f1": 0.93,
+        "drop_em": 0.0,
+    }
 
 
 @pytest.mark.parametrize("separator", [", ", " and ", "\n"])
 def test_a_reply_of_very_many_spans_is_scored(separator):
     reply = separator.join(["word"] * 20_000)
-    assert DropF1().score({"answer": reply}, {"response": reply}) == {"drop_f1": 1.0, "drop_em": 1.0}
+    assert DropF1().score({"answer": reply}, {"response": reply}) == {
+        "drop_f1": 1.0,
+        "drop_em": 1.0,
+    }
 
 
 def test_the_release_of_drop_has_a_passage_with_all_its_questions():
@@ -142,14 +163,25 @@ def test_the_release_of_drop_has_a_passage_with_all_its_questions():
         "answer": {**empty, "date": {"day": "", "month": "July", "year": "1990"}},
     }
     validated = [{**empty, "spans": ["Ravens", "Colts"]}]
-    record = {"passage": "P", "wiki_url": "u", "qa_pairs": [first, {**second, "validated_answers": validated}]}
+    record = {
+        "passage": "P",
+        "wiki_url": "u",
+        "qa_pairs": [first, {**second, "validated_answers": validated}],
+    }
     found = records.drop(record)
     assert [(each["id"], each["context"]) for each in found] == [("a", "P"), ("b", "P")]
-    assert [each["answer_spans"] for each in found] == [[["0"]], [["July 1990"], ["Ravens", "Colts"]]]
+    assert [each["answer_spans"] for each in found] == [
+        [["0"]],
+        [["July 1990"], ["Ravens", "Colts"]],
+    ]
 
 
 @pytest.mark.parametrize(
-    "spans", [{"spans": ["a", "b"], "types": ["span", "date"]}, [{"spans": "a", "types": "span"}, {"spans": "b"}]]
+    "spans",
+    [
+        {"spans": ["a", "b"], "types": ["span", "date"]},
+        [{"spans": "a", "types": "span"}, {"spans": "b"}],
+    ],
 )
 def test_the_flattened_spans_of_drop_may_be_columns_or_rows(spans):
     asked = {"query_id": "a", "passage": "P", "question": "Q"}
@@ -158,8 +190,14 @@ def test_the_flattened_spans_of_drop_may_be_columns_or_rows(spans):
 
 def test_an_answer_of_drop_may_be_a_number_or_a_text():
     asked = {"query_id": "a", "passage": "P", "question": "Q"}
-    assert records.drop({**asked, "answer": {"number": 0, "date": None, "spans": None}})["answer"] == "0"
-    assert records.drop({**asked, "answers": ["swedish", ["a", "b"]]})["answers"] == ["swedish", "a, b"]
+    assert (
+        records.drop({**asked, "answer": {"number": 0, "date": None, "spans": None}})["answer"]
+        == "0"
+    )
+    assert records.drop({**asked, "answers": ["swedish", ["a", "b"]]})["answers"] == [
+        "swedish",
+        "a, b",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -176,7 +214,9 @@ def test_the_number_of_mgsm_is_its_answer(record, answer):
 
 
 def test_zero_is_an_answer_and_no_level_is_none():
-    example = records.math({"problem": "P", "solution": "so $\\boxed{1}$", "answer": 0, "level": None})
+    example = records.math(
+        {"problem": "P", "solution": "so $\\boxed{1}$", "answer": 0, "level": None}
+    )
     assert (example["answer"], example["level"]) == ("0", "")
 
 
@@ -185,5 +225,7 @@ def test_a_gap_of_a_hundred_thousand_blanks_parts_spans_as_a_short_one_does(gap:
     """Two thousand took ten seconds."""
     spans = {"answer_spans": [["Smith", "Jones"]]}
     for form in ("Smith,{0}Jones", "Smith{0}and{0}Jones", "{0}Smith;{0}Jones{0}", "Smith{0}^"):
-        short, long = (DropF1().score(spans, {"response": form.format(gap * times)}) for times in (1, 50_000))
+        short, long = (
+            DropF1().score(spans, {"response": form.format(gap * times)}) for times in (1, 50_000)
+        )
         assert long == short, form

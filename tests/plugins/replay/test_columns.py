@@ -26,8 +26,12 @@ CHAT = {
         pytest.param("outputs.0", {"outputs": ["Paris", "London"]}, id="first of an array"),
         pytest.param("outputs.-1", {"outputs": ["London", "Paris"]}, id="last of an array"),
         pytest.param("outputs.1", {"outputs": ("London", "Paris")}, id="a tuple"),
-        pytest.param("choices.0.message.content", {"choices": CHAT["choices"]}, id="a chat completion"),
-        pytest.param("a.b", {"a.b": "Paris", "a": {"b": "London"}}, id="a column with a dot in its name"),
+        pytest.param(
+            "choices.0.message.content", {"choices": CHAT["choices"]}, id="a chat completion"
+        ),
+        pytest.param(
+            "a.b", {"a.b": "Paris", "a": {"b": "London"}}, id="a column with a dot in its name"
+        ),
         pytest.param("row.a.b", {"row": {"a.b": "Paris"}}, id="a key with a dot in its name"),
         pytest.param("by.0", {"by": {"0": "Paris"}}, id="a number that is a key"),
     ],
@@ -57,17 +61,33 @@ def test_text_stays_and_numbers_and_booleans_become_their_json(value, text):
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        pytest.param(None, "The recorded response 'r' is null. Was it a refusal, a tool call or a failed", id="null"),
-        pytest.param(["a", "b"], "is no text but an array of 2. For one of its texts pass `field=r.0`.", id="texts"),
+        pytest.param(
+            None,
+            "The recorded response 'r' is null. Was it a refusal, a tool call or a failed",
+            id="null",
+        ),
+        pytest.param(
+            ["a", "b"],
+            "is no text but an array of 2. For one of its texts pass `field=r.0`.",
+            id="texts",
+        ),
         pytest.param([], "is no text but an empty array.", id="no texts"),
         pytest.param([1, 2], "is no text but an array of 2.", id="numbers"),
         pytest.param([{"x": 1, "text": "a"}], "pass `field=r.0.text`.", id="objects with a text"),
-        pytest.param({"role": "assistant", "content": "a"}, "an object of role, content. For one of", id="message"),
         pytest.param(
-            {"role": "assistant", "content": "a"}, "pass `field=r.content`.", id="the likely key of a message"
+            {"role": "assistant", "content": "a"},
+            "an object of role, content. For one of",
+            id="message",
+        ),
+        pytest.param(
+            {"role": "assistant", "content": "a"},
+            "pass `field=r.content`.",
+            id="the likely key of a message",
         ),
         pytest.param(CHAT, "pass `field=r.choices.0.message.content`.", id="completion"),
-        pytest.param({"value": {"z": "a"}}, "pass `field=r.value.z`.", id="any text is better than none"),
+        pytest.param(
+            {"value": {"z": "a"}}, "pass `field=r.value.z`.", id="any text is better than none"
+        ),
         pytest.param({}, "is no text but an empty object.", id="empty object"),
         pytest.param(math.nan, "is no text but the float 'nan'.", id="NaN"),
         pytest.param(math.inf, "is no text but the float 'inf'.", id="infinity"),
@@ -82,8 +102,16 @@ def test_what_is_no_text_is_an_error_and_never_its_python_form(value, message):
 @pytest.mark.parametrize(
     ("field", "example", "message"),
     [
-        ("response", {"pred": "x", "answers": []}, "there is no 'response'. There is: pred, answers."),
-        ("respose", {"response": "x"}, "there is no 'respose'. There is: response. Did you mean 'response'?"),
+        (
+            "response",
+            {"pred": "x", "answers": []},
+            "there is no 'response'. There is: pred, answers.",
+        ),
+        (
+            "respose",
+            {"response": "x"},
+            "there is no 'respose'. There is: response. Did you mean 'response'?",
+        ),
         ("response", {}, "there is no 'response'. There is: nothing."),
         ("a.b", {"a": {"c": 1}}, "there is no 'b' in 'a'. There is: c."),
         ("a.b", {"a": None}, "there is no 'b' in 'a', which is null."),
@@ -97,7 +125,9 @@ def test_what_is_no_text_is_an_error_and_never_its_python_form(value, message):
     ],
 )
 def test_a_missing_response_says_what_there_is(field, example, message):
-    with pytest.raises(LookupError, match=re.escape(f"No response is recorded: {message}")) as raised:
+    with pytest.raises(
+        LookupError, match=re.escape(f"No response is recorded: {message}")
+    ) as raised:
         Replay(field=field).process(example)
     assert "\n" not in str(raised.value)
 
@@ -111,28 +141,56 @@ def test_what_the_record_says_of_its_error_is_told():
     failed = {"choices": None, "error": {"message": "rate limit", "code": 429}}
     with pytest.raises(LookupError, match=r"which is null\. The record's error says: .*rate limit"):
         Replay(field="choices.0.message.content").process(failed)
-    with pytest.raises(ValueError, match=r"is null\. Was .* The record's error says: \"timeout\"\.$"):
+    with pytest.raises(
+        ValueError, match=r"is null\. Was .* The record's error says: \"timeout\"\.$"
+    ):
         Replay(field="r.text").process({"r": {"text": None, "error": "timeout"}, "error": None})
 
 
 def test_gold_and_other_columns_are_never_passed_on():
-    example = {"id": 1, "context": "C", "question": "Q", "answer": "A", "answers": ["A"], "response": "R", "model": "m"}
+    example = {
+        "id": 1,
+        "context": "C",
+        "question": "Q",
+        "answer": "A",
+        "answers": ["A"],
+        "response": "R",
+        "model": "m",
+    }
     assert Replay().process(example) == {"response": "R"}
 
 
 def test_usage_is_passed_on_where_it_is_usual():
     usage = CHAT["usage"]
-    assert Replay(field="choices.0.message.content").process(CHAT) == {"response": "Paris", "usage": usage}
+    assert Replay(field="choices.0.message.content").process(CHAT) == {
+        "response": "Paris",
+        "usage": usage,
+    }
     nested = Replay(field="response.body.choices.0.message.content")
-    assert nested.process({"response": {"body": CHAT}, "usage": {"no": 1}}) == {"response": "Paris", "usage": usage}
+    assert nested.process({"response": {"body": CHAT}, "usage": {"no": 1}}) == {
+        "response": "Paris",
+        "usage": usage,
+    }
     assert Replay().process({"response": "R", "usage": usage}) == {"response": "R", "usage": usage}
-    assert Replay().process({"response": "R", "usage": "a column of that name"}) == {"response": "R"}
+    assert Replay().process({"response": "R", "usage": "a column of that name"}) == {
+        "response": "R"
+    }
     assert Replay().process({"response": "R", "usage": None}) == {"response": "R"}
 
 
 def test_other_fields_are_passed_on_when_they_are_named():
-    example = {"r": {"text": "R", "cost": {"input_tokens": 3}, "s": "1.5"}, "context": "C", "answer": "A", "calls": [1]}
-    system = Replay("r.text", usage_field="r.cost", latency_field="r.s", also=["context", "tool_calls=calls", "no"])
+    example = {
+        "r": {"text": "R", "cost": {"input_tokens": 3}, "s": "1.5"},
+        "context": "C",
+        "answer": "A",
+        "calls": [1],
+    }
+    system = Replay(
+        "r.text",
+        usage_field="r.cost",
+        latency_field="r.s",
+        also=["context", "tool_calls=calls", "no"],
+    )
     assert system.process(example) == {
         "response": "R",
         "usage": {"input_tokens": 3},
@@ -154,7 +212,9 @@ def test_a_latency_that_is_none_is_an_error(seconds):
 
 
 def test_a_usage_that_was_named_must_be_one():
-    with pytest.raises(ValueError, match="The recorded usage 'u' must be an object of counts and is the int '3'"):
+    with pytest.raises(
+        ValueError, match="The recorded usage 'u' must be an object of counts and is the int '3'"
+    ):
         Replay(usage_field="u").process({"response": "R", "u": 3})
 
 
@@ -162,15 +222,24 @@ def test_a_usage_that_was_named_must_be_one():
     ("options", "message"),
     [
         ({"field": ""}, "'' is no field"),
-        ({"field": "a..b"}, "'a..b' is no field: give a column, or levels separated by single dots."),
+        (
+            {"field": "a..b"},
+            "'a..b' is no field: give a column, or levels separated by single dots.",
+        ),
         ({"usage_field": "a."}, "'a.' is no field"),
         ({"also": ["x="]}, "'' is no field"),
         ({"also": "context"}, "also must be a list of names"),
         ({"also": ["a.b"]}, "`also=a.b` needs a name in the output, such as `b=a.b`."),
-        ({"also": ["response"]}, "Two fields of the output have one name: response, usage, response."),
+        (
+            {"also": ["response"]},
+            "Two fields of the output have one name: response, usage, response.",
+        ),
         ({"also": ["usage=u"]}, "Two fields of the output have one name"),
         ({"also": ["x", "x=y"]}, "Two fields of the output have one name"),
-        ({"id_field": "custom_id"}, "`id_field` says how to read a file of recorded responses: pass its `path` too."),
+        (
+            {"id_field": "custom_id"},
+            "`id_field` says how to read a file of recorded responses: pass its `path` too.",
+        ),
         ({"key_field": "q"}, "`key_field` says how"),
         ({"sample": 0}, "`sample` says how"),
         ({"format": "jsonl"}, "`format` says how"),
@@ -214,7 +283,8 @@ VALUES = st.recursive(
 
 
 @given(
-    st.dictionaries(st.sampled_from(["response", "usage", "error", "a"]), VALUES), st.sampled_from(["response", "a.0"])
+    st.dictionaries(st.sampled_from(["response", "usage", "error", "a"]), VALUES),
+    st.sampled_from(["response", "a.0"]),
 )
 def test_any_example_gives_text_or_a_clear_error_and_is_never_changed(example, field):
     before = copy.deepcopy(example)

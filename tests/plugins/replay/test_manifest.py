@@ -21,7 +21,9 @@ else:
 
 @pytest.fixture
 def component():
-    manifest = tomllib.loads(files("context_bench_replay").joinpath("context_bench_plugin.toml").read_text("utf-8"))
+    manifest = tomllib.loads(
+        files("context_bench_replay").joinpath("context_bench_plugin.toml").read_text("utf-8")
+    )
     assert (manifest["schema"], manifest["api"]) == (1, "1.0")
     return manifest["systems"]["replay"]
 
@@ -46,8 +48,13 @@ def test_the_whole_example_is_read_so_no_reads_are_declared(component):
 
 
 def test_the_examples_in_the_docstrings_are_true():
-    names = [f"context_bench_replay.{module.name}" for module in pkgutil.iter_modules(context_bench_replay.__path__)]
-    results = [doctest.testmod(importlib.import_module(name)) for name in ["context_bench_replay", *names]]
+    names = [
+        f"context_bench_replay.{module.name}"
+        for module in pkgutil.iter_modules(context_bench_replay.__path__)
+    ]
+    results = [
+        doctest.testmod(importlib.import_module(name)) for name in ["context_bench_replay", *names]
+    ]
     assert sum(result.failed for result in results) == 0
     assert sum(result.attempted for result in results) >= 3
 

@@ -33,10 +33,26 @@ SUITE = {
 
 def outputs(key: str) -> dict[str, Any]:
     results = [
-        {"id": "bbbb", "output": "Madrid", "score": 1.0, "score_result": {"score": 1.0, "category": None}},
-        {"id": "aaaa", "output": "Milan", "score": 0.0, "score_result": {"score": 0.0, "category": None}},
+        {
+            "id": "bbbb",
+            "output": "Madrid",
+            "score": 1.0,
+            "score_result": {"score": 1.0, "category": None},
+        },
+        {
+            "id": "aaaa",
+            "output": "Milan",
+            "score": 0.0,
+            "score_result": {"score": 0.0, "category": None},
+        },
     ]
-    return {"id": "c0c0", "name": "run", "test_suite_id": SUITE["id"], key: results, "model_name": "m"}
+    return {
+        "id": "c0c0",
+        "name": "run",
+        "test_suite_id": SUITE["id"],
+        key: results,
+        "model_name": "m",
+    }
 
 
 class Same:
@@ -108,7 +124,10 @@ class Table:
         return len(next(iter(self._columns.values())))
 
     def __iter__(self) -> Any:
-        return ({name: values[place] for name, values in self._columns.items()} for place in range(len(self)))
+        return (
+            {name: values[place] for name, values in self._columns.items()}
+            for place in range(len(self))
+        )
 
 
 def test_the_example_of_the_ragas_page_runs_as_it_is(tmp_path: Path) -> None:

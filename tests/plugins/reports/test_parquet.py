@@ -25,7 +25,9 @@ class Says:
     def process(self, example: dict[str, Any]) -> dict[str, Any]:
         if example["id"] == "7":
             raise ConnectionError("refused")
-        return {"response": example["answer"] if int(example["id"]) % self._every == 0 else "=no \ud800"}
+        return {
+            "response": example["answer"] if int(example["id"]) % self._every == 0 else "=no \ud800"
+        }
 
 
 class Right:
@@ -51,7 +53,21 @@ def rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         keep_going=True,
         max_failed=1.0,
     )
-    assert execute(["report", "r.sqlite", "-o", "rows.parquet", "--format", "none", "--score-field", "right"]) == 0
+    assert (
+        execute(
+            [
+                "report",
+                "r.sqlite",
+                "-o",
+                "rows.parquet",
+                "--format",
+                "none",
+                "--score-field",
+                "right",
+            ]
+        )
+        == 0
+    )
     return tmp_path / "rows.parquet"
 
 
@@ -71,14 +87,21 @@ def test_rows_come_back_typed(rows: Path) -> None:
 
 def test_the_queries_of_the_page_answer(rows: Path) -> None:
     duckdb = pytest.importorskip("duckdb", reason="the page's queries are run by duckdb")
-    first, second = re.findall(r"```sql\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
+    first, second = re.findall(
+        r"```sql\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL
+    )
     assert os.path.samefile(rows.parent, Path.cwd())
     with duckdb.connect() as connection:
-        assert {line[0]: line[2] for line in connection.execute(first).fetchall()} == {"one": 40, "two": 40}
+        assert {line[0]: line[2] for line in connection.execute(first).fetchall()} == {
+            "one": 40,
+            "two": 40,
+        }
         assert len(connection.execute(second).fetchall()) == 19
 
 
-def test_standard_output_that_takes_text_only_is_told(rows: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_standard_output_that_takes_text_only_is_told(
+    rows: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     from io import StringIO
 
     from context_bench.errors import ConfigurationError

@@ -29,7 +29,10 @@ def result(system: str = "plain") -> EvalResult:
     ]  # fmt: skip
     metrics = [Counts(), MeanScore(), CostOfPass(), Latency(), PerDatasetBreakdown()]
     return EvalResult(
-        rows, metrics, {"seconds": 1.5}, {"datasets": ["one", "two"], "num_examples": 4, "evaluators": ["d/e"]}
+        rows,
+        metrics,
+        {"seconds": 1.5},
+        {"datasets": ["one", "two"], "num_examples": 4, "evaluators": ["d/e"]},
     )
 
 
@@ -70,7 +73,9 @@ def test_markdown_cells_cannot_break_the_table_or_become_html() -> None:
     assert "<script>" not in body[0]
 
 
-@pytest.mark.parametrize("text", ["[more](http://other)", "![](http://other/x.png)", "[a]: http://other"])
+@pytest.mark.parametrize(
+    "text", ["[more](http://other)", "![](http://other/x.png)", "[a]: http://other"]
+)
 def test_markdown_shows_no_link_or_image_of_the_data(text: str) -> None:
     page = written(MarkdownReporter(), result(text))
     assert page.count(text.replace("[", "\\[")) == page.replace("\\[", "[").count(text) > 0
@@ -84,23 +89,45 @@ def test_csv_reads_back_and_no_cell_is_a_formula() -> None:
     assert "late" in lines[2]["error"]
 
 
-FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx", "\nx", "\ufeff=1", " =1", "\u00a0+1", "\n=1", "＝1"]
+FORMULAS = [
+    "=1+1",
+    "+1",
+    "-1",
+    "@SUM(A1)",
+    "\tx",
+    "\rx",
+    "\nx",
+    "\ufeff=1",
+    " =1",
+    "\u00a0+1",
+    "\n=1",
+    "＝1",
+]
 
 
 @pytest.mark.parametrize("text", FORMULAS)
 def test_csv_has_no_formula_in_a_cell_or_a_heading(text: str) -> None:
     """The keys of the scores are the headings, and they come from whoever wrote the evaluator."""
     row = EvalRow(text, "1", {text: 0.5}, 10, response=text, headline=text)
-    lines = csv.reader(io.StringIO(written(CsvReporter(), EvalResult([row], [Counts()], {}, {})), newline=""))
+    lines = csv.reader(
+        io.StringIO(written(CsvReporter(), EvalResult([row], [Counts()], {}, {})), newline="")
+    )
     heading, line = lines
-    assert heading[-1] == line[heading.index("response")] == line[heading.index("system")] == f"'{text}"
+    assert (
+        heading[-1]
+        == line[heading.index("response")]
+        == line[heading.index("system")]
+        == f"'{text}"
+    )
     assert float(line[-1]) == 0.5
 
 
 @pytest.mark.parametrize("text", ["1", "a=1", "x-1", "", "日本", "'=1"])
 def test_csv_leaves_a_cell_that_is_no_formula(text: str) -> None:
     row = EvalRow("plain", "1", {"f1": 0.5}, 10, response=text, headline="f1")
-    [line] = csv.DictReader(io.StringIO(written(CsvReporter(), EvalResult([row], [Counts()], {}, {})), newline=""))
+    [line] = csv.DictReader(
+        io.StringIO(written(CsvReporter(), EvalResult([row], [Counts()], {}, {})), newline="")
+    )
     assert line["response"] == text
 
 
@@ -115,10 +142,14 @@ def test_csv_begins_no_line_within_a_cell() -> None:
 
 def test_a_report_for_a_file_is_found_by_its_suffix(tmp_path: Path) -> None:
     run = tmp_path / "run.sqlite"
-    evaluate(lambda example: "a", [{"id": "q", "answer": "a"}], [Same()], progress=False, run_file=run)
+    evaluate(
+        lambda example: "a", [{"id": "q", "answer": "a"}], [Same()], progress=False, run_file=run
+    )
     page, table = tmp_path / "page.md", tmp_path / "rows.csv"
     assert execute(["report", str(run), "-o", str(page), "-o", str(table), "--format", "none"]) == 0
-    assert page.read_text(encoding="utf-8").startswith("# context-bench result\n\n| system | score |")
+    assert page.read_text(encoding="utf-8").startswith(
+        "# context-bench result\n\n| system | score |"
+    )
     [row] = csv.DictReader(io.StringIO(table.read_text(encoding="utf-8")))
     assert (row["example_id"], row["same"]) == ("q", "1.0")
 

@@ -25,7 +25,9 @@ ROW = {"answer": "a b"}, {"response": "a c"}
 
 @pytest.fixture(scope="module")
 def evaluators():
-    return tomllib.loads((PACKAGE / "context_bench_plugin.toml").read_text(encoding="utf-8"))["evaluators"]
+    return tomllib.loads((PACKAGE / "context_bench_plugin.toml").read_text(encoding="utf-8"))[
+        "evaluators"
+    ]
 
 
 def test_the_manifest_names_exactly_the_scores_of_summarization_quality(evaluators):

@@ -44,12 +44,16 @@ def union_by_tables(reference, others):
 
 @given(WORDS, WORDS)
 def test_the_length_equals_that_of_the_table(first, second):
-    assert lcs_length(first, second) == own_lcs_length(first, second) == table(first, second)[-1][-1]
+    assert (
+        lcs_length(first, second) == own_lcs_length(first, second) == table(first, second)[-1][-1]
+    )
 
 
 @given(WORDS, WORDS)
 def test_rapidfuzz_gives_the_same_length(first, second):
-    fast = pytest.importorskip("rapidfuzz.distance.LCSseq", reason="the extra `fast` is not installed")
+    fast = pytest.importorskip(
+        "rapidfuzz.distance.LCSseq", reason="the extra `fast` is not installed"
+    )
     assert fast.similarity(first, second) == own_lcs_length(first, second)
 
 
@@ -62,7 +66,9 @@ def test_3000_random_pairs_of_the_sizes_of_summaries():
     rng = random.Random(4)
     for _ in range(3000):
         vocabulary = range(rng.choice([3, 30, 300]))
-        first, second = ([str(rng.choice(vocabulary)) for _ in range(rng.randint(0, 60))] for _ in range(2))
+        first, second = (
+            [str(rng.choice(vocabulary)) for _ in range(rng.randint(0, 60))] for _ in range(2)
+        )
         assert lcs_length(first, second) == table(first, second)[-1][-1]
 
 
@@ -85,7 +91,9 @@ def test_known_lengths(first, second, length):
 def test_texts_longer_than_a_block_of_rows():
     rng = random.Random(7)
     sentence, other = ([rng.choice("abcdefghij") for _ in range(length)] for length in (40, 2500))
-    assert union_lcs(sentence, [other, other[:1100]]) == union_by_tables(sentence, [other, other[:1100]])
+    assert union_lcs(sentence, [other, other[:1100]]) == union_by_tables(
+        sentence, [other, other[:1100]]
+    )
     assert union_lcs(other, [sentence]) == union_by_tables(other, [sentence])
     longer = other + [str(number) for number in range(10_000)] + other
     assert union_lcs(longer, [sentence[:9], ["z"]]) == union_by_tables(longer, [sentence[:9]])
@@ -95,7 +103,9 @@ def test_the_bits_of_a_long_text_are_those_of_a_short_one():
     rng = random.Random(8)
     tokens = [str(rng.randrange(50)) for _ in range(10_100)]
     positions = lcs._positions(tokens)
-    assert {token: bits & (1 << 9000) - 1 for token, bits in positions.items()} == lcs._positions(tokens[:9000])
+    assert {token: bits & (1 << 9000) - 1 for token, bits in positions.items()} == lcs._positions(
+        tokens[:9000]
+    )
 
 
 def test_ten_thousand_words_a_side_need_little_memory():

@@ -25,7 +25,13 @@ ENDINGS = re.findall(
 @pytest.mark.parametrize(
     ("word", "expected"),
     [
-        *(("caresses", "caress"), ("ponies", "poni"), ("cats", "cat"), ("feed", "feed"), ("agreed", "agre")),
+        *(
+            ("caresses", "caress"),
+            ("ponies", "poni"),
+            ("cats", "cat"),
+            ("feed", "feed"),
+            ("agreed", "agre"),
+        ),
         *(
             ("plastered", "plaster"),
             ("bled", "bled"),
@@ -33,9 +39,20 @@ ENDINGS = re.findall(
             ("sing", "sing"),
             ("conflated", "conflat"),
         ),
-        *(("hopping", "hop"), ("falling", "fall"), ("hissing", "hiss"), ("failing", "fail"), ("filing", "file")),
+        *(
+            ("hopping", "hop"),
+            ("falling", "fall"),
+            ("hissing", "hiss"),
+            ("failing", "fail"),
+            ("filing", "file"),
+        ),
         *(("happy", "happi"), ("enjoy", "enjoy"), ("relational", "relat"), ("rational", "ration")),
-        *(("digitizer", "digit"), ("operator", "oper"), ("hopefulness", "hope"), ("triplicate", "triplic")),
+        *(
+            ("digitizer", "digit"),
+            ("operator", "oper"),
+            ("hopefulness", "hope"),
+            ("triplicate", "triplic"),
+        ),
         *(
             ("revival", "reviv"),
             ("adoption", "adopt"),
@@ -43,8 +60,21 @@ ENDINGS = re.findall(
             ("rate", "rate"),
             ("controll", "control"),
         ),
-        *(("dies", "die"), ("flies", "fli"), ("died", "die"), ("spied", "spi"), ("skies", "sky"), ("dying", "die")),
-        *(("news", "news"), ("innings", "inning"), ("proceed", "proceed"), ("geologi", "geolog"), ("as", "as")),
+        *(
+            ("dies", "die"),
+            ("flies", "fli"),
+            ("died", "die"),
+            ("spied", "spi"),
+            ("skies", "sky"),
+            ("dying", "die"),
+        ),
+        *(
+            ("news", "news"),
+            ("innings", "inning"),
+            ("proceed", "proceed"),
+            ("geologi", "geolog"),
+            ("as", "as"),
+        ),
         *(("jumped", "jump"), ("jumps", "jump"), ("2010s", "2010"), ("yyyy", "yyyi")),
     ],
 )
@@ -55,7 +85,11 @@ def test_known_stems(word, expected):
 def assert_equal_to_nltk(words):
     porter = pytest.importorskip("nltk.stem.porter", reason="NLTK is the oracle of stems")
     reference = porter.PorterStemmer()
-    different = {word: (stem(word), reference.stem(word)) for word in words if stem(word) != reference.stem(word)}
+    different = {
+        word: (stem(word), reference.stem(word))
+        for word in words
+        if stem(word) != reference.stem(word)
+    }
     assert different == {}
 
 
@@ -64,7 +98,8 @@ def test_random_words_with_all_endings_have_the_stems_of_nltk():
     letters = "aeiouybcdfghlmnprstvwxz0"
     assert_equal_to_nltk(
         {
-            "".join(rng.choices(letters, k=rng.randint(1, 5))) + "".join(rng.choices(ENDINGS, k=rng.randint(0, 3)))
+            "".join(rng.choices(letters, k=rng.randint(1, 5)))
+            + "".join(rng.choices(ENDINGS, k=rng.randint(0, 3)))
             for _ in range(30_000)
         }
     )

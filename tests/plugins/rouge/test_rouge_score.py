@@ -26,10 +26,18 @@ def score(answer, response, *args, **options):
         pytest.param(REFERENCE, "rougeL", {}, (1, 1, 1), id="identical"),
         pytest.param(PARTIAL, "rougeL", {}, (0.8, 0.4444, 0.5714), id="partial L"),
         pytest.param(REORDERED, "rouge1", {}, (0.7273, 0.8889, 0.8), id="reordered 1"),
-        pytest.param(REORDERED, "rouge1", {"stemmer": True}, (0.8182, 1, 0.9), id="reordered 1, stemmed"),
+        pytest.param(
+            REORDERED, "rouge1", {"stemmer": True}, (0.8182, 1, 0.9), id="reordered 1, stemmed"
+        ),
         pytest.param(REORDERED, "rouge2", {}, (0.5, 0.625, 0.5556), id="reordered 2"),
         pytest.param(REORDERED, "rougeL", {}, (0.3636, 0.4444, 0.4), id="reordered L"),
-        pytest.param(REORDERED, "rougeL", {"tokenizer": "whitespace"}, (0.2727, 0.3333, 0.3), id="white space"),
+        pytest.param(
+            REORDERED,
+            "rougeL",
+            {"tokenizer": "whitespace"},
+            (0.2727, 0.3333, 0.3),
+            id="white space",
+        ),
         pytest.param("", "rougeL", {}, (0, 0, 0), id="an empty response"),
         pytest.param("...", "rouge2", {}, (0, 0, 0), id="a response without words"),
         pytest.param("fox", "rouge2", {}, (0, 0, 0), id="too short for a bigram"),
@@ -41,7 +49,9 @@ def test_known_values(response, rouge_type, options, values):
     assert scores == pytest.approx(dict(zip(keys, values, strict=True)), abs=1e-4)
 
 
-@pytest.mark.parametrize("spelling", ["rouge1", "ROUGE_1", "Rouge-1", "rouge 1", RougeType.ROUGE_1, ["ROUGE_1"]])
+@pytest.mark.parametrize(
+    "spelling", ["rouge1", "ROUGE_1", "Rouge-1", "rouge 1", RougeType.ROUGE_1, ["ROUGE_1"]]
+)
 def test_a_type_may_be_spelt_in_any_way(spelling):
     assert score(REFERENCE, PARTIAL, spelling) == score(REFERENCE, PARTIAL, RougeType.ROUGE_1)
 
@@ -58,19 +68,38 @@ def test_the_default_is_the_f_measure_of_rouge_l():
     assert RougeScore().primary == "rougeL"
 
 
-@pytest.mark.parametrize("everything", ["all", "ALL", list(RougeType), "rouge1,rouge2,rougeL,rougeLsum"])
+@pytest.mark.parametrize(
+    "everything", ["all", "ALL", list(RougeType), "rouge1,rouge2,rougeL,rougeLsum"]
+)
 def test_all_types_at_once(everything):
     scores = score(REFERENCE, REORDERED, everything)
     assert list(scores) == [
-        *("rouge1", "rouge1_precision", "rouge1_recall", "rouge2", "rouge2_precision", "rouge2_recall"),
-        *("rougeL", "rougeL_precision", "rougeL_recall", "rougeLsum", "rougeLsum_precision", "rougeLsum_recall"),
+        *(
+            "rouge1",
+            "rouge1_precision",
+            "rouge1_recall",
+            "rouge2",
+            "rouge2_precision",
+            "rouge2_recall",
+        ),
+        *(
+            "rougeL",
+            "rougeL_precision",
+            "rougeL_recall",
+            "rougeLsum",
+            "rougeLsum_precision",
+            "rougeLsum_recall",
+        ),
     ]
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"rouge_type": "ROUGE_9"}, r"no RougeType 'ROUGE_9'.*ROUGE_1 \(rouge1\), .*ROUGE_LSUM \(rougeLsum\)"),
+        (
+            {"rouge_type": "ROUGE_9"},
+            r"no RougeType 'ROUGE_9'.*ROUGE_1 \(rouge1\), .*ROUGE_LSUM \(rougeLsum\)",
+        ),
         ({"rouge_type": []}, "no rouge_type"),
         ({"rouge_type": 1}, r"no RougeType 1\..*ROUGE_1 \(rouge1\)"),
         ({"rouge_type": None}, r"no RougeType None\..*ROUGE_1 \(rouge1\)"),
@@ -123,7 +152,9 @@ def test_a_text_in_any_script_equals_itself(text):
 
 def test_partial_overlap_in_other_scripts():
     assert score("東京へ行く", "京都へ行く", "rouge1")["rouge1"] == pytest.approx(4 / 5)
-    assert score("Мы поехали в Москву", "мы были в москве", "rouge1")["rouge1"] == pytest.approx(2 / 4)
+    assert score("Мы поехали в Москву", "мы были в москве", "rouge1")["rouge1"] == pytest.approx(
+        2 / 4
+    )
 
 
 @pytest.mark.parametrize(
@@ -131,7 +162,9 @@ def test_partial_overlap_in_other_scripts():
     [
         pytest.param("Café au LAIT", ["café", "au", "lait"], id="accents"),
         pytest.param("cafe\u0301", ["café"], id="a decomposed accent"),
-        pytest.param("snake_case, x-y", ["snake", "case", "x", "y"], id="punctuation and underscore"),
+        pytest.param(
+            "snake_case, x-y", ["snake", "case", "x", "y"], id="punctuation and underscore"
+        ),
         pytest.param("ＡＢＣ１２３", ["abc123"], id="full-width letters"),
         pytest.param("東京tower2", ["東", "京", "tower2"], id="two scripts"),
         pytest.param("हिन्दी", ["हिन्दी"], id="combining vowels stay with their letter"),
@@ -184,8 +217,17 @@ def test_details_hold_all_three_values_and_the_band_of_the_score():
             (0.899, "High overlap"),
             (0.7, "High overlap"),
         ),
-        *((0.699, "Moderate overlap"), (0.5, "Moderate overlap"), (0.499, "Some overlap"), (0.3, "Some overlap")),
-        *((0.299, "Little to no overlap"), (0.0, "Little to no overlap"), (0.1 + 0.2 + 0.6, "Nearly complete overlap")),
+        *(
+            (0.699, "Moderate overlap"),
+            (0.5, "Moderate overlap"),
+            (0.499, "Some overlap"),
+            (0.3, "Some overlap"),
+        ),
+        *(
+            (0.299, "Little to no overlap"),
+            (0.0, "Little to no overlap"),
+            (0.1 + 0.2 + 0.6, "Nearly complete overlap"),
+        ),
     ],
 )
 def test_bands_hold_their_lower_bound(value, band):
@@ -233,9 +275,16 @@ def test_marks_by_the_hundred_thousand_are_normalized_in_one_pass():
 
 def test_a_missing_nltk_is_said_when_the_evaluator_is_made(monkeypatch):
     monkeypatch.setitem(sys.modules, "nltk", None)
-    with pytest.raises(ImportError, match=r"NLTK, which is not installed\. Install it with the extra 'sentences'"):
+    with pytest.raises(
+        ImportError, match=r"NLTK, which is not installed\. Install it with the extra 'sentences'"
+    ):
         RougeScore("rougeLsum", split_summaries=True)
-    assert RougeScore("rougeL", split_summaries=True).score({"answer": "a"}, {"response": "a"})["rougeL"] == 1.0
+    assert (
+        RougeScore("rougeL", split_summaries=True).score({"answer": "a"}, {"response": "a"})[
+            "rougeL"
+        ]
+        == 1.0
+    )
 
 
 def test_a_missing_punkt_model_is_said_when_the_evaluator_is_made(monkeypatch):
@@ -250,7 +299,9 @@ def test_a_missing_punkt_model_is_said_when_the_evaluator_is_made(monkeypatch):
 
 
 def test_the_fingerprint_holds_every_option():
-    assert RougeScore(["rouge1", "rougeL"], "recall", stemmer=True, tokenizer="unicode").fingerprint() == {
+    assert RougeScore(
+        ["rouge1", "rougeL"], "recall", stemmer=True, tokenizer="unicode"
+    ).fingerprint() == {
         "rouge_type": ["rouge1", "rougeL"],
         "mode": "recall",
         "stemmer": True,
@@ -269,7 +320,11 @@ def test_an_evaluator_survives_pickling_for_a_worker_process():
 
 
 def test_the_type_may_be_given_under_its_documented_name():
-    assert RougeScore(rougeType="ROUGE_1").primary == RougeScore(rougeType=RougeType.ROUGE_1).primary == "rouge1"
+    assert (
+        RougeScore(rougeType="ROUGE_1").primary
+        == RougeScore(rougeType=RougeType.ROUGE_1).primary
+        == "rouge1"
+    )
     with pytest.raises(ValueError, match="one option"):
         RougeScore("rouge1", rougeType="rouge2")
 
@@ -277,7 +332,9 @@ def test_the_type_may_be_given_under_its_documented_name():
 def test_it_gives_the_keys_that_it_says_it_gives():
     for kinds in ("ROUGE_1", "rouge2,rougeL", "all"):
         evaluator = RougeScore(kinds)
-        assert tuple(evaluator.score({"answer": "a b"}, {"response": "a c"})) == evaluator.score_keys
+        assert (
+            tuple(evaluator.score({"answer": "a b"}, {"response": "a c"})) == evaluator.score_keys
+        )
         assert evaluator.primary in evaluator.score_keys
 
 

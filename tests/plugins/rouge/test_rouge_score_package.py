@@ -34,7 +34,9 @@ def assert_agreement(pairs, stemmer, split_summaries=False, tokenizer="rouge-sco
     ours = RougeScore("all", stemmer=stemmer, tokenizer=tokenizer, split_summaries=split_summaries)
     for reference, prediction in pairs:
         expected = {key: tuple(value) for key, value in theirs.score(reference, prediction).items()}
-        found = {key.value: tuple(value) for key, value in ours.compare(prediction, reference).items()}
+        found = {
+            key.value: tuple(value) for key, value in ours.compare(prediction, reference).items()
+        }
         assert found == {key: pytest.approx(value, abs=1e-9) for key, value in expected.items()}, (
             reference,
             prediction,
@@ -44,7 +46,22 @@ def assert_agreement(pairs, stemmer, split_summaries=False, tokenizer="rouge-sco
 def random_pairs(seed, count):
     rng = random.Random(seed)
     words = [
-        *("the", "running", "runs", "Cats", "cat", "a", "Über", "α", "x9", "generously", "don't", "U.S.", "It", "e.g."),
+        *(
+            "the",
+            "running",
+            "runs",
+            "Cats",
+            "cat",
+            "a",
+            "Über",
+            "α",
+            "x9",
+            "generously",
+            "don't",
+            "U.S.",
+            "It",
+            "e.g.",
+        ),
         *("2010s", "flies", "dying", "naïve", "said", "(sic)"),
     ]
     ends = [" ", " ", " ", " ", ", ", ". ", ".\n", "\n", "\n\n", "! ", "\r\n", "\t"]
@@ -57,7 +74,11 @@ def random_pairs(seed, count):
 
 def real_pairs():
     summeval = records(OUTPUTS / "summeval.jsonl.gz")
-    pairs = [(row["ref_summ"], system["sys_summ"]) for row in summeval for system in row["sys_summs"].values()]
+    pairs = [
+        (row["ref_summ"], system["sys_summ"])
+        for row in summeval
+        for system in row["sys_summs"].values()
+    ]
     for task in ("gov_report", "qmsum", "qasper", "narrativeqa"):
         rows = records(OUTPUTS / f"longbench-llama2-7b-chat-4k/{task}.jsonl.gz")
         shorter = [(row["answers"][0][:1500], row["pred"][:1500]) for row in rows]
@@ -103,7 +124,9 @@ def test_several_references_are_treated_as_in_the_package():
     for start in range(0, len(texts) - 4, 4):
         prediction, *references = texts[start : start + 4]
         found = ours.score({"answers": references}, {"response": prediction})
-        for key, (precision, recall, fmeasure) in theirs.score_multi(references, prediction).items():
+        for key, (precision, recall, fmeasure) in theirs.score_multi(
+            references, prediction
+        ).items():
             values = (found[f"{key}_precision"], found[f"{key}_recall"], found[key])
             assert values == pytest.approx((precision, recall, fmeasure), abs=1e-9)
 
@@ -112,7 +135,9 @@ def test_the_lengths_of_common_subsequences_are_those_of_the_package():
     package = pytest.importorskip("rouge_score.rouge_scorer", reason="rouge-score is the oracle")
     rng = random.Random(6)
     for _ in range(500):
-        first, second = ([rng.choice("abcdefgh") for _ in range(rng.randint(1, 40))] for _ in range(2))
+        first, second = (
+            [rng.choice("abcdefgh") for _ in range(rng.randint(1, 40))] for _ in range(2)
+        )
         assert lcs_length(first, second) == package._lcs_table(first, second)[-1][-1]
 
 
@@ -125,13 +150,18 @@ def test_published_scores_of_bart_on_dialogsum():
         evaluator.score({"answer": dialogue["summary1"]}, {"response": output})
         for dialogue, output in zip(dialogues, outputs, strict=True)
     ]
-    means = [round(100 * sum(row[key] for row in rows) / len(rows), 2) for key in ("rouge1", "rouge2", "rougeL")]
+    means = [
+        round(100 * sum(row[key] for row in rows) / len(rows), 2)
+        for key in ("rouge1", "rouge2", "rougeL")
+    ]
     assert means == [45.19, 20.31, 38.07]
 
 
 def ranks(values):
     """Ranks from 1, with the mean rank for ties."""
-    return [sum(other < value for other in values) + (values.count(value) + 1) / 2 for value in values]
+    return [
+        sum(other < value for other in values) + (values.count(value) + 1) / 2 for value in values
+    ]
 
 
 def spearman(first, second):
@@ -139,7 +169,11 @@ def spearman(first, second):
     first, second = ranks(first), ranks(second)
     mean = (len(first) + 1) / 2
     spread = sum((x - mean) ** 2 for x in first) * sum((y - mean) ** 2 for y in second)
-    return sum((x - mean) * (y - mean) for x, y in zip(first, second, strict=True)) / spread**0.5 if spread else None
+    return (
+        sum((x - mean) * (y - mean) for x, y in zip(first, second, strict=True)) / spread**0.5
+        if spread
+        else None
+    )
 
 
 @pytest.mark.shared
@@ -150,7 +184,10 @@ def test_published_correlations_with_human_judgement_on_summeval():
     correlations = {}
     for article in records(OUTPUTS / "summeval.jsonl.gz"):
         systems = article["sys_summs"].values()
-        compared = [[evaluator.compare(one["sys_summ"], text) for text in article["ref_summs"]] for one in systems]
+        compared = [
+            [evaluator.compare(one["sys_summ"], text) for text in article["ref_summs"]]
+            for one in systems
+        ]
         for rouge_type in evaluator.rouge_types:
             means = [sum(one[rouge_type].fmeasure for one in of) / len(of) for of in compared]
             for aspect in aspects:

@@ -24,8 +24,15 @@ def score(original, response):
 @pytest.mark.parametrize(
     ("prediction", "reference", "values"),
     [
-        pytest.param("the cat sat", "the cat sat on the mat", (1, 1 / 2, 2 / 3), id="the documented example"),
-        pytest.param("the cat sat on the mat", "the cat on the mat", (5 / 6, 1, 10 / 11), id="a word too many"),
+        pytest.param(
+            "the cat sat", "the cat sat on the mat", (1, 1 / 2, 2 / 3), id="the documented example"
+        ),
+        pytest.param(
+            "the cat sat on the mat",
+            "the cat on the mat",
+            (5 / 6, 1, 10 / 11),
+            id="a word too many",
+        ),
         pytest.param("The Cat", "the cat", (1, 1, 1), id="case does not count"),
         pytest.param("cat.", "cat", (0, 0, 0), id="punctuation does"),
         pytest.param("a\tb\nc", "a b c", (1, 1, 1), id="any white space separates"),
@@ -41,7 +48,10 @@ def test_rouge_l(prediction, reference, values):
 
 
 def test_the_committee_example_has_its_true_value_and_not_the_quoted_one():
-    answer, response = "The committee approved the budget.", "The budget was approved by the committee."
+    answer, response = (
+        "The committee approved the budget.",
+        "The budget was approved by the committee.",
+    )
     assert score({"answer": answer}, response) == expected(3 / 7, 3 / 5, 1 / 2)
 
 
@@ -61,15 +71,25 @@ def test_the_committee_example_has_its_true_value_and_not_the_quoted_one():
         pytest.param({"answer": b"words"}, "words", {}, id="bytes"),
         pytest.param({"answer": ["words"]}, "words", ONE, id="a list of alternatives in answer"),
         pytest.param({"answers": []}, "anything", {}, id="no alternatives"),
-        pytest.param({"answers": [None, ["nested"]]}, "anything", {}, id="alternatives without a text"),
+        pytest.param(
+            {"answers": [None, ["nested"]]}, "anything", {}, id="alternatives without a text"
+        ),
         pytest.param({"answer": "words"}, None, {}, id="a response that is None"),
         pytest.param({"answer": "words"}, ["words"], {}, id="a list for a response"),
         pytest.param({"answer": 42}, "42", ONE, id="a number stands for its digits"),
         pytest.param({"answers": "one text"}, "one text", ONE, id="a single text in answers"),
-        pytest.param({"answers": [], "answer": "words"}, "words", ONE, id="answer fills in for empty answers"),
-        pytest.param({"answers": ["other"], "answer": "words"}, "words", ZERO, id="answers come first"),
-        pytest.param({"answers": ["", "words"]}, "words", ONE, id="an empty alternative is passed over"),
-        pytest.param({"answer": "a\x00b \ud800 שלום"}, "a\x00b \ud800 שלום", ONE, id="odd characters"),
+        pytest.param(
+            {"answers": [], "answer": "words"}, "words", ONE, id="answer fills in for empty answers"
+        ),
+        pytest.param(
+            {"answers": ["other"], "answer": "words"}, "words", ZERO, id="answers come first"
+        ),
+        pytest.param(
+            {"answers": ["", "words"]}, "words", ONE, id="an empty alternative is passed over"
+        ),
+        pytest.param(
+            {"answer": "a\x00b \ud800 שלום"}, "a\x00b \ud800 שלום", ONE, id="odd characters"
+        ),
     ],
 )
 def test_what_there_is_to_compare_decides(original, response, scores):
@@ -88,7 +108,9 @@ def test_the_reference_with_the_best_f1_gives_all_three_scores():
 @pytest.mark.one_python
 def test_a_megabyte_of_text_is_scored():
     text = "word " * 200_000
-    assert score({"answer": text + "end"}, "start " + text)["rouge_l_f1"] == pytest.approx(1, abs=1e-5)
+    assert score({"answer": text + "end"}, "start " + text)["rouge_l_f1"] == pytest.approx(
+        1, abs=1e-5
+    )
     assert score({"answer": "a word"}, text)["rouge_l_recall"] == 0.5
 
 

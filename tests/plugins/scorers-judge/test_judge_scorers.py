@@ -98,10 +98,14 @@ QA_REPLIES = [
 ]
 
 
-@pytest.mark.parametrize(("reply", "expected"), QA_REPLIES, ids=[repr(reply) for reply, _ in QA_REPLIES])
+@pytest.mark.parametrize(
+    ("reply", "expected"), QA_REPLIES, ids=[repr(reply) for reply, _ in QA_REPLIES]
+)
 def test_an_answer_is_right_wrong_or_not_to_be_told(reply: str, expected: Any, fake: Any) -> None:
     fake.says(reply)
-    result = QAQualityCorrectness(judge(fake)).run(["Rome"], inputs=["Capital?"], contexts=["Rome is the capital."])[0]
+    result = QAQualityCorrectness(judge(fake)).run(
+        ["Rome"], inputs=["Capital?"], contexts=["Rome is the capital."]
+    )[0]
     assert said(result) == expected
     assert len(fake.requests) == 1
     assert ("unscored" in result.details) == (expected[1] == "invalid")
@@ -118,12 +122,18 @@ def test_arthurs_value_for_no_score_is_minus_one(fake: Any) -> None:
 
 def test_the_judge_sees_question_context_and_answer_at_temperature_zero(fake: Any) -> None:
     fake.says("1")
-    QAQualityCorrectness(judge(fake)).run(["the answer"], inputs=["the question"], contexts=["the context"])
+    QAQualityCorrectness(judge(fake)).run(
+        ["the answer"], inputs=["the question"], contexts=["the context"]
+    )
     request = fake.requests[0]
     for name in ("question", "context", "answer"):
         assert f"<{name}>\nthe {name}\n</{name}>" in request["messages"][1]["content"]
     assert (request["temperature"], request["max_tokens"], request["model"]) == (0.0, 64, "m")
-    assert request["response_format"]["json_schema"]["schema"]["properties"]["verdict"]["enum"] == ["1", "0", "NA"]
+    assert request["response_format"]["json_schema"]["schema"]["properties"]["verdict"]["enum"] == [
+        "1",
+        "0",
+        "NA",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -134,7 +144,9 @@ def test_the_judge_sees_question_context_and_answer_at_temperature_zero(fake: An
         ({"inputs": ["q"], "contexts": ["c"], "reference_outputs": ["r"]}, "takes no references"),
     ],
 )
-def test_what_correctness_needs_is_checked_before_a_call(lists: Any, reason: str, fake: Any) -> None:
+def test_what_correctness_needs_is_checked_before_a_call(
+    lists: Any, reason: str, fake: Any
+) -> None:
     with pytest.raises(UserValueError, match=reason):
         QAQualityCorrectness(judge(fake)).run(["a"], **lists)
     assert fake.requests == []
@@ -159,7 +171,9 @@ def test_a_reply_that_cannot_be_read_is_sent_back_when_wanted(fake: Any) -> None
         ((401, "bad key"), "bad key"),
     ],
 )
-def test_a_judge_that_fails_gives_no_score_and_the_cause(saying: Any, reason: str, fake: Any) -> None:
+def test_a_judge_that_fails_gives_no_score_and_the_cause(
+    saying: Any, reason: str, fake: Any
+) -> None:
     fake.says(saying)
     found = QAQualityCorrectness(judge(fake)).run(["a"], inputs=["q"], contexts=["c"])[0]
     assert said(found) == (None, "invalid")
@@ -181,7 +195,9 @@ SUMMARY_REPLIES = [
 ]
 
 
-@pytest.mark.parametrize(("reply", "expected"), SUMMARY_REPLIES, ids=[repr(reply) for reply, _ in SUMMARY_REPLIES])
+@pytest.mark.parametrize(
+    ("reply", "expected"), SUMMARY_REPLIES, ids=[repr(reply) for reply, _ in SUMMARY_REPLIES]
+)
 def test_the_better_summary_wins(reply: str, expected: Any, fake: Any) -> None:
     fake.says(reply)
     found = SummaryQuality(judge(fake)).run(["short"], ["long"], ["the text"])[0]
@@ -201,7 +217,9 @@ def test_the_better_summary_wins(reply: str, expected: Any, fake: Any) -> None:
         (("tie", "tie"), 0.5, "equal", True),
     ],
 )
-def test_both_orders_show_position_bias(replies: Any, score: float, category: str, agree: bool, fake: Any) -> None:
+def test_both_orders_show_position_bias(
+    replies: Any, score: float, category: str, agree: bool, fake: Any
+) -> None:
     fake.says(*replies)
     found = SummaryQuality(judge(fake), swap=True).run(["short"], ["long"], ["the text"])[0]
     assert said(found) == (score, category)
@@ -295,9 +313,15 @@ def test_supported_claims_are_no_hallucination(fake: Any) -> None:
     found = Hallucination(judge(fake)).run(["x"], contexts=["y"])[0]
     assert said(found) == (1.0, "no hallucination")
     fake.says('{"claims": []}')
-    assert said(Hallucination(judge(fake)).run(["Hello!"], contexts=["y"])[0]) == (1.0, "no hallucination")
+    assert said(Hallucination(judge(fake)).run(["Hello!"], contexts=["y"])[0]) == (
+        1.0,
+        "no hallucination",
+    )
     before = len(fake.requests)
-    assert said(Hallucination(judge(fake)).run([" "], contexts=["y"])[0]) == (1.0, "no hallucination")
+    assert said(Hallucination(judge(fake)).run([" "], contexts=["y"])[0]) == (
+        1.0,
+        "no hallucination",
+    )
     assert len(fake.requests) == before
 
 
@@ -316,7 +340,11 @@ def test_a_context_is_needed(fake: Any) -> None:
 def test_without_a_judge_a_heuristic_says_that_it_is_one() -> None:
     scorer = Hallucination()
     context = "The Eiffel Tower is 330 metres tall. It was built in Paris from 1887 to 1889."
-    texts = ["The tower in Paris is 330 metres tall.", "The tower is 350 metres tall.", "It was designed by Martians."]
+    texts = [
+        "The tower in Paris is 330 metres tall.",
+        "The tower is 350 metres tall.",
+        "It was designed by Martians.",
+    ]
     found = scorer.run(texts, contexts=[context] * 3, batch_size=3)
     assert [result.score for result in found] == [1.0, 0.0, 0.0]
     assert all("lexical heuristic" in result.details["method"] for result in found)
@@ -373,7 +401,9 @@ def test_none_means_the_configured_judge(fake: Any, monkeypatch: pytest.MonkeyPa
     ],
 )
 def test_the_heuristic_says_what_is_missing(claim: str, reason: str) -> None:
-    result = Hallucination(method="lexical").run([claim], contexts=["It is 330 m tall and was built in 1889."])[0]
+    result = Hallucination(method="lexical").run(
+        [claim], contexts=["It is 330 m tall and was built in 1889."]
+    )[0]
     assert result.score == 0.0
     assert [one["reason"] for one in result.details["unsupported_claims"]] == [reason]
 
@@ -436,7 +466,9 @@ def test_the_evaluators_score_rows(fake: Any) -> None:
     options: dict[str, Any] = {"base_url": fake.url, "model": "m", "max_retries": 0}
     fake.says("1")
     assert QACorrectnessEvaluator(**options).score(row, output) == {"qa_correctness": 1.0}
-    assert asyncio.run(SummaryQualityEvaluator(**options).ascore(row, output)) == {"summary_quality": 1.0}
+    assert asyncio.run(SummaryQualityEvaluator(**options).ascore(row, output)) == {
+        "summary_quality": 1.0
+    }
     assert "<text>\nthe text\n</text>" in fake.prompts[1]
     assert len(fake.requests) == 2  # one reference alone is judged
     fake.says('{"claims": []}')
@@ -455,7 +487,9 @@ def test_the_evaluators_score_rows(fake: Any) -> None:
 def test_the_messages_api_judges_too(fake: Any) -> None:
     fake.says("1")
     evaluator = QACorrectnessEvaluator(base_url=fake.url, model="claude", provider="anthropic")
-    assert evaluator.score({"question": "q", "context": "c"}, {"response": "a"}) == {"qa_correctness": 1.0}
+    assert evaluator.score({"question": "q", "context": "c"}, {"response": "a"}) == {
+        "qa_correctness": 1.0
+    }
     assert fake.paths == ["/v1/messages"]
 
 
@@ -469,7 +503,9 @@ def test_nothing_goes_anywhere_but_to_the_judge(fake: Any, monkeypatch: pytest.M
 
     monkeypatch.setattr(socket.socket, "connect", watched)
     fake.says("1")
-    assert QAQualityCorrectness(judge(fake)).run(["a"], inputs=["q"], contexts=["c"])[0].score == 1.0
+    assert (
+        QAQualityCorrectness(judge(fake)).run(["a"], inputs=["q"], contexts=["c"])[0].score == 1.0
+    )
 
 
 def test_a_choice_is_read_as_a_person_reads_it() -> None:
@@ -507,7 +543,14 @@ def test_a_choice_is_read_as_a_person_reads_it() -> None:
 )
 def test_a_choice_that_is_taken_back_is_none(reply: str, chosen: str | None) -> None:
     """The first word was taken whatever followed it."""
-    choices = {"0": "0", "summary 0": "0", "1": "1", "summary 1": "1", "both": "tie", "neither": "tie"}
+    choices = {
+        "0": "0",
+        "summary 0": "0",
+        "1": "1",
+        "summary 1": "1",
+        "both": "tie",
+        "neither": "tie",
+    }
     if chosen is None:
         with pytest.raises(ValueError, match="none of 0, 1, tie"):
             read_choice(reply, choices)
@@ -533,7 +576,9 @@ def test_a_choice_that_is_taken_back_is_none(reply: str, chosen: str | None) -> 
         ('{"verdict": "1",}', 1.0),
     ],
 )
-def test_correctness_is_read_as_a_person_reads_it(reply: str, score: float | None, fake: Any) -> None:
+def test_correctness_is_read_as_a_person_reads_it(
+    reply: str, score: float | None, fake: Any
+) -> None:
     fake.says(*[reply] * 4)
     [found] = QAQualityCorrectness(judge(fake)).run(["a"], inputs=["q"], contexts=["c"])
     assert found.score == score
@@ -541,7 +586,10 @@ def test_correctness_is_read_as_a_person_reads_it(reply: str, score: float | Non
 
 @pytest.mark.parametrize("module", [module.name for module in pkgutil.iter_modules([str(PACKAGE)])])
 def test_the_examples_in_docstrings_are_true(module: str) -> None:
-    assert doctest.testmod(importlib.import_module(f"context_bench_scorers_judge.{module}")).failed == 0
+    assert (
+        doctest.testmod(importlib.import_module(f"context_bench_scorers_judge.{module}")).failed
+        == 0
+    )
 
 
 def test_the_blocks_of_the_readme_run(fake: Any) -> None:

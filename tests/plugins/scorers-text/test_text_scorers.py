@@ -15,7 +15,13 @@ import pytest
 
 import context_bench_scorers
 import context_bench_scorers_text
-from context_bench_scorers import ScoreResult, ScoringMethodType, UserTypeError, UserValueError, scorer_from_string
+from context_bench_scorers import (
+    ScoreResult,
+    ScoringMethodType,
+    UserTypeError,
+    UserValueError,
+    scorer_from_string,
+)
 from context_bench_scorers_text import (
     ExactMatch,
     ExactMatchEvaluator,
@@ -37,11 +43,15 @@ def scores(found: list[ScoreResult]) -> list[float | None]:
     return [result.score for result in found]
 
 
-@pytest.mark.parametrize("scorer", [ExactMatch(), WordCountMatch()], ids=["exact-match", "word-count-match"])
+@pytest.mark.parametrize(
+    "scorer", [ExactMatch(), WordCountMatch()], ids=["exact-match", "word-count-match"]
+)
 @pytest.mark.parametrize("count", [1, 3])
 def test_a_batch_with_more_or_fewer_references_is_refused(scorer: Any, count: int) -> None:
     for run in (scorer.run_batch, lambda *lists: asyncio.run(scorer.arun_batch(*lists))):
-        with pytest.raises(UserValueError, match=f"There are 2 candidate_outputs and {count} reference_outputs"):
+        with pytest.raises(
+            UserValueError, match=f"There are 2 candidate_outputs and {count} reference_outputs"
+        ):
             run(["a", "b"], ["a"] * count)
 
 
@@ -98,11 +108,17 @@ def test_word_counts_match(candidate: str, reference: str, expected: float) -> N
             206.835 - 1.015 * 17 - 84.6,
             106.0,
         ),  # of textstat 0.7.3
-        ("One. Two. The cat sat on the mat.", 206.835 - 1.015 * 8 / 3 - 84.6, 206.835 - 1.015 * 8 - 84.6),
+        (
+            "One. Two. The cat sat on the mat.",
+            206.835 - 1.015 * 8 / 3 - 84.6,
+            206.835 - 1.015 * 8 - 84.6,
+        ),
     ],
 )
 def test_the_reading_ease_is_flesch_s(text: str, ours: float | None, arthur: float) -> None:
-    assert scores(Readability().run([text])) == [ours if ours is None else pytest.approx(ours, abs=1e-9)]
+    assert scores(Readability().run([text])) == [
+        ours if ours is None else pytest.approx(ours, abs=1e-9)
+    ]
     assert scores(Readability(parity="arthur").run([text])) == [pytest.approx(arthur, abs=0.0051)]
 
 
@@ -150,11 +166,15 @@ def test_the_predecessor_s_specificity_cuts_words_as_it_did() -> None:
     from wordfreq import word_frequency
 
     [result] = Specificity(parity="arthur").run(["Zebras/quaggas well-known _ graze"])
-    frequencies = [word_frequency(word, "en") for word in ("Zebras", "quaggas", "wellknown", "_", "graze")]
+    frequencies = [
+        word_frequency(word, "en") for word in ("Zebras", "quaggas", "wellknown", "_", "graze")
+    ]
     rarity = min(1.0, max(0.0, 2.0 - sum(min(0.001, each) for each in frequencies) / 5 / 0.0004))
     assert result.details["vagueness"] == pytest.approx(1.0)
     assert result.details["rarity"] == pytest.approx(rarity)
-    [result] = Specificity(parity="arthur").run(["The ___ cats graze on some wide plains by old rivers"])
+    [result] = Specificity(parity="arthur").run(
+        ["The ___ cats graze on some wide plains by old rivers"]
+    )
     assert result.details["vagueness"] == pytest.approx((11 - 1) / 11 / 0.2 - 4)
 
 
@@ -197,12 +217,20 @@ def test_frequencies_are_those_of_english() -> None:
     assert scorer.get_mean_word_freq("the") == 0.001
     assert scorer.get_mean_word_freq("") == 0.001
     assert 0 < scorer.get_mean_word_freq("zygote") < 1e-5
-    assert scorer.get_mean_word_freq("the zygote") == pytest.approx((0.001 + scorer.get_mean_word_freq("zygote")) / 2)
+    assert scorer.get_mean_word_freq("the zygote") == pytest.approx(
+        (0.001 + scorer.get_mean_word_freq("zygote")) / 2
+    )
 
 
 @pytest.mark.parametrize(
     "scorer",
-    [ExactMatch(False), ExactMatch(parity="arthur"), WordCountMatch(), Readability(parity="arthur"), Specificity()],
+    [
+        ExactMatch(False),
+        ExactMatch(parity="arthur"),
+        WordCountMatch(),
+        Readability(parity="arthur"),
+        Specificity(),
+    ],
     ids=repr,
 )
 def test_each_is_made_again_from_json_and_runs_asynchronously(scorer: Any) -> None:
@@ -229,7 +257,9 @@ def test_the_evaluators_score_rows() -> None:
     assert set(ReadabilityEvaluator().score(row, output)) == {"readability"}
     assert set(SpecificityEvaluator().score(row, output)) == {"specificity"}
     assert ReadabilityEvaluator().score({}, {"response": ""}) == {}
-    assert ReadabilityEvaluator(parity="arthur").fingerprint() != ReadabilityEvaluator().fingerprint()
+    assert (
+        ReadabilityEvaluator(parity="arthur").fingerprint() != ReadabilityEvaluator().fingerprint()
+    )
 
 
 def test_nothing_is_downloaded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -243,7 +273,9 @@ def test_nothing_is_downloaded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("module", [module.name for module in pkgutil.iter_modules([str(PACKAGE)])])
 def test_the_examples_in_docstrings_are_true(module: str) -> None:
-    assert doctest.testmod(importlib.import_module(f"context_bench_scorers_text.{module}")).failed == 0
+    assert (
+        doctest.testmod(importlib.import_module(f"context_bench_scorers_text.{module}")).failed == 0
+    )
 
 
 def test_the_blocks_of_the_readme_run() -> None:
@@ -254,7 +286,9 @@ def test_the_blocks_of_the_readme_run() -> None:
 
 
 @pytest.mark.parametrize("unit", ["A.\n", "U.S. ", "p.s. ", "a", "e", "1,", "Mr. ", ".", "?)", "…"])
-@pytest.mark.parametrize("scorer", [Readability(), Specificity()], ids=["readability", "specificity"])
+@pytest.mark.parametrize(
+    "scorer", [Readability(), Specificity()], ids=["readability", "specificity"]
+)
 def test_a_huge_text_is_read_in_one_pass(scorer: Any, unit: str) -> None:
     """Where each abbreviation looked at everything before it, these took minutes."""
     text = "a " + unit * (200_000 // len(unit)) + "x"

@@ -57,12 +57,18 @@ class Repetition(Scorer):
         return False
 
     def run_batch(
-        self, candidate_batch: Any, reference_batch: Any = None, input_text_batch: Any = None, context_batch: Any = None
+        self,
+        candidate_batch: Any,
+        reference_batch: Any = None,
+        input_text_batch: Any = None,
+        context_batch: Any = None,
     ) -> Sequence[ScoreResult]:
         return [self._result(text.split()) for text in candidate_batch]
 
     def _result(self, words: list[str]) -> ScoreResult:
-        grams = [tuple(words[place : place + self.size]) for place in range(len(words) - self.size + 1)]
+        grams = [
+            tuple(words[place : place + self.size]) for place in range(len(words) - self.size + 1)
+        ]
         return ScoreResult(float(len(set(grams)) == len(grams)))
 
 
@@ -81,7 +87,11 @@ class Recording(Scorer):
         return "recording"
 
     def run_batch(
-        self, candidate_batch: Any, reference_batch: Any = None, input_text_batch: Any = None, context_batch: Any = None
+        self,
+        candidate_batch: Any,
+        reference_batch: Any = None,
+        input_text_batch: Any = None,
+        context_batch: Any = None,
     ) -> Sequence[ScoreResult]:
         with self._lock:
             self.busy += 1
@@ -172,7 +182,9 @@ def test_a_batch_that_fails_ends_arun_with_its_own_error() -> None:
 @pytest.mark.parametrize("run", ["run", "arun"])
 @pytest.mark.parametrize("name", ["reference_outputs", "inputs", "contexts"])
 @pytest.mark.parametrize("count", [1, 3])
-def test_a_list_of_another_length_is_refused_before_anything_is_scored(run: str, name: str, count: int) -> None:
+def test_a_list_of_another_length_is_refused_before_anything_is_scored(
+    run: str, name: str, count: int
+) -> None:
     scorer = Recording()
     lists = {"reference_outputs": ["a", "b"], name: ["x"] * count}
 
@@ -180,7 +192,9 @@ def test_a_list_of_another_length_is_refused_before_anything_is_scored(run: str,
         found = getattr(scorer, run)(["1", "2"], **lists)
         await found
 
-    with pytest.raises(UserValueError, match=f"There are 2 candidate_outputs and {count} {name}") as refused:
+    with pytest.raises(
+        UserValueError, match=f"There are 2 candidate_outputs and {count} {name}"
+    ) as refused:
         asyncio.run(asked())
     assert isinstance(refused.value, ValueError)
     assert scorer.batches == []
@@ -193,15 +207,21 @@ def test_no_candidates_give_no_results() -> None:
 
 
 def test_missing_references_are_a_type_error() -> None:
-    with pytest.raises(UserTypeError, match="compares with references: give reference_outputs") as refused:
+    with pytest.raises(
+        UserTypeError, match="compares with references: give reference_outputs"
+    ) as refused:
         Recording().run(["1"])
     assert isinstance(refused.value, TypeError)
     with pytest.raises(UserTypeError, match="that of candidate 1 is missing"):
         Recording().run(["1", "2"], ["a", None])  # type: ignore[list-item]
 
 
-@pytest.mark.parametrize(("hook", "what"), [("requires_input", "inputs"), ("requires_context", "contexts")])
-def test_a_missing_input_or_context_is_a_value_error(hook: str, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("hook", "what"), [("requires_input", "inputs"), ("requires_context", "contexts")]
+)
+def test_a_missing_input_or_context_is_a_value_error(
+    hook: str, what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(Recording, hook, staticmethod(lambda: True))
     with pytest.raises(UserValueError, match=f"needs {what}: give {what}"):
         Recording().run(["1"], ["a"])
@@ -211,7 +231,11 @@ def test_a_missing_input_or_context_is_a_value_error(hook: str, what: str, monke
 
 @pytest.mark.parametrize(
     ("given", "fault"),
-    [(float("nan"), "is missing"), (7, "is no text, but int"), (["a", "b"], "is no text, but list")],
+    [
+        (float("nan"), "is missing"),
+        (7, "is no text, but int"),
+        (["a", "b"], "is no text, but list"),
+    ],
     ids=["nan", "number", "list"],
 )
 def test_what_a_scorer_needs_is_a_text_for_each_candidate(
@@ -227,13 +251,18 @@ def test_what_a_scorer_needs_is_a_text_for_each_candidate(
 
 
 def test_one_text_is_no_list() -> None:
-    with pytest.raises(UserTypeError, match=r"candidate_outputs is a list of texts, not str; write \[text\] for one"):
+    with pytest.raises(
+        UserTypeError,
+        match=r"candidate_outputs is a list of texts, not str; write \[text\] for one",
+    ):
         Recording().run("12", "ab")
 
 
 @pytest.mark.parametrize("candidate", [None, 1, b"1", float("nan")], ids=repr)
 def test_a_candidate_that_is_no_text_is_named(candidate: Any) -> None:
-    with pytest.raises(UserTypeError, match=f"Candidate 1 is no text, but {type(candidate).__name__}"):
+    with pytest.raises(
+        UserTypeError, match=f"Candidate 1 is no text, but {type(candidate).__name__}"
+    ):
         Recording().run(["1", candidate], ["a", "b"])
 
 
@@ -289,7 +318,9 @@ def test_a_scorer_that_does_not_keep_its_promise_is_told(
         Plain().run(["a", "b"], batch_size=2)
 
 
-def test_a_categorical_scorer_gives_a_category_that_it_lists(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_categorical_scorer_gives_a_category_that_it_lists(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     assert Grade([ScoreResult(1.0, Category("good"))]).run(["a"])[0].category == Category("good")
     for error in (ScorerInternalError, ValueError):
         with pytest.raises(error, match="gave a result without category"):
@@ -315,14 +346,18 @@ def test_a_scorer_is_written_down_and_made_again(caplog: pytest.LogCaptureFixtur
     assert "The found of the scorer grade cannot be written down" in caplog.text
 
 
-def test_a_parameter_that_a_scorer_needs_and_does_not_keep_is_told(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_parameter_that_a_scorer_needs_and_does_not_keep_is_told(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     class Lossy(Repetition):
         def __init__(self, size: int, step: int = 1) -> None:
             self._size = size
 
     with caplog.at_level(logging.WARNING):
         assert Lossy(3).to_dict(warn=True) == {}
-    assert caplog.messages == ["The size of the scorer trigram_repetition is no attribute of it and is left out."]
+    assert caplog.messages == [
+        "The size of the scorer trigram_repetition is no attribute of it and is left out."
+    ]
 
 
 def test_metadata_tell_what_a_scorer_is() -> None:
@@ -335,13 +370,17 @@ def test_metadata_tell_what_a_scorer_is() -> None:
         None,
     )
     told = Grade(3).to_metadata()
-    assert (told.output_type.value, told.categories) == ("categorical", [Category("good"), Category("bad")])
+    assert (told.output_type.value, told.categories) == (
+        "categorical",
+        [Category("good"), Category("bad")],
+    )
     assert EvaluatorScorer.type() is ScoringMethodType.Custom
 
 
 def test_an_unknown_scorer_is_told_with_those_there_are() -> None:
     with pytest.raises(
-        UserValueError, match=r"No scorer is called 'Readability'\. Did you mean 'readability'.*summary_q"
+        UserValueError,
+        match=r"No scorer is called 'Readability'\. Did you mean 'readability'.*summary_q",
     ):
         scorer_from_string("Readability")
     with pytest.raises(UserValueError) as unlike:
@@ -371,7 +410,8 @@ def test_a_scorer_whose_package_is_missing_is_an_import_error_with_the_install_l
 
     monkeypatch.setattr(sys, "meta_path", [Absent, *sys.meta_path])
     with pytest.raises(
-        ImportError, match=rf"comes with {BROUGHT_BY[module]}, .* pip install \./core .*{BROUGHT_BY[module]}"
+        ImportError,
+        match=rf"comes with {BROUGHT_BY[module]}, .* pip install \./core .*{BROUGHT_BY[module]}",
     ):
         importlib.import_module(f"context_bench_scorers.{module}")
 
@@ -406,9 +446,14 @@ def test_a_custom_scorer_runs_inside_an_evaluation() -> None:
     scorer = Repetition()
     texts = ["a b c d", "a b c a b c"]
     assert [result.score for result in scorer.run(texts)] == [1.0, 0.0]
-    examples = [{"id": str(number), "question": "q", "says": text} for number, text in enumerate(texts)]
+    examples = [
+        {"id": str(number), "question": "q", "says": text} for number, text in enumerate(texts)
+    ]
     result = evaluate([Echo()], examples, evaluators=[as_evaluator(scorer)], progress=False)
-    assert [dict(row.scores) for row in result.rows] == [{"trigram_repetition": 1.0}, {"trigram_repetition": 0.0}]
+    assert [dict(row.scores) for row in result.rows] == [
+        {"trigram_repetition": 1.0},
+        {"trigram_repetition": 0.0},
+    ]
 
 
 def test_the_fields_of_a_row_are_the_lists_of_a_scorer(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -446,7 +491,9 @@ def test_rows_without_what_a_scorer_needs_are_unscored_and_the_others_are_one_ba
 
 
 def test_a_result_without_score_leaves_the_row_unscored_and_says_why() -> None:
-    found = as_evaluator(Grade([ScoreResult(None, Category("bad", "cannot be read"))])).score({}, {"response": "x"})
+    found = as_evaluator(Grade([ScoreResult(None, Category("bad", "cannot be read"))])).score(
+        {}, {"response": "x"}
+    )
     assert found == {}
     assert found.details == {"category": "bad", "unscored": "cannot be read"}
 
@@ -459,19 +506,30 @@ class Overlap:
     def score(self, original: Any, processed: Any) -> dict[str, float]:
         if "answer" not in original:
             return {}
-        return {"same": float(original["answer"] == processed["response"]), "length": float(len(processed["response"]))}
+        return {
+            "same": float(original["answer"] == processed["response"]),
+            "length": float(len(processed["response"])),
+        }
 
 
 def test_an_evaluator_is_a_scorer() -> None:
     scorer = as_scorer(Overlap(), key="same")
     assert scorer.name() == "same"
-    assert [result.score for result in scorer.run(["a", "b"], ["a", "a"], batch_size=2)] == [1.0, 0.0]
-    assert [result.score for result in asyncio.run(scorer.arun(["a", "b"], ["a", "a"]))] == [1.0, 0.0]
+    assert [result.score for result in scorer.run(["a", "b"], ["a", "a"], batch_size=2)] == [
+        1.0,
+        0.0,
+    ]
+    assert [result.score for result in asyncio.run(scorer.arun(["a", "b"], ["a", "a"]))] == [
+        1.0,
+        0.0,
+    ]
     unscored = scorer.run(["a"])[0]
     assert unscored.score is None
     assert unscored.category is not None
     assert unscored.category.name == "unscored"
-    with pytest.raises(UserValueError, match=r"gives length, same: say which one is the score, as in key='length'"):
+    with pytest.raises(
+        UserValueError, match=r"gives length, same: say which one is the score, as in key='length'"
+    ):
         as_scorer(Overlap()).run(["a"], ["a"])
     with pytest.raises(UserValueError, match=r"gives no 'f1'. It gives length, same"):
         as_scorer(Overlap(), "f1").run(["a"], ["a"])
@@ -491,7 +549,9 @@ def test_there_and_back_again_gives_the_same_score() -> None:
     there = as_evaluator(as_scorer(Overlap(), "same"))
     assert isinstance(there, ScorerEvaluator)
     row, output = {"answer": "a", "question": "q"}, {"response": "a"}
-    assert as_scorer(there).run(["a"], ["a"], ["q"])[0].score is None  # evaluators as scorers need no reference
+    assert (
+        as_scorer(there).run(["a"], ["a"], ["q"])[0].score is None
+    )  # evaluators as scorers need no reference
     assert Overlap().score(row, output)["same"] == 1.0
 
 
@@ -502,7 +562,9 @@ def test_a_scorer_by_protocol_needs_no_import() -> None:
         def requires_reference(self) -> bool:
             return False
 
-        def run_batch(self, candidates: Any, references: Any, inputs: Any, contexts: Any) -> list[ScoreResult]:
+        def run_batch(
+            self, candidates: Any, references: Any, inputs: Any, contexts: Any
+        ) -> list[ScoreResult]:
             return [ScoreResult(text.isupper()) for text in candidates]
 
         async def arun_batch(self, *batch: Any) -> list[ScoreResult]:
@@ -515,7 +577,9 @@ def test_a_scorer_by_protocol_needs_no_import() -> None:
     assert as_evaluator(Shout()).score({}, {"response": "A"}) == {"shout": 1.0}
 
 
-@pytest.mark.parametrize("module", [m.name for m in pkgutil.iter_modules([str(PACKAGE)]) if m.name not in BROUGHT_BY])
+@pytest.mark.parametrize(
+    "module", [m.name for m in pkgutil.iter_modules([str(PACKAGE)]) if m.name not in BROUGHT_BY]
+)
 def test_the_examples_in_docstrings_are_true(module: str) -> None:
     assert doctest.testmod(importlib.import_module(f"context_bench_scorers.{module}")).failed == 0
 

@@ -10,12 +10,22 @@ from typing import Any
 import pytest
 
 from context_bench.errors import ConfigurationError
-from context_bench_session_reader import NextAction, ProbeRecall, WrittenProbe, agreement, parse_action, same_answer
+from context_bench_session_reader import (
+    NextAction,
+    ProbeRecall,
+    WrittenProbe,
+    agreement,
+    parse_action,
+    same_answer,
+)
 from context_bench_session_reader.actions import program_of
 from context_bench_session_reader.written import Bank, sound
 
 CALL = {"id": "c", "name": "read", "arguments": "{}"}
-FACTS = ("the server listens on 8443 since monday", "the old mirror is kept in /srv/qx/layers today")
+FACTS = (
+    "the server listens on 8443 since monday",
+    "the old mirror is kept in /srv/qx/layers today",
+)
 EXAMPLE: dict[str, Any] = {
     "id": "s",
     "messages": [
@@ -106,9 +116,24 @@ def test_an_answer_is_the_literal(said: str, answer: str, right: bool) -> None:
 WRITTEN = [
     {"kind": "recall", "question": "Which port?", "answer": "8443", "quote": "listens on 8443"},
     {"kind": "recall", "question": "Is it 8443?", "answer": "8443", "quote": "listens on 8443"},
-    {"kind": "artifact", "question": "Where is it?", "answer": "/srv/other", "quote": "kept in /srv/other"},
-    {"kind": "decision", "question": "What of monday?", "answer": "since monday", "quote": "since monday"},
-    {"kind": "poem", "question": "Which mirror?", "answer": "old mirror", "quote": "the old mirror"},
+    {
+        "kind": "artifact",
+        "question": "Where is it?",
+        "answer": "/srv/other",
+        "quote": "kept in /srv/other",
+    },
+    {
+        "kind": "decision",
+        "question": "What of monday?",
+        "answer": "since monday",
+        "quote": "since monday",
+    },
+    {
+        "kind": "poem",
+        "question": "Which mirror?",
+        "answer": "old mirror",
+        "quote": "the old mirror",
+    },
 ]
 
 
@@ -134,7 +159,9 @@ def test_written_questions_are_verified_and_kept(judge: Any, tmp_path: Path) -> 
     scores = reader.score(EXAMPLE, left(FACTS[0]))
     reader.close()
     [line] = [json.loads(line) for line in bank.read_text(encoding="utf-8").splitlines()]
-    assert [probe["question"] for probe in line["probes"]] == ["Which port?"]  # the floor knew of monday, too
+    assert [probe["question"] for probe in line["probes"]] == [
+        "Which port?"
+    ]  # the floor knew of monday, too
     assert scores["recall_written"] == 1.0
     asked = len(judge.requests)
     again = ProbeRecall(base_url=judge.url, model="m", probe_model="writer", bank=bank)
@@ -150,7 +177,9 @@ def test_what_a_written_question_must_be() -> None:
     assert sound(good, region, outside)
     assert not sound(good, region, "port 8443")
     assert not sound(WrittenProbe("recall", "Which port?", "8443", "runs on 8443"), region, outside)
-    assert not sound(WrittenProbe("recall", "Is 8443 it?", "8443", "listens on 8443"), region, outside)
+    assert not sound(
+        WrittenProbe("recall", "Is 8443 it?", "8443", "listens on 8443"), region, outside
+    )
     assert not sound(WrittenProbe("recall", "Which port?", " ", "listens on 8443"), region, outside)
 
 
@@ -163,7 +192,11 @@ def test_a_damaged_bank_is_named(tmp_path: Path) -> None:
 
 def action(command: str = "", tool: str = "bash", text: str = "", **arguments: Any) -> Any:
     return parse_action(
-        {"tool": tool, "arguments": {**({"command": command} if command else {}), **arguments}, "text": text}
+        {
+            "tool": tool,
+            "arguments": {**({"command": command} if command else {}), **arguments},
+            "text": text,
+        }
     )
 
 
@@ -173,8 +206,16 @@ def action(command: str = "", tool: str = "bash", text: str = "", **arguments: A
         (action("pytest -q"), action("pytest -q"), (1, 1, 1, 1)),
         (action("pytest -q"), action("cd /srv && pytest tests"), (1, 1, 0, 1)),
         (action("pytest -q"), action("git status"), (1, 0, 0, 1)),
-        (action(tool="read", path="a/b.py"), action(tool="Read", file_path="./a/b.py"), (0, 0, 0, 1)),
-        (action(tool="read", path="a.py"), action(tool="read", path="./a.py", limit=3), (1, 1, 0, 1)),
+        (
+            action(tool="read", path="a/b.py"),
+            action(tool="Read", file_path="./a/b.py"),
+            (0, 0, 0, 1),
+        ),
+        (
+            action(tool="read", path="a.py"),
+            action(tool="read", path="./a.py", limit=3),
+            (1, 1, 0, 1),
+        ),
         (action(tool="read", path="a.py"), action("git status"), (0, 0, 0, 0)),
         (action(tool="", text="done"), action(tool="", text="all done"), (1, 1, 0, 1)),
         (action(tool="", text="done"), action("ls"), (0, 0, 0, 0)),
@@ -194,7 +235,13 @@ def test_an_action_of_one_huge_name_is_read_in_one_pass(unit: str) -> None:
 
 @pytest.mark.parametrize(
     ("command", "program"),
-    [("FOO=1 sudo /usr/bin/make all", "make"), ("cd x", "cd"), ("echo 'open", "echo"), ("", ""), ("a; b", "a")],
+    [
+        ("FOO=1 sudo /usr/bin/make all", "make"),
+        ("cd x", "cd"),
+        ("echo 'open", "echo"),
+        ("", ""),
+        ("a; b", "a"),
+    ],
 )
 def test_the_program_of_a_command(command: str, program: str) -> None:
     assert program_of(command) == program
@@ -214,14 +261,19 @@ def test_the_program_of_a_command(command: str, program: str) -> None:
 )
 def test_the_shell_that_runs_a_command_is_not_its_program(command: Any, program: str) -> None:
     """Codex hands every command to a shell: all of them had one target."""
-    assert parse_action({"name": "shell", "arguments": json.dumps({"command": command})}).target == program
+    assert (
+        parse_action({"name": "shell", "arguments": json.dumps({"command": command})}).target
+        == program
+    )
 
 
 def test_the_next_action_is_held_against_the_same_reader_on_everything(judge: Any) -> None:
     def acts(request: dict[str, Any]) -> str:
         knows = "8443" in request["messages"][-1]["content"]
         command = f"curl :8443 --retry {request['seed']}" if knows else "grep -r port ."
-        return json.dumps({"tool": "bash", "arguments": json.dumps({"command": command}), "text": ""})
+        return json.dumps(
+            {"tool": "bash", "arguments": json.dumps({"command": command}), "text": ""}
+        )
 
     judge.says(acts)
     reader = NextAction(samples=2, base_url=judge.url, model="m")
@@ -236,7 +288,11 @@ def test_the_next_action_is_held_against_the_same_reader_on_everything(judge: An
         "next_action_aa": 1.0,
         "next_action_recorded": 1.0,
     }
-    assert (lost["next_action_tool"], lost["next_action_target"], lost["next_action_recorded"]) == (1.0, 0.0, 0.0)
+    assert (lost["next_action_tool"], lost["next_action_target"], lost["next_action_recorded"]) == (
+        1.0,
+        0.0,
+        0.0,
+    )
     assert lost["next_action_aa"] == 1.0
     assert len(judge.requests) == 2 + 4 + 2
     assert all(request["temperature"] == 0 for request in judge.requests)

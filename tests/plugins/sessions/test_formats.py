@@ -24,7 +24,9 @@ def manifest() -> list[dict[str, Any]]:
     return json.loads((DATA / "MANIFEST.json").read_text()) if DATA.exists() else []
 
 
-REAL = [entry for entry in manifest() if entry["sessions"] and not entry["file"].startswith("litellm")]
+REAL = [
+    entry for entry in manifest() if entry["sessions"] and not entry["file"].startswith("litellm")
+]
 
 
 @pytest.mark.parametrize("entry", REAL, ids=[entry["file"] for entry in REAL])
@@ -32,7 +34,12 @@ def test_each_file_holds_as_many_sessions_as_its_readme_says(entry: dict[str, An
     found = list(read_sessions(DATA / entry["file"]))
     assert len(found) == entry["sessions"]
     for _, session in found:
-        assert {message["role"] for message in session.messages} <= {"system", "user", "assistant", "tool"}
+        assert {message["role"] for message in session.messages} <= {
+            "system",
+            "user",
+            "assistant",
+            "tool",
+        }
         assert any(message["role"] == "assistant" for message in session.messages)
 
 
@@ -66,10 +73,19 @@ CLAUDE = [entry["file"] for entry in REAL if entry["file"].startswith("claude-co
 @pytest.mark.parametrize("name", CLAUDE)
 def test_calls_and_results_of_claude_code_are_all_there(name: str) -> None:
     calls = {one["id"] for line in lines(name) for one in walk(line.get("message"), "tool_use")}
-    results = {one["tool_use_id"] for line in lines(name) for one in walk(line.get("message"), "tool_result")}
+    results = {
+        one["tool_use_id"]
+        for line in lines(name)
+        for one in walk(line.get("message"), "tool_result")
+    }
     answers = {line["message"]["id"] for line in lines(name) if line.get("type") == "assistant"}
     [(_, session)] = read_sessions(DATA / name)
-    assert count_pairs(session.messages) == (len(calls), len(results), len(calls - results), len(results - calls))
+    assert count_pairs(session.messages) == (
+        len(calls),
+        len(results),
+        len(calls - results),
+        len(results - calls),
+    )
     assert sum(message["role"] == "assistant" for message in session.messages) == len(answers)
 
 
@@ -78,18 +94,28 @@ def test_the_long_pi_session_is_read_with_its_compactions() -> None:
     [(found, session)] = read_sessions(DATA / name)
     entries = list(lines(name))
     said = [
-        entry["type"] == "message" and entry["message"].get("stopReason") not in ("aborted", "error")
+        entry["type"] == "message"
+        and entry["message"].get("stopReason") not in ("aborted", "error")
         for entry in entries
     ]
-    calls = sum(1 for entry, is_said in zip(entries, said) if is_said for _ in walk(entry["message"], "toolCall"))
+    calls = sum(
+        1
+        for entry, is_said in zip(entries, said)
+        if is_said
+        for _ in walk(entry["message"], "toolCall")
+    )
     assert found == "pi"
     assert len(session.messages) == sum(said)
     assert count_pairs(session.messages) == (calls, 448, 1, 0)
     places = [number for number, entry in enumerate(entries) if entry["type"] == "compaction"]
-    assert [compaction.at for compaction in session.compactions] == [sum(said[:place]) for place in places]
+    assert [compaction.at for compaction in session.compactions] == [
+        sum(said[:place]) for place in places
+    ]
     kept = [sum(said[: entries[place]["firstKeptEntryIndex"]]) for place in places]
     assert [compaction.first_kept for compaction in session.compactions] == kept
-    assert [compaction.summary for compaction in session.compactions] == [entries[place]["summary"] for place in places]
+    assert [compaction.summary for compaction in session.compactions] == [
+        entries[place]["summary"] for place in places
+    ]
 
 
 TRANSCRIPTS = [entry["file"] for entry in REAL if entry["file"].startswith("pi-transcript")]
@@ -102,16 +128,28 @@ def test_transcripts_begin_with_their_prompt(name: str) -> None:
     [(_, session)] = read_sessions(DATA / name)
     assert session.messages[0] == {"role": "user", "content": document["prompt"]}
     assert len(session.messages) == document["messageCount"] + 1
-    assert count_pairs(session.messages)[0] == sum(1 for _ in walk(document["messages"], "toolCall"))
+    assert count_pairs(session.messages)[0] == sum(
+        1 for _ in walk(document["messages"], "toolCall")
+    )
 
 
 def test_every_customer_conversation_is_read_whole() -> None:
     name = "openai-messages/tau-bench.gpt-4o-airline.jsonl.gz"
     for record, (_, session) in zip(lines(name), read_sessions(DATA / name), strict=True):
-        assert [message["role"] for message in session.messages] == [message["role"] for message in record["traj"]]
+        assert [message["role"] for message in session.messages] == [
+            message["role"] for message in record["traj"]
+        ]
         assert list(session.raw) == record["traj"]
-        calls = [one["function"]["arguments"] for message in record["traj"] for one in message.get("tool_calls") or ()]
-        assert [one["arguments"] for message in session.messages for one in message.get("tool_calls", ())] == calls
+        calls = [
+            one["function"]["arguments"]
+            for message in record["traj"]
+            for one in message.get("tool_calls") or ()
+        ]
+        assert [
+            one["arguments"]
+            for message in session.messages
+            for one in message.get("tool_calls", ())
+        ] == calls
 
 
 def test_spans_of_both_conventions_have_their_results_behind_their_calls() -> None:
@@ -132,7 +170,10 @@ def test_trajectories_leave_demonstrations_out() -> None:
 
 
 def test_published_benchmark_material_is_told_to_be_no_session() -> None:
-    for name in ("published/pi-product-defaults.fixtures.json.gz", "published/pi-product-defaults.trials.jsonl.gz"):
+    for name in (
+        "published/pi-product-defaults.fixtures.json.gz",
+        "published/pi-product-defaults.trials.jsonl.gz",
+    ):
         with pytest.raises(Exception, match="no known format of sessions: it begins with"):
             list(read_sessions(DATA / name))
 

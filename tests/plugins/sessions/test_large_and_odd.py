@@ -44,7 +44,10 @@ def large(tmp_path: Path) -> Path:
 def test_200_mb_are_read_one_session_at_a_time(large: Path) -> None:
     tracemalloc.start()
     try:
-        rows = sum(len(row["messages"]) == 3 for row in sessions(str(large), cuts=["last"], tail=0.0, min_tokens=1))
+        rows = sum(
+            len(row["messages"]) == 3
+            for row in sessions(str(large), cuts=["last"], tail=0.0, min_tokens=1)
+        )
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -83,7 +86,9 @@ def test_odd_letters_in_a_result_stay_as_they_are(tmp_path: Path, content: str) 
 
 def test_bytes_that_are_no_letters_are_told_with_file_and_line(tmp_path: Path) -> None:
     path = tmp_path / "odd.jsonl"
-    path.write_bytes(line("fine").encode() + line("8443 RESULT").encode().replace(b"RESULT", b"\xff\xfe"))
+    path.write_bytes(
+        line("fine").encode() + line("8443 RESULT").encode().replace(b"RESULT", b"\xff\xfe")
+    )
     with pytest.raises(DatasetError, match=r"odd\.jsonl, line 2: no valid JSON"):
         list(sessions(str(path), cuts=["last"], tail=0.0, min_tokens=1))
 
@@ -91,10 +96,15 @@ def test_bytes_that_are_no_letters_are_told_with_file_and_line(tmp_path: Path) -
 def test_formats_may_be_mixed_in_a_folder_and_not_in_a_file(tmp_path: Path) -> None:
     blocks = [
         {"role": "user", "content": "why?"},
-        {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "read", "input": {}}]},
+        {
+            "role": "assistant",
+            "content": [{"type": "tool_use", "id": "t", "name": "read", "input": {}}],
+        },
         {
             "role": "user",
-            "content": [{"type": "tool_result", "tool_use_id": "t", "content": "port 8443 is open today"}],
+            "content": [
+                {"type": "tool_result", "tool_use_id": "t", "content": "port 8443 is open today"}
+            ],
         },
         {"role": "assistant", "content": [{"type": "text", "text": "done"}]},
     ]
@@ -103,6 +113,8 @@ def test_formats_may_be_mixed_in_a_folder_and_not_in_a_file(tmp_path: Path) -> N
     rows = list(sessions(str(tmp_path), cuts=["last"], tail=0.0, min_tokens=1))
     assert [row["dialect"] for row in rows] == ["openai", "anthropic"]
     pi = {"type": "message", "timestamp": "t", "message": {"role": "user", "content": "hi"}}
-    (tmp_path / "c.jsonl").write_text(line("port 8443 is open today") + json.dumps(pi) + "\n", encoding="utf-8")
+    (tmp_path / "c.jsonl").write_text(
+        line("port 8443 is open today") + json.dumps(pi) + "\n", encoding="utf-8"
+    )
     with pytest.raises(DatasetError, match=r"c\.jsonl, line 2"):
         list(sessions(str(tmp_path), cuts=["last"], tail=0.0, min_tokens=1))

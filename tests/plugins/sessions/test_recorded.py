@@ -41,8 +41,17 @@ def test_a_cut_at_a_compaction_has_for_region_what_it_took_away(path: Path) -> N
     [found] = sessions(path=str(path), cuts=["compaction"], min_tokens=1)
     assert (found["position"], found["region"]) == (5, [1, 3])
     output = Recorded().process(found)
-    assert [message["content"] for message in output["messages"]] == ["do it", "did things", "kept as it is", "go on"]
-    assert (output["region"], output["context"], output["raw_messages"]) == ([1, 2], "did things", [])
+    assert [message["content"] for message in output["messages"]] == [
+        "do it",
+        "did things",
+        "kept as it is",
+        "go on",
+    ]
+    assert (output["region"], output["context"], output["raw_messages"]) == (
+        [1, 2],
+        "did things",
+        [],
+    )
 
 
 def test_a_row_without_a_compaction_has_no_messages(path: Path) -> None:
@@ -59,11 +68,23 @@ def item(kind: str, role: str, text: str) -> dict[str, Any]:
     [
         (None, ["the port is 8443", "so far"]),
         ([("user", "the port is 8443"), ("user", "so far")], ["the port is 8443", "so far"]),
-        ([("user", "do it"), ("user", "the port is 8443"), ("user", "so far")], ["the port is 8443", "so far"]),
+        (
+            [("user", "do it"), ("user", "the port is 8443"), ("user", "so far")],
+            ["the port is 8443", "so far"],
+        ),
         ([("user", "do it"), ("user", "do it"), ("user", "so far")], ["do it", "so far"]),
-        ([("developer", "new rules"), ("user", "do it"), ("user", "so far")], ["new rules", "so far"]),
+        (
+            [("developer", "new rules"), ("user", "do it"), ("user", "so far")],
+            ["new rules", "so far"],
+        ),
     ],
-    ids=["no history in the file", "a message kept", "the head is repeated", "said twice", "rules told anew"],
+    ids=[
+        "no history in the file",
+        "a message kept",
+        "the head is repeated",
+        "said twice",
+        "rules told anew",
+    ],
 )
 @pytest.mark.parametrize("redact", [False, True], ids=["as it is", "redacted"])
 def test_what_codex_kept_beside_the_summary_is_placed_with_it(
@@ -71,9 +92,17 @@ def test_what_codex_kept_beside_the_summary_is_placed_with_it(
 ) -> None:
     made: dict[str, Any] = {"message": "so far of me@example.org"}
     if replacement is not None:
-        kept = [item("message", role, text.replace("so far", "so far of me@example.org")) for role, text in replacement]
+        kept = [
+            item("message", role, text.replace("so far", "so far of me@example.org"))
+            for role, text in replacement
+        ]
         made["replacement_history"] = [*kept, {"type": "reasoning", "summary": []}]
-    said = [("user", "do it"), ("assistant", "on it"), ("user", "the port is 8443"), ("assistant", "done")]
+    said = [
+        ("user", "do it"),
+        ("assistant", "on it"),
+        ("user", "the port is 8443"),
+        ("assistant", "done"),
+    ]
     lines: list[dict[str, Any]] = [{"type": "session_meta", "payload": {"id": "c"}}]
     lines += [{"type": "response_item", "payload": item("message", *one)} for one in said]
     lines += [{"type": "compacted", "payload": made}]
@@ -88,7 +117,9 @@ def test_what_codex_kept_beside_the_summary_is_placed_with_it(
     assert output["region"] == [1, 1 + len(expected)]
 
 
-def rollout(path: Path, *said: tuple[str, str], replacement: list[dict[str, Any]] | None = None) -> list[list[str]]:
+def rollout(
+    path: Path, *said: tuple[str, str], replacement: list[dict[str, Any]] | None = None
+) -> list[list[str]]:
     """Return what Codex went on with after each compaction of a rollout; a text of ``compacted`` is one."""
     lines: list[dict[str, Any]] = [{"type": "session_meta", "payload": {"id": "c"}}]
     for role, text in said:
@@ -112,7 +143,10 @@ PREFIX = "Another language model started to solve this problem and produced a su
         ([("user", "a"), ("assistant", "b"), ("user", "c"), ("compacted", "s")], [["a", "c", "s"]]),
         ([("user", "<environment_context>x"), ("user", "a"), ("compacted", "s")], [["a", "s"]]),
         ([("developer", "rules"), ("user", "a"), ("compacted", "s")], [["a", "s"]]),
-        ([("user", "a"), ("compacted", "s"), ("user", "c"), ("compacted", "t")], [["a", "s"], ["a", "c", "t"]]),
+        (
+            [("user", "a"), ("compacted", "s"), ("user", "c"), ("compacted", "t")],
+            [["a", "s"], ["a", "c", "t"]],
+        ),
         ([("user", "a"), ("user", f"{PREFIX}\nold"), ("compacted", "s")], [["a", "s"]]),
         (
             [("user", "é" * 50_000), ("user", "a" * 79_996), ("compacted", "s")],
@@ -139,17 +173,21 @@ def test_where_a_rollout_holds_no_history_codex_kept_the_user_s_messages(
 
 def test_a_history_that_a_rollout_holds_is_that_history(tmp_path: Path) -> None:
     held = [item("message", "user", "s")]
-    assert rollout(tmp_path, ("user", "a"), ("compacted", "s"), ("assistant", "next"), replacement=held) == [["s"]]
+    assert rollout(
+        tmp_path, ("user", "a"), ("compacted", "s"), ("assistant", "next"), replacement=held
+    ) == [["s"]]
 
 
 def test_a_summary_that_is_encrypted_leaves_no_older_one_in_its_place(tmp_path: Path) -> None:
     """The provider wrote it: what the agent went on with cannot be told, and is not what it had before."""
     lines = [
-        {"type": "response_item", "payload": item("message", *one)} for one in [("user", "do it"), ("assistant", "a")]
+        {"type": "response_item", "payload": item("message", *one)}
+        for one in [("user", "do it"), ("assistant", "a")]
     ]
     lines.append({"type": "compacted", "payload": {"message": "so far"}})
     lines += [
-        {"type": "response_item", "payload": item("message", *one)} for one in [("assistant", "b"), ("user", "c")]
+        {"type": "response_item", "payload": item("message", *one)}
+        for one in [("assistant", "b"), ("user", "c")]
     ]
     kept = [item("message", "user", "c"), {"type": "compaction", "encrypted_content": "x"}]
     lines.append({"type": "compacted", "payload": {"message": "", "replacement_history": kept}})
@@ -157,12 +195,17 @@ def test_a_summary_that_is_encrypted_leaves_no_older_one_in_its_place(tmp_path: 
     file = tmp_path / "rollout.jsonl"
     file.write_text("".join(json.dumps(one) + "\n" for one in lines))
     first, second = sessions(path=str(file), cuts=["compaction"], min_tokens=0)
-    assert [message["content"] for message in Recorded().process(first)["messages"]] == ["do it", "so far"]
+    assert [message["content"] for message in Recorded().process(first)["messages"]] == [
+        "do it",
+        "so far",
+    ]
     assert second["recorded_compaction"] is None
     assert "messages" not in Recorded().process(second)
 
 
-@pytest.mark.skipif(not SHARED.exists() and not IS_REQUIRED, reason="the recorded sessions are not on this machine")
+@pytest.mark.skipif(
+    not SHARED.exists() and not IS_REQUIRED, reason="the recorded sessions are not on this machine"
+)
 @pytest.mark.one_python
 def test_the_compactions_of_a_real_session_keep_little() -> None:
     survival = pytest.importorskip("context_bench_survival")

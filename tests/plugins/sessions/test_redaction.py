@@ -22,7 +22,8 @@ SECRETS = {
     "jwt": "eyJhbGciOiJI" + ".eyJzdWIiOiIx.SflKxwRJSMeKKF2QT4",
     "pem": "-----BEGIN RSA " + "PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----",
     "pem, cut short": "-----BEGIN " + "PRIVATE KEY-----\nMIIEow",
-    "pgp": "-----BEGIN PGP " + "PRIVATE KEY BLOCK-----\n\nlQOY\n-----END PGP PRIVATE KEY BLOCK-----",
+    "pgp": "-----BEGIN PGP "
+    + "PRIVATE KEY BLOCK-----\n\nlQOY\n-----END PGP PRIVATE KEY BLOCK-----",
     "e-mail": "bob@example.com",
     "e-mail of a name with an umlaut": "j\u00fcrgen@example.com",
 }
@@ -31,7 +32,9 @@ SECRETS = {
 @pytest.mark.parametrize("secret", SECRETS.values(), ids=SECRETS)
 @pytest.mark.parametrize("before", ["", "a\n", "a\t", '"', "'", "\u00e9\n", "C:\\\n"])
 @pytest.mark.parametrize("depth", [0, 1, 2])
-def test_a_secret_is_taken_out_of_texts_and_of_json_in_texts(secret: str, before: str, depth: int) -> None:
+def test_a_secret_is_taken_out_of_texts_and_of_json_in_texts(
+    secret: str, before: str, depth: int
+) -> None:
     text = before + secret
     for _ in range(depth):
         text = json.dumps({"count": 1, "content": text, "last": "kept"})
@@ -52,9 +55,15 @@ def test_a_secret_is_taken_out_of_texts_and_of_json_in_texts(secret: str, before
     [
         ("https://bob:pa55@host/x", "https://bob:[password-1]@host/x"),
         ("redis://:pa55@host", "redis://:[password-1]@host"),
-        ('{"url":"http://h:8080","to":"me@x.com"}', '{"url":"http://h:8080","to":"[e-mail-address-1]"}'),
+        (
+            '{"url":"http://h:8080","to":"me@x.com"}',
+            '{"url":"http://h:8080","to":"[e-mail-address-1]"}',
+        ),
         ("Authorization: Basic Ym9iOnBh", "Authorization: Basic [token-1]"),
-        ("https://hooks.slack.com/services/T0/B0/xyz", "https://hooks.slack.com/services/[token-1]"),
+        (
+            "https://hooks.slack.com/services/T0/B0/xyz",
+            "https://hooks.slack.com/services/[token-1]",
+        ),
         (r"C:\Users\Bob M\u00fcller\x".replace(r"\u00fc", "\u00fc"), r"C:\Users\[home-folder-1]\x"),
         (r"C:\\Users\\Bob\\x", r"C:\\Users\\[home-folder-1]\\x"),
         ("/home/j\u00fcrgen/x", "/home/[home-folder-1]/x"),
@@ -86,7 +95,9 @@ def test_what_is_around_a_secret_stays(text: str, found: str) -> None:
         ("token = 'abcd'", "token = '[secret-1]'"),
     ],
 )
-def test_a_short_secret_is_taken_out_where_its_name_and_the_end_of_the_word_show_it(text: str, found: str) -> None:
+def test_a_short_secret_is_taken_out_where_its_name_and_the_end_of_the_word_show_it(
+    text: str, found: str
+) -> None:
     assert Redactor().text(text) == found
 
 
@@ -110,7 +121,12 @@ def test_what_no_secret_is_stays(text: str) -> None:
 
 @pytest.mark.parametrize("value", ["hunter2", "my pass word", 'a"b\\c', "[x]y", "line\nline"])
 def test_a_field_that_is_called_secret_goes_whole_in_a_table_and_in_json(value: str) -> None:
-    table = {"user": "bob", "password": value, "tokens": 12345678, "bob@example.com": [{"api-key": value}]}
+    table = {
+        "user": "bob",
+        "password": value,
+        "tokens": 12345678,
+        "bob@example.com": [{"api-key": value}],
+    }
     redacted = Redactor().value(table)
     assert redacted == {
         "user": "bob",
@@ -127,14 +143,17 @@ TABLES = st.recursive(
     | st.text(alphabet='ab@.:/\\"n\n{}[]\u00e9 ', max_size=20)
     | st.sampled_from(list(SECRETS.values())),
     lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["a", "token", "url"]), inner, max_size=3)
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["a", "token", "url"]), inner, max_size=3)
     ),
     max_leaves=8,
 )
 
 
 @given(st.lists(TABLES, max_size=4), st.booleans(), st.sampled_from([(",", ":"), (", ", ": ")]))
-def test_json_is_redacted_as_what_it_says(table: list[Any], is_ascii: bool, separators: tuple[str, str]) -> None:
+def test_json_is_redacted_as_what_it_says(
+    table: list[Any], is_ascii: bool, separators: tuple[str, str]
+) -> None:
     text = json.dumps(table, ensure_ascii=is_ascii, separators=separators)
     assert json.loads(Redactor().text(text)) == Redactor().value(table)
 
@@ -147,7 +166,10 @@ def test_json_without_a_secret_stays_byte_for_byte() -> None:
 def test_the_report_says_what_it_counts() -> None:
     redactor = Redactor()
     redactor.text("bob@example.com, bob@example.com and eve@example.com")
-    assert redactor.report() == "Redacted: 2 x e-mail address (different ones; each was taken out wherever it stood)."
+    assert (
+        redactor.report()
+        == "Redacted: 2 x e-mail address (different ones; each was taken out wherever it stood)."
+    )
     assert Redactor().report() == "Redacted: nothing was found."
 
 

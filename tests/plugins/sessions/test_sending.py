@@ -20,7 +20,10 @@ anthropic = pytest.importorskip("context_bench_anthropic")
 SHARED = Path(__file__).parents[4] / "shared" / "data" / "sessions"
 IS_REQUIRED = os.environ.get("CONTEXT_BENCH_SHARED") == "required"  # then what is missing fails
 
-CHAT = {"choices": [{"message": {"role": "assistant", "content": "ok"}, "finish_reason": "stop"}], "model": "m"}
+CHAT = {
+    "choices": [{"message": {"role": "assistant", "content": "ok"}, "finish_reason": "stop"}],
+    "model": "m",
+}
 MESSAGES = {
     "type": "message",
     "role": "assistant",
@@ -69,10 +72,24 @@ OPENAI = [
     {
         "role": "assistant",
         "content": None,
-        "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "read", "arguments": '{"path":  "a"}'}}],
+        "tool_calls": [
+            {
+                "id": "c1",
+                "type": "function",
+                "function": {"name": "read", "arguments": '{"path":  "a"}'},
+            }
+        ],
     },
-    {"role": "tool", "tool_call_id": "c1", "name": "read", "content": [{"type": "text", "text": "port 8443\n"}]},
-    {"role": "user", "content": [{"type": "text", "text": "go on", "cache_control": {"type": "ephemeral"}}]},
+    {
+        "role": "tool",
+        "tool_call_id": "c1",
+        "name": "read",
+        "content": [{"type": "text", "text": "port 8443\n"}],
+    },
+    {
+        "role": "user",
+        "content": [{"type": "text", "text": "go on", "cache_control": {"type": "ephemeral"}}],
+    },
     {"role": "assistant", "content": "done"},
 ]
 ANTHROPIC = [
@@ -88,7 +105,12 @@ ANTHROPIC = [
     {
         "role": "user",
         "content": [
-            {"type": "tool_result", "tool_use_id": "t1", "content": "one", "cache_control": {"type": "ephemeral"}},
+            {
+                "type": "tool_result",
+                "tool_use_id": "t1",
+                "content": "one",
+                "cache_control": {"type": "ephemeral"},
+            },
             {
                 "type": "tool_result",
                 "tool_use_id": "t2",
@@ -135,7 +157,11 @@ def test_the_recorded_system_prompt_keeps_its_cache_control(recorder: Any, tmp_p
     system.process(found)
     system.process(example(tmp_path, ANTHROPIC, system="Be short."))
     system.process(
-        {**found, "messages": [{"role": "system", "content": "Be long."}, *found["messages"][1:]], "raw_messages": []}
+        {
+            **found,
+            "messages": [{"role": "system", "content": "Be long."}, *found["messages"][1:]],
+            "raw_messages": [],
+        }
     )
     system.close()
     bodies = [json.loads(body) for body in recorder.bodies]
@@ -152,22 +178,36 @@ def test_the_other_dialect_gets_every_call_and_result(recorder: Any, tmp_path: P
     for system in both.values():
         system.close()
     first, second = map(json.loads, recorder.bodies)
-    assert first["messages"][1]["content"] == [{"type": "tool_use", "id": "c1", "name": "read", "input": {"path": "a"}}]
+    assert first["messages"][1]["content"] == [
+        {"type": "tool_use", "id": "c1", "name": "read", "input": {"path": "a"}}
+    ]
     assert [block["type"] for block in first["messages"][2]["content"]] == ["tool_result", "text"]
     assert [tool["name"] for tool in first["tools"]] == ["read"]
     assert [call["id"] for call in second["messages"][1]["tool_calls"]] == ["t1", "t2"]
-    assert [(one["role"], one["content"]) for one in second["messages"][2:]] == [("tool", "one"), ("tool", "two")]
+    assert [(one["role"], one["content"]) for one in second["messages"][2:]] == [
+        ("tool", "one"),
+        ("tool", "two"),
+    ]
 
 
-def test_tools_of_a_session_are_sent_in_the_dialect_of_the_endpoint(recorder: Any, tmp_path: Path) -> None:
-    tools = [{"type": "function", "function": {"name": "read", "description": "d", "parameters": {"type": "object"}}}]
+def test_tools_of_a_session_are_sent_in_the_dialect_of_the_endpoint(
+    recorder: Any, tmp_path: Path
+) -> None:
+    tools = [
+        {
+            "type": "function",
+            "function": {"name": "read", "description": "d", "parameters": {"type": "object"}},
+        }
+    ]
     both = systems(recorder.url)
     for system in both.values():
         system.process(example(tmp_path, OPENAI, tools=tools))
         system.close()
     first, second = map(json.loads, recorder.bodies)
     assert first["tools"] == tools
-    assert second["tools"] == [{"name": "read", "description": "d", "input_schema": {"type": "object"}}]
+    assert second["tools"] == [
+        {"name": "read", "description": "d", "input_schema": {"type": "object"}}
+    ]
 
 
 @pytest.mark.parametrize("dialect", ["openai", "anthropic"])
@@ -189,7 +229,9 @@ def test_an_example_without_messages_is_refused(recorder: Any, dialect: str) -> 
     system.close()
 
 
-@pytest.mark.skipif(not SHARED.exists() and not IS_REQUIRED, reason="the recorded sessions are not on this machine")
+@pytest.mark.skipif(
+    not SHARED.exists() and not IS_REQUIRED, reason="the recorded sessions are not on this machine"
+)
 def test_every_recorded_session_with_raw_messages_is_sent_as_it_is(recorder: Any) -> None:
     sent = 0
     both = systems(recorder.url)

@@ -19,7 +19,10 @@ FILLER = " ".join(f"word{number}" for number in range(300))
 
 
 def conversation(turns: int = 12) -> list[dict[str, Any]]:
-    messages: list[dict[str, Any]] = [{"role": "system", "content": "be brief"}, {"role": "user", "content": "fix it"}]
+    messages: list[dict[str, Any]] = [
+        {"role": "system", "content": "be brief"},
+        {"role": "user", "content": "fix it"},
+    ]
     for turn in range(turns):
         call = {
             "id": f"c{turn}",
@@ -27,12 +30,16 @@ def conversation(turns: int = 12) -> list[dict[str, Any]]:
             "function": {"name": "read", "arguments": f'{{"path": "{turn}.py"}}'},
         }
         messages.append({"role": "assistant", "content": None, "tool_calls": [call]})
-        messages.append({"role": "tool", "tool_call_id": f"c{turn}", "content": f"{FILLER} value {turn}"})
+        messages.append(
+            {"role": "tool", "tool_call_id": f"c{turn}", "content": f"{FILLER} value {turn}"}
+        )
     return [*messages, {"role": "assistant", "content": "done"}]
 
 
 def written(path: Path, *documents: Any) -> Path:
-    path.write_text("".join(json.dumps(document) + "\n" for document in documents), encoding="utf-8")
+    path.write_text(
+        "".join(json.dumps(document) + "\n" for document in documents), encoding="utf-8"
+    )
     return path
 
 
@@ -80,7 +87,9 @@ def test_cuts_that_are_none_are_refused(tmp_path: Path, cut: object) -> None:
         ({"format": "pi", "config": "openai"}, "give one of the two"),
     ],
 )
-def test_what_gives_no_example_says_what_to_change(tmp_path: Path, options: dict[str, Any], words: str) -> None:
+def test_what_gives_no_example_says_what_to_change(
+    tmp_path: Path, options: dict[str, Any], words: str
+) -> None:
     path = written(tmp_path / "a.jsonl", {"messages": conversation()})
     with pytest.raises((ConfigurationError, DatasetError), match=words) as raised:
         list(sessions(str(path), **options))
@@ -89,23 +98,37 @@ def test_what_gives_no_example_says_what_to_change(tmp_path: Path, options: dict
 
 def test_sessions_too_short_for_a_row_are_an_error_and_not_nothing(tmp_path: Path) -> None:
     path = written(tmp_path / "a.jsonl", {"messages": conversation(1)})
-    with pytest.raises(DatasetError, match=r"gives no example: the largest of 1 sessions has about \d+ tokens"):
+    with pytest.raises(
+        DatasetError, match=r"gives no example: the largest of 1 sessions has about \d+ tokens"
+    ):
         list(sessions(str(path)))
 
 
 @pytest.mark.parametrize(
     ("short", "told"),
-    [(0, ""), (1, "Warning: 1 session gives no row, of 3 in "), (2, "Warning: 2 sessions give no row, of 4 in ")],
+    [
+        (0, ""),
+        (1, "Warning: 1 session gives no row, of 3 in "),
+        (2, "Warning: 2 sessions give no row, of 4 in "),
+    ],
 )
 def test_sessions_too_short_beside_others_are_counted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], short: int, told: str
 ) -> None:
-    documents = [{"messages": conversation()}, {"messages": conversation()}, *[{"messages": conversation(1)}] * short]
+    documents = [
+        {"messages": conversation()},
+        {"messages": conversation()},
+        *[{"messages": conversation(1)}] * short,
+    ]
     path = written(tmp_path / "a.jsonl", *documents)
     assert len(list(sessions(str(path), cuts=["last"], min_tokens=1000))) == 2
     said = capsys.readouterr().err
     assert said.startswith(told)
-    assert bool(said) == bool(short) == ("no region between head and tail has 1000 tokens (min_tokens)" in said)
+    assert (
+        bool(said)
+        == bool(short)
+        == ("no region between head and tail has 1000 tokens (min_tokens)" in said)
+    )
 
 
 @pytest.mark.parametrize(
@@ -116,12 +139,17 @@ def test_sessions_too_short_beside_others_are_counted(
         (b'{"rows": 1}\n', "an object with the keys rows"),
         (b"[1, 2]", "a list of 2"),
         (json.dumps({"messages": conversation()}).encode()[:-40], "line 1: no valid JSON"),
-        (json.dumps({"messages": conversation()}).encode() + b"\n{\x00\xff\n", "line 2: no valid JSON"),
+        (
+            json.dumps({"messages": conversation()}).encode() + b"\n{\x00\xff\n",
+            "line 2: no valid JSON",
+        ),
         (b"[" * 100_000, "line 1: no valid JSON"),
     ],
     ids=["empty", "prose", "foreign", "numbers", "cut off", "binary", "deep"],
 )
-def test_files_that_are_no_sessions_say_so_with_file_and_line(tmp_path: Path, content: bytes, told: str) -> None:
+def test_files_that_are_no_sessions_say_so_with_file_and_line(
+    tmp_path: Path, content: bytes, told: str
+) -> None:
     path = tmp_path / "bad.jsonl"
     path.write_bytes(content)
     with pytest.raises(DatasetError) as raised:
@@ -133,7 +161,11 @@ def test_files_that_are_no_sessions_say_so_with_file_and_line(tmp_path: Path, co
 
 def test_a_file_of_two_formats_is_refused_where_it_changes(tmp_path: Path) -> None:
     pi = {"type": "message", "timestamp": "t", "message": {"role": "user", "content": "hi"}}
-    codex = {"type": "response_item", "timestamp": "t", "payload": {"type": "message", "role": "user", "content": []}}
+    codex = {
+        "type": "response_item",
+        "timestamp": "t",
+        "payload": {"type": "message", "role": "user", "content": []},
+    }
     with pytest.raises(DatasetError, match="line 2: codex among lines of pi"):
         list(read_sessions(written(tmp_path / "a.jsonl", pi, codex)))
 
@@ -158,7 +190,9 @@ def test_an_archive_that_is_damaged_within_is_told_and_can_be_left_out(
     assert re.search(r"Warning: Left out: .*a\.jsonl\.gz cannot be read", capsys.readouterr().err)
 
 
-def test_damaged_files_can_be_left_out_with_a_warning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_damaged_files_can_be_left_out_with_a_warning(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     written(tmp_path / "good.jsonl", {"messages": conversation()})
     (tmp_path / "bad.jsonl").write_text("{")
     assert list(sessions(str(tmp_path), skip_damaged=True))
@@ -177,7 +211,9 @@ def test_a_message_that_holds_no_number_is_refused_and_a_score_beside_it_is_not(
     if where != "message":
         assert list(sessions(str(path)))
         return
-    with pytest.raises(DatasetError, match=r"a\.jsonl: a message of the session '.*' holds NaN or Infinity"):
+    with pytest.raises(
+        DatasetError, match=r"a\.jsonl: a message of the session '.*' holds NaN or Infinity"
+    ):
         list(sessions(str(path)))
 
 
@@ -215,7 +251,9 @@ def event(uuid: str, parent: str | None, role: str, content: Any, **more: Any) -
     }
 
 
-def test_rewound_branches_of_claude_code_are_left_out_and_split_answers_joined(tmp_path: Path) -> None:
+def test_rewound_branches_of_claude_code_are_left_out_and_split_answers_joined(
+    tmp_path: Path,
+) -> None:
     use = [{"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}}]
     use2 = [{"type": "tool_use", "id": "t2", "name": "Bash", "input": {"command": "pwd"}}]
     path = written(
@@ -233,7 +271,13 @@ def test_rewound_branches_of_claude_code_are_left_out_and_split_answers_joined(t
             "10",
             "8",
             "user",
-            [{"type": "tool_result", "tool_use_id": "t2", "content": [{"type": "text", "text": "/x"}]}],
+            [
+                {
+                    "type": "tool_result",
+                    "tool_use_id": "t2",
+                    "content": [{"type": "text", "text": "/x"}],
+                }
+            ],
         ),
         event("11", "10", "assistant", [{"type": "text", "text": "done"}], id="m2"),
     )
@@ -280,29 +324,48 @@ def test_the_same_name_gets_the_same_mark() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["tokens: 120", "the password is long", "see https://example.org/a/b", "user@", "key = value"]
+    "text",
+    ["tokens: 120", "the password is long", "see https://example.org/a/b", "user@", "key = value"],
 )
 def test_plain_texts_stay_as_they_are(text: str) -> None:
     assert Redactor().text(text) == text
 
 
-def test_redacted_rows_hold_nothing_of_what_was_taken_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_redacted_rows_hold_nothing_of_what_was_taken_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     messages = conversation()
     messages[3]["content"] += " sk-ant-0123456789abcdefghij by ann@example.org in /home/ann/x"
     path = written(tmp_path / "a.jsonl", {"messages": messages})
     text = json.dumps(
         list(sessions(str(path), redact=True))
     )  # no warning of Python, which -W error would make an error
-    assert "Warning: Redacted: 1 x e-mail address, 1 x home folder, 1 x key" in capsys.readouterr().err
-    assert not any(secret in text for secret in ("sk-ant-0123456789abcdefghij", "ann@example.org", "/home/ann"))
+    assert (
+        "Warning: Redacted: 1 x e-mail address, 1 x home folder, 1 x key" in capsys.readouterr().err
+    )
+    assert not any(
+        secret in text for secret in ("sk-ant-0123456789abcdefghij", "ann@example.org", "/home/ann")
+    )
 
 
 def test_a_run_takes_secrets_out_by_a_flag(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    said = [{"role": role, "content": f"bob.smith@corp.example {FILLER}"} for role in ("user", "assistant") * 6]
+    said = [
+        {"role": role, "content": f"bob.smith@corp.example {FILLER}"}
+        for role in ("user", "assistant") * 6
+    ]
     written(tmp_path / "a.jsonl", {"messages": said})
-    data = ("--dataset", "sessions:path=a.jsonl,min_tokens=10", "--format", "none", "-q", "--keep-going")
+    data = (
+        "--dataset",
+        "sessions:path=a.jsonl,min_tokens=10",
+        "--format",
+        "none",
+        "-q",
+        "--keep-going",
+    )
     for flag, is_there in (((), True), (("--redact",), False)):
         run_file = tmp_path / f"{is_there}.sqlite"
-        assert execute(["run", "--system", "recorded", *data, *flag, "--run-file", str(run_file)]) in (0, 12)
+        assert execute(
+            ["run", "--system", "recorded", *data, *flag, "--run-file", str(run_file)]
+        ) in (0, 12)
         assert (b"bob.smith" in run_file.read_bytes()) == is_there

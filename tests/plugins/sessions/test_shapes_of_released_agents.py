@@ -22,10 +22,16 @@ def told(session: Session) -> list[tuple[str, str]]:
     return [(message["role"], message["content"]) for message in session.messages]
 
 
-def event(number: int, kind: str, content: Any = "", after: int | None = -1, **more: Any) -> dict[str, Any]:
+def event(
+    number: int, kind: str, content: Any = "", after: int | None = -1, **more: Any
+) -> dict[str, Any]:
     """Return an event of Claude Code that hangs from the one before it, or from another."""
     parent = number - 1 if after == -1 else after
-    body = {"role": kind, "content": content, **({"id": f"m{number}"} if kind == "assistant" else {})}
+    body = {
+        "role": kind,
+        "content": content,
+        **({"id": f"m{number}"} if kind == "assistant" else {}),
+    }
     return {
         "type": kind,
         "uuid": f"u{number}",
@@ -38,7 +44,10 @@ def event(number: int, kind: str, content: Any = "", after: int | None = -1, **m
 
 def attached(number: int, **attachment: Any) -> dict[str, Any]:
     found = event(number, "attachment")
-    return {**{key: found[key] for key in ("type", "uuid", "parentUuid", "sessionId")}, "attachment": attachment}
+    return {
+        **{key: found[key] for key in ("type", "uuid", "parentUuid", "sessionId")},
+        "attachment": attachment,
+    }
 
 
 CALL = [{"type": "tool_use", "id": "c1", "name": "Read", "input": {"file_path": "a.py"}}]
@@ -48,13 +57,23 @@ RESULT = [{"type": "tool_result", "tool_use_id": "c1", "content": "port 8443", "
 @pytest.mark.parametrize(
     ("attachment", "expected"),
     [
-        ({"type": "queued_command", "prompt": "and check the tests", "commandMode": "prompt"}, ["and check the tests"]),
         (
-            {"type": "queued_command", "prompt": [{"type": "text", "text": "look"}, {"type": "image"}]},
+            {"type": "queued_command", "prompt": "and check the tests", "commandMode": "prompt"},
+            ["and check the tests"],
+        ),
+        (
+            {
+                "type": "queued_command",
+                "prompt": [{"type": "text", "text": "look"}, {"type": "image"}],
+            },
             ["look\n[image]"],
         ),
         (
-            {"type": "queued_command", "prompt": "<task-notification/>", "commandMode": "task-notification"},
+            {
+                "type": "queued_command",
+                "prompt": "<task-notification/>",
+                "commandMode": "task-notification",
+            },
             ["<task-notification/>"],
         ),
         ({"type": "todo_reminder", "content": []}, []),
@@ -95,7 +114,10 @@ def test_a_line_that_stands_twice_is_told_once(tmp_path: Path) -> None:
         event(3, "user", RESULT),
         event(4, "assistant", "done"),
     ]
-    once, twice = read(tmp_path, lines), read(tmp_path, [*lines[:2], lines[1], lines[2], lines[2], lines[3]])
+    once, twice = (
+        read(tmp_path, lines),
+        read(tmp_path, [*lines[:2], lines[1], lines[2], lines[2], lines[3]]),
+    )
     assert twice.messages == once.messages
     assert twice.raw == once.raw
 
@@ -130,28 +152,59 @@ SEGMENT = {"headUuid": "u4", "anchorUuid": "u7", "tailUuid": "u5"}
     "metadata",
     [
         {"preservedSegment": SEGMENT},
-        {"preservedSegment": SEGMENT, "preservedMessages": {"anchorUuid": "u7", "uuids": ["u4", "u5"]}},
-        {"preservedMessages": {"anchorUuid": "u7", "uuids": ["u4", "u5"], "allUuids": ["u4", "u5"]}},
+        {
+            "preservedSegment": SEGMENT,
+            "preservedMessages": {"anchorUuid": "u7", "uuids": ["u4", "u5"]},
+        },
+        {
+            "preservedMessages": {
+                "anchorUuid": "u7",
+                "uuids": ["u4", "u5"],
+                "allUuids": ["u4", "u5"],
+            }
+        },
     ],
     ids=["as a segment", "as both", "as a list"],
 )
-@pytest.mark.parametrize("after", [5, 7], ids=["hangs from what was kept", "hangs from the summary"])
-def test_what_claude_code_kept_beside_a_summary_is_kept(tmp_path: Path, metadata: dict[str, Any], after: int) -> None:
+@pytest.mark.parametrize(
+    "after", [5, 7], ids=["hangs from what was kept", "hangs from the summary"]
+)
+def test_what_claude_code_kept_beside_a_summary_is_kept(
+    tmp_path: Path, metadata: dict[str, Any], after: int
+) -> None:
     session = read(tmp_path, [*compacted(**metadata), event(8, "assistant", "next", after=after)])
-    assert [text for _, text in told(session)] == ["do it", "on it", "the port is 8443", "kept", "kept too", "next"]
+    assert [text for _, text in told(session)] == [
+        "do it",
+        "on it",
+        "the port is 8443",
+        "kept",
+        "kept too",
+        "next",
+    ]
     [made] = session.compactions
     assert (made.at, made.first_kept, made.summary) == (5, 3, "so far")
     [row] = sessions(path=str(tmp_path), cuts=["compaction"], min_tokens=1)
     output = Recorded().process(row)
-    assert [message["content"] for message in output["messages"]] == ["do it", "so far", "kept", "kept too"]
+    assert [message["content"] for message in output["messages"]] == [
+        "do it",
+        "so far",
+        "kept",
+        "kept too",
+    ]
 
 
 @pytest.mark.parametrize(
     "metadata",
-    [{}, {"preservedSegment": {"headUuid": "gone", "anchorUuid": "u7", "tailUuid": "u5"}}, {"preservedSegment": None}],
+    [
+        {},
+        {"preservedSegment": {"headUuid": "gone", "anchorUuid": "u7", "tailUuid": "u5"}},
+        {"preservedSegment": None},
+    ],
     ids=["nothing kept", "a line that is not there", "empty"],
 )
-def test_a_compaction_that_kept_nothing_keeps_nothing(tmp_path: Path, metadata: dict[str, Any]) -> None:
+def test_a_compaction_that_kept_nothing_keeps_nothing(
+    tmp_path: Path, metadata: dict[str, Any]
+) -> None:
     session = read(tmp_path, [*compacted(**metadata), event(8, "assistant", "next")])
     [made] = session.compactions
     assert (len(session.messages), made.at, made.first_kept) == (6, 5, 5)
@@ -161,12 +214,24 @@ def test_a_branch_that_was_left_within_what_was_kept_stays_out(tmp_path: Path) -
     lines = compacted(preservedSegment=SEGMENT)
     lines.insert(3, event(9, "assistant", "left", after=3))
     session = read(tmp_path, [*lines, event(8, "assistant", "next", after=5)])
-    assert [text for _, text in told(session)] == ["do it", "on it", "the port is 8443", "kept", "kept too", "next"]
+    assert [text for _, text in told(session)] == [
+        "do it",
+        "on it",
+        "the port is 8443",
+        "kept",
+        "kept too",
+        "next",
+    ]
 
 
 def test_a_compaction_that_was_taken_back_with_what_it_kept_is_none(tmp_path: Path) -> None:
     session = read(
-        tmp_path, [*compacted(preservedSegment=SEGMENT), event(8, "user", "anew", after=2), event(9, "assistant", "ok")]
+        tmp_path,
+        [
+            *compacted(preservedSegment=SEGMENT),
+            event(8, "user", "anew", after=2),
+            event(9, "assistant", "ok"),
+        ],
     )
     assert [text for _, text in told(session)] == ["do it", "on it", "anew", "ok"]
     assert not session.compactions
@@ -180,7 +245,12 @@ def document(**source: Any) -> dict[str, Any]:
     ("block", "expected"),
     [
         (
-            {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {"query": "port"}},
+            {
+                "type": "server_tool_use",
+                "id": "s1",
+                "name": "web_search",
+                "input": {"query": "port"},
+            },
             'web_search {"query": "port"}',
         ),
         (
@@ -201,7 +271,10 @@ def document(**source: Any) -> dict[str, Any]:
         (
             {
                 "type": "web_search_tool_result",
-                "content": {"type": "web_search_tool_result_error", "error_code": "max_uses_exceeded"},
+                "content": {
+                    "type": "web_search_tool_result_error",
+                    "error_code": "max_uses_exceeded",
+                },
             },
             "max_uses_exceeded",
         ),
@@ -254,11 +327,17 @@ def document(**source: Any) -> dict[str, Any]:
         ),
         ({"type": "tool_reference", "tool_name": "mcp__db__query"}, "mcp__db__query"),
         (
-            {"type": "resource", "resource": {"uri": "file:///a", "mimeType": "text/plain", "text": "8443"}},
+            {
+                "type": "resource",
+                "resource": {"uri": "file:///a", "mimeType": "text/plain", "text": "8443"},
+            },
             "8443",
         ),
         (document(type="text", media_type="text/plain", data="8443"), "the plan\n8443"),
-        (document(type="base64", media_type="application/pdf", data="JVBERi0="), "the plan\n[image]"),
+        (
+            document(type="base64", media_type="application/pdf", data="JVBERi0="),
+            "the plan\n[image]",
+        ),
         ({"type": "image", "source": {"type": "base64", "data": "AAAA"}}, "[image]"),
         ({"type": "redacted_thinking", "data": "AAAA"}, ""),
     ],
@@ -271,7 +350,10 @@ def test_blocks_of_a_server_s_tools_tell_what_the_model_was_shown(
         {"role": "user", "content": "go"},
         {"role": "assistant", "content": [{"type": "thinking", "thinking": "hm"}, block]},
     ]
-    assert told(read(tmp_path, [{"messages": messages}])) == [("user", "go"), ("assistant", expected)]
+    assert told(read(tmp_path, [{"messages": messages}])) == [
+        ("user", "go"),
+        ("assistant", expected),
+    ]
 
 
 def sample(*messages: dict[str, Any]) -> list[dict[str, Any]]:
@@ -279,7 +361,9 @@ def sample(*messages: dict[str, Any]) -> list[dict[str, Any]]:
         {
             "version": 2,
             "eval": {},
-            "samples": [{"id": 1, "epoch": 1, "messages": [{"role": "user", "content": "go"}, *messages]}],
+            "samples": [
+                {"id": 1, "epoch": 1, "messages": [{"role": "user", "content": "go"}, *messages]}
+            ],
         }
     ]
 
@@ -293,7 +377,10 @@ def test_a_tool_that_inspect_s_provider_ran_is_no_call_without_a_result(tmp_path
         "arguments": "{}",
         "result": "port 8443",
     }
-    session = read(tmp_path, sample({"role": "assistant", "content": [block, {"type": "text", "text": "it is 8443"}]}))
+    session = read(
+        tmp_path,
+        sample({"role": "assistant", "content": [block, {"type": "text", "text": "it is 8443"}]}),
+    )
     assert session.messages[1] == {"role": "assistant", "content": "port 8443\nit is 8443"}
 
 
@@ -320,7 +407,10 @@ def test_an_error_of_a_tool_is_what_inspect_shows_the_model(tmp_path: Path) -> N
         ({"output": "a.py", "exitCode": 0}, "Ran `ls`\n```\na.py\n```"),
         ({"output": "", "exitCode": 0}, "Ran `ls`\n(no output)"),
         ({"output": "", "exitCode": 127}, "Ran `ls`\n(no output)\n\nCommand exited with code 127"),
-        ({"output": "a", "exitCode": None, "cancelled": True}, "Ran `ls`\n```\na\n```\n\n(command cancelled)"),
+        (
+            {"output": "a", "exitCode": None, "cancelled": True},
+            "Ran `ls`\n```\na\n```\n\n(command cancelled)",
+        ),
         (
             {"output": "a", "truncated": True, "fullOutputPath": "/tmp/pi-1.log"},
             "Ran `ls`\n```\na\n```\n\n[Output truncated. Full output: /tmp/pi-1.log]",
@@ -328,7 +418,9 @@ def test_an_error_of_a_tool_is_what_inspect_shows_the_model(tmp_path: Path) -> N
     ],
     ids=["output", "none", "it failed", "it was stopped", "cut off"],
 )
-def test_a_command_that_the_user_ran_is_told_as_pi_tells_it(tmp_path: Path, ran: dict[str, Any], expected: str) -> None:
+def test_a_command_that_the_user_ran_is_told_as_pi_tells_it(
+    tmp_path: Path, ran: dict[str, Any], expected: str
+) -> None:
     head = {"type": "session", "id": "p", "timestamp": "2026-01-01T00:00:00Z"}
     entry = {
         "type": "message",
@@ -394,7 +486,12 @@ def test_a_packed_file_that_cannot_be_read_is_told_and_not_passed_over(
 ) -> None:
     read(
         tmp_path,
-        [item("user", "do it"), item("assistant", "on it " * 9), item("user", "go"), item("assistant", "done")],
+        [
+            item("user", "do it"),
+            item("assistant", "on it " * 9),
+            item("user", "go"),
+            item("assistant", "done"),
+        ],
     )
     for number in (1, 2):
         (tmp_path / f"rollout-{number}.jsonl.zst").write_bytes(b"\x28\xb5\x2f\xfd")

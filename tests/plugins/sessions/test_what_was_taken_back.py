@@ -14,19 +14,30 @@ FILLER = " ".join(f"word{number}" for number in range(60))
 
 
 def written(path: Path, *documents: Any) -> Path:
-    path.write_text("".join(json.dumps(document) + "\n" for document in documents), encoding="utf-8")
+    path.write_text(
+        "".join(json.dumps(document) + "\n" for document in documents), encoding="utf-8"
+    )
     return path
 
 
 def told(path: Path) -> list[list[tuple[str, str]]]:
     """Return role and text of every message of each session of a file."""
-    return [[(one["role"], one["content"]) for one in session.messages] for _, session in read_sessions(path)]
+    return [
+        [(one["role"], one["content"]) for one in session.messages]
+        for _, session in read_sessions(path)
+    ]
 
 
 def event(uuid: str, parent: str | None, role: str, content: Any, **more: Any) -> dict[str, Any]:
     """Return a line of Claude Code."""
     body = {"role": role, "content": content, **({"id": more.pop("id")} if "id" in more else {})}
-    common = {"type": role, "uuid": uuid, "parentUuid": parent, "sessionId": "s", "isSidechain": False}
+    common = {
+        "type": role,
+        "uuid": uuid,
+        "parentUuid": parent,
+        "sessionId": "s",
+        "isSidechain": False,
+    }
     return {**common, "message": body, **more}
 
 
@@ -46,7 +57,13 @@ def boundary(uuid: str, before: str) -> dict[str, Any]:
 def entry(identity: str, parent: str | None, role: str, text: str) -> dict[str, Any]:
     """Return an entry of a pi session, version 3."""
     message = {"role": role, "content": [{"type": "text", "text": text}]}
-    return {"type": "message", "id": identity, "parentId": parent, "timestamp": "t", "message": message}
+    return {
+        "type": "message",
+        "id": identity,
+        "parentId": parent,
+        "timestamp": "t",
+        "message": message,
+    }
 
 
 PI = {"type": "session", "version": 3, "id": "p", "timestamp": "t", "cwd": "/srv"}
@@ -78,7 +95,12 @@ def test_a_branch_that_was_left_before_a_compaction_stays_out(tmp_path: Path) ->
         event("7", "6", "assistant", [{"type": "text", "text": "going on"}], id="m3"),
     )
     assert told(path) == [
-        [("user", "first"), ("user", "other words"), ("assistant", "right way"), ("assistant", "going on")]
+        [
+            ("user", "first"),
+            ("user", "other words"),
+            ("assistant", "right way"),
+            ("assistant", "going on"),
+        ]
     ]
 
 
@@ -93,11 +115,18 @@ def test_a_compaction_that_was_taken_back_is_none(tmp_path: Path) -> None:
         event("6", "5", "assistant", [{"type": "text", "text": "done"}], id="m2"),
     )
     [(_, session)] = read_sessions(path)
-    assert [one["content"] for one in session.messages] == ["first", "on it", "without a summary", "done"]
+    assert [one["content"] for one in session.messages] == [
+        "first",
+        "on it",
+        "without a summary",
+        "done",
+    ]
     assert list(session.compactions) == []
 
 
-def test_a_compaction_s_summary_stands_in_place_of_messages_and_is_none_itself(tmp_path: Path) -> None:
+def test_a_compaction_s_summary_stands_in_place_of_messages_and_is_none_itself(
+    tmp_path: Path,
+) -> None:
     path = written(
         tmp_path / "a.jsonl",
         event("1", None, "user", "first"),
@@ -110,7 +139,10 @@ def test_a_compaction_s_summary_stands_in_place_of_messages_and_is_none_itself(t
     assert [one["content"][-9:] for one in row["messages"]] == ["first", "port 8443"]
     assert row["region"] == [1, 2]
     assert row["recorded_compaction"] == {"at": 2, "summary": "SUMMARY port 8443", "first_kept": 2}
-    assert [one["content"] for one in Recorded().process(row)["messages"]] == ["first", "SUMMARY port 8443"]
+    assert [one["content"] for one in Recorded().process(row)["messages"]] == [
+        "first",
+        "SUMMARY port 8443",
+    ]
 
 
 def test_a_summary_that_begins_a_file_is_its_first_message(tmp_path: Path) -> None:
@@ -140,7 +172,12 @@ def test_an_error_of_the_provider_is_no_message_of_the_agent(tmp_path: Path) -> 
         quoted,
     )
     [(_, session)] = read_sessions(path)
-    assert [one["content"] for one in session.messages] == ["first", "on it", "go on", "API Error: 529 overloaded"]
+    assert [one["content"] for one in session.messages] == [
+        "first",
+        "on it",
+        "go on",
+        "API Error: 529 overloaded",
+    ]
     assert session.notes == {"errors of the provider that the model was not shown": 1}
 
 
@@ -164,20 +201,54 @@ def test_sub_agents_of_one_file_are_a_session_each(tmp_path: Path) -> None:
 
 
 def test_a_pi_session_is_the_branch_that_its_last_entry_ends(tmp_path: Path) -> None:
-    compaction = {"type": "compaction", "id": "e", "parentId": "d", "timestamp": "t", "summary": "so far"}
+    compaction = {
+        "type": "compaction",
+        "id": "e",
+        "parentId": "d",
+        "timestamp": "t",
+        "summary": "so far",
+    }
     path = written(
         tmp_path / "a.jsonl",
         PI,
         entry("a", None, "user", "first"),
         entry("b", "a", "assistant", "wrong way"),
-        {"type": "branch_summary", "id": "s", "parentId": "a", "timestamp": "t", "fromId": "b", "summary": "was wrong"},
+        {
+            "type": "branch_summary",
+            "id": "s",
+            "parentId": "a",
+            "timestamp": "t",
+            "fromId": "b",
+            "summary": "was wrong",
+        },
         entry("c", "s", "user", "other words"),
         entry("d", "c", "assistant", "right way"),
         {**compaction, "firstKeptEntryId": "c", "tokensBefore": 9},
-        {"type": "custom_message", "id": "f", "parentId": "e", "timestamp": "t", "content": "told", "display": True},
-        {"type": "custom", "id": "g", "parentId": "f", "timestamp": "t", "customType": "x", "data": {}},
+        {
+            "type": "custom_message",
+            "id": "f",
+            "parentId": "e",
+            "timestamp": "t",
+            "content": "told",
+            "display": True,
+        },
+        {
+            "type": "custom",
+            "id": "g",
+            "parentId": "f",
+            "timestamp": "t",
+            "customType": "x",
+            "data": {},
+        },
         entry("h", "g", "assistant", "done"),
-        {"type": "label", "id": "i", "parentId": "h", "timestamp": "t", "targetId": "c", "label": "here"},
+        {
+            "type": "label",
+            "id": "i",
+            "parentId": "h",
+            "timestamp": "t",
+            "targetId": "c",
+            "label": "here",
+        },
     )
     [(found, session)] = read_sessions(path)
     assert found == "pi"
@@ -202,15 +273,24 @@ def test_a_command_that_the_user_kept_from_pi_is_not_told(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("reason", ["aborted", "error"])
-def test_an_answer_that_broke_off_is_no_message_of_a_pi_session(tmp_path: Path, reason: str) -> None:
+def test_an_answer_that_broke_off_is_no_message_of_a_pi_session(
+    tmp_path: Path, reason: str
+) -> None:
     """pi sends none of it to the model again."""
     broken = entry("b", "a", "assistant", "half of an ans")
     broken["message"]["stopReason"] = reason
-    broken["message"]["content"].append({"type": "toolCall", "id": "t", "name": "read", "arguments": {}})
+    broken["message"]["content"].append(
+        {"type": "toolCall", "id": "t", "name": "read", "arguments": {}}
+    )
     whole = entry("d", "c", "assistant", "done")
     whole["message"]["stopReason"] = "stop"
     path = written(
-        tmp_path / "a.jsonl", PI, entry("a", None, "user", "first"), broken, entry("c", "b", "user", "on"), whole
+        tmp_path / "a.jsonl",
+        PI,
+        entry("a", None, "user", "first"),
+        broken,
+        entry("c", "b", "user", "on"),
+        whole,
     )
     [(_, session)] = read_sessions(path)
     assert [one["content"] for one in session.messages] == ["first", "on", "done"]
@@ -228,36 +308,68 @@ ENVIRONMENT = said("user", "<environment_context>\n<cwd>/srv</cwd>\n</environmen
         ([back(2)], ["three", "C"]),
         ([back(9)], ["three", "C"]),
         ([ENVIRONMENT, back(1)], ["one", "A", "three", "C"]),
-        ([back(1), said("user", "new"), said("assistant", "N"), back(1)], ["one", "A", "three", "C"]),
+        (
+            [back(1), said("user", "new"), said("assistant", "N"), back(1)],
+            ["one", "A", "three", "C"],
+        ),
         ([back(1), back(1)], ["three", "C"]),
     ],
-    ids=["one", "none", "two", "more than there are", "told by Codex", "one after another", "twice"],
+    ids=[
+        "one",
+        "none",
+        "two",
+        "more than there are",
+        "told by Codex",
+        "one after another",
+        "twice",
+    ],
 )
-def test_turns_that_codex_took_back_are_left_out(tmp_path: Path, lines: list[Any], expected: list[str]) -> None:
-    turns = [said("user", "one"), said("assistant", "A"), said("user", "two"), said("assistant", "B")]
+def test_turns_that_codex_took_back_are_left_out(
+    tmp_path: Path, lines: list[Any], expected: list[str]
+) -> None:
+    turns = [
+        said("user", "one"),
+        said("assistant", "A"),
+        said("user", "two"),
+        said("assistant", "B"),
+    ]
     last = [said("user", "three"), said("assistant", "C")]
     path = written(tmp_path / "a.jsonl", item("session_meta", id="c"), *turns, *lines, *last)
     assert [text for _, text in told(path)[0]] == expected
 
 
 def test_a_codex_compaction_of_a_turn_that_was_taken_back_is_none(tmp_path: Path) -> None:
-    turn = [said("user", "one"), said("assistant", "A"), said("user", "two"), said("assistant", "B")]
+    turn = [
+        said("user", "one"),
+        said("assistant", "A"),
+        said("user", "two"),
+        said("assistant", "B"),
+    ]
     made = item("compacted", message="so far")
     [(_, kept)] = read_sessions(written(tmp_path / "a.jsonl", *turn, made, said("assistant", "C")))
-    [(_, gone)] = read_sessions(written(tmp_path / "b.jsonl", *turn, made, back(1), said("assistant", "C")))
+    [(_, gone)] = read_sessions(
+        written(tmp_path / "b.jsonl", *turn, made, back(1), said("assistant", "C"))
+    )
     assert [[one.at for one in session.compactions] for session in (kept, gone)] == [[4], []]
 
 
 def test_a_fork_has_its_own_name_and_not_that_of_where_it_came_from(tmp_path: Path) -> None:
-    lines = [item("session_meta", id="child", forked_from_id="parent"), item("session_meta", id="parent")]
-    [(_, session)] = read_sessions(written(tmp_path / "a.jsonl", *lines, said("user", "one"), said("assistant", "A")))
+    lines = [
+        item("session_meta", id="child", forked_from_id="parent"),
+        item("session_meta", id="parent"),
+    ]
+    [(_, session)] = read_sessions(
+        written(tmp_path / "a.jsonl", *lines, said("user", "one"), said("assistant", "A"))
+    )
     assert session.id == "child"
 
 
 def test_an_agent_that_only_calls_has_a_session_too(tmp_path: Path) -> None:
     call = item("response_item", type="function_call", name="shell", arguments="{}", call_id="c")
     answer = item("response_item", type="function_call_output", call_id="c", output="done")
-    path = written(tmp_path / "a.jsonl", item("session_meta", id="c"), said("user", "one"), call, answer)
+    path = written(
+        tmp_path / "a.jsonl", item("session_meta", id="c"), said("user", "one"), call, answer
+    )
     assert told(path) == [[("user", "one"), ("assistant", ""), ("tool", "done")]]
 
 

@@ -48,12 +48,16 @@ def answers(*values: Any) -> str:
 
 
 def scorer(fake: Any, **options: Any) -> SummarizationScore:
-    return SummarizationScore(llm=judge_model(fake.url, "m", max_retries=0, max_in_flight=4), **options)
+    return SummarizationScore(
+        llm=judge_model(fake.url, "m", max_retries=0, max_in_flight=4), **options
+    )
 
 
 def score(fake: Any, original: Any = None, processed: Any = None, **options: Any) -> Any:
     row = {"contexts": [SOURCE]} if original is None else original
-    return scorer(fake, **options).score(row, {"response": SUMMARY} if processed is None else processed)
+    return scorer(fake, **options).score(
+        row, {"response": SUMMARY} if processed is None else processed
+    )
 
 
 def test_three_calls_in_order_and_the_last_has_not_seen_the_source(fake: Any) -> None:
@@ -122,7 +126,9 @@ def test_an_option_that_cannot_be_is_refused(options: Any, reason: str) -> None:
         SummarizationScore(**options)
 
 
-@pytest.mark.parametrize(("unit", "expected"), [("words", 1 - 2 / 4), ("tokens", 1 - 3 / 5), ("chars", 1 - 6 / 12)])
+@pytest.mark.parametrize(
+    ("unit", "expected"), [("words", 1 - 2 / 4), ("tokens", 1 - 3 / 5), ("chars", 1 - 6 / 12)]
+)
 def test_lengths_are_counted_as_asked(unit: str, expected: float, fake: Any) -> None:
     fake.says(PHRASES, questions(1), answers(1))
     found = score(fake, {"context": "aa bb cc dd."}, {"response": "a bcd."}, length_unit=unit)
@@ -131,7 +137,9 @@ def test_lengths_are_counted_as_asked(unit: str, expected: float, fake: Any) -> 
 
 def test_longer_summaries_and_their_like_divide_by_nothing(fake: Any) -> None:
     fake.says(PHRASES, questions(1), answers(1))
-    assert score(fake, processed={"response": SOURCE * 3})["conciseness_score"] == pytest.approx(0.0, abs=1e-9)
+    assert score(fake, processed={"response": SOURCE * 3})["conciseness_score"] == pytest.approx(
+        0.0, abs=1e-9
+    )
 
 
 @pytest.mark.parametrize(
@@ -145,7 +153,9 @@ def test_longer_summaries_and_their_like_divide_by_nothing(fake: Any) -> None:
         ([{"number": one, "verdict": one % 2} for one in (4, 2, 1, 3)], 0.5, None),
     ],
 )
-def test_the_questions_are_the_denominator(given: Any, qa: float, mismatch: str | None, fake: Any) -> None:
+def test_the_questions_are_the_denominator(
+    given: Any, qa: float, mismatch: str | None, fake: Any
+) -> None:
     fake.says(PHRASES, questions(4), answers(*given))
     found = score(fake)
     assert found["qa_score"] == qa
@@ -153,7 +163,9 @@ def test_the_questions_are_the_denominator(given: Any, qa: float, mismatch: str 
     assert found.details.get("answer_mismatch") == mismatch
 
 
-@pytest.mark.parametrize(("options", "calls"), [({}, 3), ({"verify_questions": True}, 3)], ids=["summary", "source"])
+@pytest.mark.parametrize(
+    ("options", "calls"), [({}, 3), ({"verify_questions": True}, 3)], ids=["summary", "source"]
+)
 def test_questions_without_a_single_answer_are_unscored_and_no_zeros(
     options: dict[str, Any], calls: int, fake: Any
 ) -> None:
@@ -174,7 +186,11 @@ def test_answers_that_say_nothing_are_sent_back_and_are_no_zeros(fake: Any) -> N
 
 
 def test_a_question_that_is_asked_twice_counts_twice(fake: Any) -> None:
-    fake.says('{"keyphrases": ["a", "a", " "]}', json.dumps({"questions": ["Is it?"] * 11}), answers(*"11111111000"))
+    fake.says(
+        '{"keyphrases": ["a", "a", " "]}',
+        json.dumps({"questions": ["Is it?"] * 11}),
+        answers(*"11111111000"),
+    )
     found = score(fake)
     assert (found["n_keyphrases"], found["n_questions"]) == (2, 11)
     assert found["qa_score"] == pytest.approx(8 / 11)
@@ -188,7 +204,9 @@ def test_in_a_run_a_system_that_hands_its_examples_on_has_their_columns_scored(
     fake.says(PHRASES, questions(1), answers(1))
     rows = [dict(zip(fields, (["one", "two"], "m")))]
     result = evaluate(Echo(), rows, [scorer(fake)], progress=False)
-    assert result.rows[0].scores["summary_score"] == pytest.approx(final_score(1.0, conciseness(1, 7), 0.5))
+    assert result.rows[0].scores["summary_score"] == pytest.approx(
+        final_score(1.0, conciseness(1, 7), 0.5)
+    )
     silent = evaluate(Silent(), rows, [scorer(fake)], progress=False).rows[0]
     assert not silent.scores
     assert list(silent.unscored.values()) == ["the output has no response or summary"]
@@ -233,7 +251,9 @@ def test_a_blank_summary_is_zero_and_costs_nothing(summary: str, fake: Any) -> N
     assert fake.requests == []
 
 
-@pytest.mark.parametrize("row", [{}, {"contexts": []}, {"contexts": [" "]}, {"context": None}, {"contexts": [1]}])
+@pytest.mark.parametrize(
+    "row", [{}, {"contexts": []}, {"contexts": [" "]}, {"context": None}, {"contexts": [1]}]
+)
 def test_a_row_without_source_is_an_error(row: Any, fake: Any) -> None:
     with pytest.raises(ValueError, match="The example has no source text"):
         score(fake, row)
@@ -318,7 +338,10 @@ def test_async_batches_keep_their_order_and_bound(fake: Any) -> None:
 
     fake.gate = threading.Barrier(4)
     fake.says(reply)
-    rows = [({"contexts": ["text"]}, {"response": "good" if number % 2 else "bad"}) for number in range(8)]
+    rows = [
+        ({"contexts": ["text"]}, {"response": "good" if number % 2 else "bad"})
+        for number in range(8)
+    ]
     found = asyncio.run(scorer(fake).abatch(rows))
     assert [one["qa_score"] for one in found] == [0.5, 1.0] * 4
     assert fake.most_in_flight == 4
@@ -332,7 +355,9 @@ def test_score_on_an_event_loop_says_what_to_call() -> None:
     async def inside() -> None:
         SummarizationScore(llm=Model()).score({"context": "t"}, {"response": "s"})
 
-    with pytest.raises(RuntimeError, match=r"SummarizationScore.score would block this event loop: await ascore"):
+    with pytest.raises(
+        RuntimeError, match=r"SummarizationScore.score would block this event loop: await ascore"
+    ):
         asyncio.run(inside())
 
 
@@ -340,7 +365,12 @@ def test_the_fingerprint_holds_judge_prompts_and_options(fake: Any) -> None:
     plain = scorer(fake).fingerprint()
     assert plain["judge"]["model"] == "m"
     assert plain["prompts"]["version"] == "1"
-    for options in ({"coeff": 0.4}, {"formula": "ragas"}, {"language": "de"}, {"verify_questions": True}):
+    for options in (
+        {"coeff": 0.4},
+        {"formula": "ragas"},
+        {"language": "de"},
+        {"verify_questions": True},
+    ):
         assert scorer(fake, **options).fingerprint() != plain
     own = scorer(fake, prompts={"answers": "{text} {questions} JSON please"})
     assert own.fingerprint() != plain
@@ -350,7 +380,10 @@ def test_the_fingerprint_holds_judge_prompts_and_options(fake: Any) -> None:
 
 @pytest.mark.parametrize("module", [module.name for module in pkgutil.iter_modules([str(PACKAGE)])])
 def test_the_examples_in_docstrings_are_true(module: str) -> None:
-    assert doctest.testmod(importlib.import_module(f"context_bench_summary_score.{module}")).failed == 0
+    assert (
+        doctest.testmod(importlib.import_module(f"context_bench_summary_score.{module}")).failed
+        == 0
+    )
 
 
 def test_the_blocks_of_the_readme_run(fake: Any) -> None:

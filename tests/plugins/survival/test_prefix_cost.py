@@ -26,7 +26,9 @@ def test_an_untouched_prefix_costs_what_it_cost() -> None:
 
 
 def test_everything_behind_the_first_changed_byte_is_written_anew() -> None:
-    found = PrefixCost(read=0.1, write=1.25).score(EXAMPLE, {"messages": messages("a b c d", "e f", "i j")})
+    found = PrefixCost(read=0.1, write=1.25).score(
+        EXAMPLE, {"messages": messages("a b c d", "e f", "i j")}
+    )
     assert found["prefix_kept"] == pytest.approx(0.6)  # a b c d e f, of ten tokens
     assert found["next_call_price"] == pytest.approx((6 * 0.1 + 2 * 1.25) / (10 * 0.1))
     assert found["later_call_price"] == pytest.approx(0.8)

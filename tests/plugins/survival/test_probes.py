@@ -27,10 +27,19 @@ from context_bench_survival.literals import holds, unescaped
         ),
         ("see https://example.org/a?b=1, then go", [("url", "https://example.org/a?b=1")]),
         ("commit 7890fb8 of 0x1f4a", [("hash", "7890fb8"), ("hash", "0x1f4a")]),
-        ("id 123e4567-e89b-12d3-a456-426614174000", [("hash", "123e4567-e89b-12d3-a456-426614174000")]),
+        (
+            "id 123e4567-e89b-12d3-a456-426614174000",
+            [("hash", "123e4567-e89b-12d3-a456-426614174000")],
+        ),
         ("run with --max-depth now", [("flag", "--max-depth")]),
-        ("order W1234567 of ticket ABC-481", [("identifier", "W1234567"), ("identifier", "ABC-481")]),
-        ("the model gemini-2.5-pro, then gpt-5.1.", [("identifier", "gemini-2.5"), ("identifier", "gpt-5.1")]),
+        (
+            "order W1234567 of ticket ABC-481",
+            [("identifier", "W1234567"), ("identifier", "ABC-481")],
+        ),
+        (
+            "the model gemini-2.5-pro, then gpt-5.1.",
+            [("identifier", "gemini-2.5"), ("identifier", "gpt-5.1")],
+        ),
         (
             "HTTP-1.1 of DB-4711. and --python-3.11",
             [("identifier", "HTTP-1.1"), ("identifier", "DB-4711"), ("flag", "--python-3.11")],
@@ -80,7 +89,11 @@ def session(
 ) -> tuple[list[dict[str, Any]], tuple[int, int]]:
     messages: list[dict[str, Any]] = [{"role": "user", "content": head}]
     for number, text in enumerate(results):
-        call = {"id": f"c{number}", "name": "read", "arguments": json.dumps({"path": f"file{chr(97 + number)}"})}
+        call = {
+            "id": f"c{number}",
+            "name": "read",
+            "arguments": json.dumps({"path": f"file{chr(97 + number)}"}),
+        }
         messages.append({"role": "assistant", "content": "", "tool_calls": [call]})
         messages.append({"role": "tool", "tool_call_id": f"c{number}", "content": text})
     end = len(messages)
@@ -95,13 +108,17 @@ def asked(*results: str, future: tuple[str, ...] = (), **more: str) -> list[Prob
 def test_a_probe_says_where_its_answer_stood() -> None:
     [probe] = asked("the build server listens on port 8443 since monday")
     assert probe.answer == "8443"
-    assert probe.question == "Result of read(path=filea): the build server listens on port ___ since monday"
+    assert (
+        probe.question
+        == "Result of read(path=filea): the build server listens on port ___ since monday"
+    )
     assert (probe.kind, probe.role, probe.message, probe.needed) == ("number", "tool", 2, False)
 
 
 def test_a_result_is_of_the_call_in_front_of_it_where_ids_come_again() -> None:
     messages, region = session(
-        "the build server listens on port 8443 since monday", "the mirror answers in 917 seconds today"
+        "the build server listens on port 8443 since monday",
+        "the mirror answers in 917 seconds today",
     )
     for message in messages:
         for call in message.get("tool_calls", ()):
@@ -123,14 +140,24 @@ def test_what_the_agent_used_afterwards_is_needed() -> None:
 @pytest.mark.parametrize(
     ("results", "more"),
     [
-        (["the build server listens on port 8443 since monday"], {"head": "why is port 8443 open?"}),
+        (
+            ["the build server listens on port 8443 since monday"],
+            {"head": "why is port 8443 open?"},
+        ),
         (["the build server listens on port 8443 since monday"], {"tail": "so 8443 it is"}),
         (["the limit of open files is 1024 now", "the limit of open files is 4096 now"], {}),
         (["port 8443"], {}),
         (["file report-report.md was written to the report folder"], {}),
         (["const port = 8443;"], {}),
     ],
-    ids=["in the head", "in the tail", "superseded", "too few words", "given away", "a number in code"],
+    ids=[
+        "in the head",
+        "in the tail",
+        "superseded",
+        "too few words",
+        "given away",
+        "a number in code",
+    ],
 )
 def test_unfair_questions_are_not_asked(results: list[str], more: dict[str, str]) -> None:
     if len(results) == 2:  # the same call, so that the masked lines are one
@@ -143,13 +170,16 @@ def test_unfair_questions_are_not_asked(results: list[str], more: dict[str, str]
 
 def test_the_rows_of_a_table_are_one_fact() -> None:
     table = "\n".join(
-        f"worker {number} finished its part of the job in {1000 + number} seconds" for number in range(10, 60)
+        f"worker {number} finished its part of the job in {1000 + number} seconds"
+        for number in range(10, 60)
     )
     assert asked(table) == []
 
 
 def test_paths_and_hashes_are_asked_of_code_too() -> None:
-    assert [probe.answer for probe in asked('import x from "../lib/cache-store.ts";')] == ["../lib/cache-store.ts"]
+    assert [probe.answer for probe in asked('import x from "../lib/cache-store.ts";')] == [
+        "../lib/cache-store.ts"
+    ]
 
 
 def test_results_in_json_are_asked_by_their_keys() -> None:
@@ -174,7 +204,8 @@ def test_the_same_seed_asks_the_same() -> None:
         "lima",
     ]
     text = "\n".join(
-        f"the {word} of the {words[n - 1]} costs {1000 + 37 * n} in all shops" for n, word in enumerate(words)
+        f"the {word} of the {words[n - 1]} costs {1000 + 37 * n} in all shops"
+        for n, word in enumerate(words)
     )
     messages, region = session(text)
     every = probes(messages, region, most=None)

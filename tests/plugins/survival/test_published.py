@@ -32,16 +32,22 @@ def test_the_published_answers_match_exactly_as_often_as_published(trials: list[
     for fixture, trial in trials:
         for arm, found in trial["evaluations"].items():
             answers = found["parsedAnswers"]
-            right[arm] += sum(answers.get(one["id"]) == one["expected"] for one in fixture["questions"])
+            right[arm] += sum(
+                answers.get(one["id"]) == one["expected"] for one in fixture["questions"]
+            )
     assert right == {"full_context": 600, "pi_default": 288, "native_extension": 468}
 
 
-def test_a_literal_that_was_kept_was_answered_and_one_that_was_lost_was_not(trials: list[Any]) -> None:
+def test_a_literal_that_was_kept_was_answered_and_one_that_was_lost_was_not(
+    trials: list[Any],
+) -> None:
     found: Counter[tuple[bool, bool]] = Counter()
     for fixture, trial in trials:
         compacted = trial["piDefault"]
         kept = fixture["messages"][compacted["summarizedMessageCount"] :]
-        text = "\n".join([compacted["summary"], json.dumps(kept), json.dumps(fixture["sharedTail"])])
+        text = "\n".join(
+            [compacted["summary"], json.dumps(kept), json.dumps(fixture["sharedTail"])]
+        )
         text += "\n" + unescaped(text)
         answers = trial["evaluations"]["pi_default"]["parsedAnswers"]
         for one in fixture["questions"]:

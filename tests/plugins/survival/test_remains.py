@@ -33,9 +33,15 @@ def test_a_line_without_a_sign_of_a_literal_has_none(line: str) -> None:
 
 @pytest.mark.parametrize(
     ("line", "found"),
-    [("word 42 word", ["42"]), ("word\u00a0/etc/hosts", ["/etc/hosts"]), ("cafe.py word", ["cafe.py"])],
+    [
+        ("word 42 word", ["42"]),
+        ("word\u00a0/etc/hosts", ["/etc/hosts"]),
+        ("cafe.py word", ["cafe.py"]),
+    ],
 )
-def test_words_without_a_sign_are_passed_over_and_what_follows_is_found(line: str, found: list[str]) -> None:
+def test_words_without_a_sign_are_passed_over_and_what_follows_is_found(
+    line: str, found: list[str]
+) -> None:
     assert [one.text for one in literals(line)] == found
 
 
@@ -43,11 +49,17 @@ def test_words_without_a_sign_are_passed_over_and_what_follows_is_found(line: st
 def test_an_encoded_file_on_a_line_holds_no_literals_and_is_read_in_one_pass(unit: str) -> None:
     """Where the search for a path began again at each sign, these took minutes."""
     run = "A-" + unit * (100_000 // len(unit)) + "_"
-    assert [(one.text, one.start) for one in literals(f"see 4242 {run} 4343")] == [("4242", 4), ("4343", len(run) + 10)]
+    assert [(one.text, one.start) for one in literals(f"see 4242 {run} 4343")] == [
+        ("4242", 4),
+        ("4343", len(run) + 10),
+    ]
 
 
 def test_what_is_lost_is_not_searched_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    lines = [f"the {name} server listens on {number} since monday" for number, name in enumerate("abcdefgh", 48_001)]
+    lines = [
+        f"the {name} server listens on {number} since monday"
+        for number, name in enumerate("abcdefgh", 48_001)
+    ]
     searched: list[str] = []
 
     def search(text: str, answer: str) -> bool:
@@ -86,16 +98,25 @@ def test_contents_that_differ_are_told_apart(one: Any, other: Any) -> None:
 
 def test_equal_contents_are_one_whatever_objects_hold_them() -> None:
     shared = "the same text, twice"
-    assert content_key([shared, shared]) == content_key([shared, "".join(["the same text,", " twice"])])
+    assert content_key([shared, shared]) == content_key(
+        [shared, "".join(["the same text,", " twice"])]
+    )
     assert content_key([object]) == content_key([object])  # what is no JSON is told by its repr
     assert content_key(["\ud800"]) == content_key(["\ud800"])
 
 
 @given(st.lists(st.tuples(st.sampled_from(["user", "tool"]), TEXTS), max_size=4), st.integers(0, 3))
-def test_messages_that_stay_as_they_were_tell_what_they_told(told: list[tuple[str, str]], first: int) -> None:
+def test_messages_that_stay_as_they_were_tell_what_they_told(
+    told: list[tuple[str, str]], first: int
+) -> None:
     messages = [{"role": role, "content": text, "tool_call_id": "c"} for role, text in told]
     new, left = Remains(messages[first:]), Remains(messages[first:], read=Remains(messages).read)
-    assert (new.texts, new.tokens, new.holders, new.lines) == (left.texts, left.tokens, left.holders, left.lines)
+    assert (new.texts, new.tokens, new.holders, new.lines) == (
+        left.texts,
+        left.tokens,
+        left.holders,
+        left.lines,
+    )
 
 
 @pytest.mark.parametrize("text", ["42.42", "1,042.42.5", "42.5\n" * 5000])

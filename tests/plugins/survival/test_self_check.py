@@ -65,8 +65,12 @@ def test_every_run_checks_itself_without_being_asked(
     arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     asked = [one for one in arguments if one not in ("--part", "survival-check")]
-    monkeypatch.setattr(prepared, "_ready", OrderedDict())  # or an earlier test's verdict would count
-    monkeypatch.setattr(evaluators, "_kept", lambda remains, probes: [bool(remains.texts)] * len(probes))
+    monkeypatch.setattr(
+        prepared, "_ready", OrderedDict()
+    )  # or an earlier test's verdict would count
+    monkeypatch.setattr(
+        evaluators, "_kept", lambda remains, probes: [bool(remains.texts)] * len(probes)
+    )
     assert execute(["run", *asked, "--max-failed", "100"]) == 2
     told = capsys.readouterr().err
     assert "with an empty region, survival_all is 1.0000 and must be 0.0" in told
@@ -74,13 +78,20 @@ def test_every_run_checks_itself_without_being_asked(
     assert "SelfCheckError" in told  # the failure is kept with its row
 
 
-def test_an_evaluator_checks_each_example_once_for_all_systems(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_evaluator_checks_each_example_once_for_all_systems(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     checked: list[str] = []
     sound = evaluators.faults_of
-    monkeypatch.setattr(evaluators, "faults_of", lambda ready: checked.append(ready.text) or sound(ready))
+    monkeypatch.setattr(
+        evaluators, "faults_of", lambda ready: checked.append(ready.text) or sound(ready)
+    )
     evaluator = Survival()
     for number in range(3):
-        example = {"id": str(number), "context": f"the old mirror number {70 + number} stays where it is"}
+        example = {
+            "id": str(number),
+            "context": f"the old mirror number {70 + number} stays where it is",
+        }
         for kept in ("", "the old mirror", example["context"]):
             evaluator.score(example, {"context": kept})
     assert len(checked) == 3

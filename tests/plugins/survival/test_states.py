@@ -25,7 +25,11 @@ MARKER = "[2 lines laid aside. Retrieve more: hash=5f3a9c1b]"
 
 
 def call(number: int, name: str = "read", **arguments: str) -> dict[str, Any]:
-    return {"id": f"c{number}", "name": name, "arguments": json.dumps(arguments or {"path": f"part-{number}.txt"})}
+    return {
+        "id": f"c{number}",
+        "name": name,
+        "arguments": json.dumps(arguments or {"path": f"part-{number}.txt"}),
+    }
 
 
 def example(**more: Any) -> dict[str, Any]:
@@ -34,7 +38,12 @@ def example(**more: Any) -> dict[str, Any]:
         messages.append({"role": "assistant", "content": "", "tool_calls": [call(number)]})
         messages.append({"role": "tool", "tool_call_id": f"c{number}", "content": line})
     messages.append({"role": "user", "content": "go on"})
-    return {"messages": messages, "region": [1, 7], "future": ["curl :8443 in /srv/qx/layers"], **more}
+    return {
+        "messages": messages,
+        "region": [1, 7],
+        "future": ["curl :8443 in /srv/qx/layers"],
+        **more,
+    }
 
 
 def marked(marker: str = MARKER) -> list[dict[str, Any]]:
@@ -50,8 +59,14 @@ def states(**output: Any) -> dict[str, float]:
 
 def test_what_a_redeemed_marker_brings_back_is_recoverable_and_the_rest_is_lost() -> None:
     found = states(redeemed={"5f3a9c1b": LINES[0]})
-    assert (found["survival_needed"], found["recoverable_needed"], found["lost_needed"]) == (0.0, 0.5, 0.5)
-    assert (found["survival_all"], found["recoverable_all"], found["lost_all"]) == pytest.approx((1 / 3,) * 3)
+    assert (found["survival_needed"], found["recoverable_needed"], found["lost_needed"]) == (
+        0.0,
+        0.5,
+        0.5,
+    )
+    assert (found["survival_all"], found["recoverable_all"], found["lost_all"]) == pytest.approx(
+        (1 / 3,) * 3
+    )
     assert (found["unredeemable_markers"], found["pair_faults"]) == (0.0, 0.0)
 
 
@@ -64,7 +79,13 @@ def test_what_a_redeemed_marker_brings_back_is_recoverable_and_the_rest_is_lost(
         {"redeemed": {"5f3a9c1b": " "}},
         {"redeemed": {"other": LINES[0]}},
     ],
-    ids=["nobody asked", "nothing came", "not found", "an empty text", "a text that no marker leads to"],
+    ids=[
+        "nobody asked",
+        "nothing came",
+        "not found",
+        "an empty text",
+        "a text that no marker leads to",
+    ],
 )
 def test_a_marker_that_is_only_there_recovers_nothing(output: dict[str, Any]) -> None:
     found = states(**output)
@@ -74,26 +95,40 @@ def test_a_marker_that_is_only_there_recovers_nothing(output: dict[str, Any]) ->
 
 def test_what_survived_is_not_recoverable_too() -> None:
     found = states(redeemed={"5f3a9c1b": "\n".join(LINES)})
-    assert (found["survival_all"], found["recoverable_all"], found["lost_all"]) == pytest.approx((1 / 3, 2 / 3, 0.0))
+    assert (found["survival_all"], found["recoverable_all"], found["lost_all"]) == pytest.approx(
+        (1 / 3, 2 / 3, 0.0)
+    )
 
 
 def test_a_marker_of_any_shape_counts_where_the_system_declares_it() -> None:
     messages = marked("(laid aside: vault 17b)")
-    found = Survival().score(example(), {"messages": messages, "redeemed": {"17b": LINES[0], "18": LINES[1]}})
+    found = Survival().score(
+        example(), {"messages": messages, "redeemed": {"17b": LINES[0], "18": LINES[1]}}
+    )
     assert (found["recoverable_all"], found["unredeemable_markers"]) == (pytest.approx(1 / 3), 0.0)
     found = Survival().score(example(), {"messages": messages, "redeemed": {"17b": None}})
-    assert (found["recoverable_all"], found["unredeemable_markers"], found["pair_faults"]) == (0.0, 1.0, 1.0)
+    assert (found["recoverable_all"], found["unredeemable_markers"], found["pair_faults"]) == (
+        0.0,
+        1.0,
+        1.0,
+    )
 
 
-@pytest.mark.parametrize("word", ["mirror", "17", ""], ids=["of the recording", "a part of a word", "empty"])
+@pytest.mark.parametrize(
+    "word", ["mirror", "17", ""], ids=["of the recording", "a part of a word", "empty"]
+)
 def test_a_word_that_stood_there_before_or_stands_nowhere_is_no_marker(word: str) -> None:
     messages = marked("(laid aside: vault 17b)")
-    assert "recoverable_all" not in Survival().score(example(), {"messages": messages, "redeemed": {word: LINES[0]}})
+    assert "recoverable_all" not in Survival().score(
+        example(), {"messages": messages, "redeemed": {word: LINES[0]}}
+    )
 
 
 def test_where_no_marker_is_left_there_are_no_three_states() -> None:
     for messages in (example()["messages"], marked("[... 2 lines omitted]")):
-        found = Survival().score(example(), {"messages": messages, "redeemed": {"5f3a9c1b": LINES[0]}})
+        found = Survival().score(
+            example(), {"messages": messages, "redeemed": {"5f3a9c1b": LINES[0]}}
+        )
         assert not {key for key in found if key.startswith(("recoverable", "lost", "unredeemable"))}
         assert found["pair_faults"] == 0
 
@@ -128,7 +163,10 @@ def test_plain_contexts_have_three_states_too() -> None:
         ("[ccr:5f3]", ["5f3"]),
         ("[ccr:4711]", ["4711"]),
         ("<lc_expand:0a1b2c3d>", ["0a1b2c3d"]),
-        ("[Read content stale: x.py was edited. Retrieve original: hash=5f3a9c1b2d4e]", ["5f3a9c1b2d4e"]),
+        (
+            "[Read content stale: x.py was edited. Retrieve original: hash=5f3a9c1b2d4e]",
+            ["5f3a9c1b2d4e"],
+        ),
         ("# [128 tokens compressed. Retrieve more: hash=5f3a9c1b. Expires in 30m.]", ["5f3a9c1b"]),
         ("look for `[ccr:<id>]` and call retrieve with its id", []),
         ("<xs:element> and [note: 12]", []),
@@ -147,7 +185,9 @@ class LayingAside:
         self.given_back = given_back
 
     def transform(self, messages: list[Any], tools: list[Any]) -> list[Any]:
-        return [{**one, "content": MARKER} if one["content"] == LINES[0] else one for one in messages]
+        return [
+            {**one, "content": MARKER} if one["content"] == LINES[0] else one for one in messages
+        ]
 
     def redeem(self, messages: list[Any]) -> dict[str, str | None]:
         assert any(one["content"] == MARKER for one in messages)
@@ -155,8 +195,12 @@ class LayingAside:
 
 
 @pytest.mark.parametrize(("given_back", "expected"), [(LINES[0], (0.5, 0.0)), (None, (0.0, 1.0))])
-def test_a_transformer_is_asked_to_redeem_its_markers(given_back: str | None, expected: tuple[float, float]) -> None:
-    result = evaluate([LayingAside(given_back)], [{"id": "1", **example()}], [Survival()], progress=False)
+def test_a_transformer_is_asked_to_redeem_its_markers(
+    given_back: str | None, expected: tuple[float, float]
+) -> None:
+    result = evaluate(
+        [LayingAside(given_back)], [{"id": "1", **example()}], [Survival()], progress=False
+    )
     [row] = result.rows
     assert (row.scores["recoverable_needed"], row.scores["unredeemable_markers"]) == expected
 
@@ -215,7 +259,11 @@ def test_a_fault_that_the_recording_had_excuses_no_other() -> None:
         ("str_replace_editor", {"command": "create", "path": "a.py", "file_text": ""}, []),
         ("write", {"path": "a.py", "content": ""}, []),
         ("edit", {"path": "a.py", "oldText": "a", "newText": "b"}, []),
-        ("bash", {"command": "cd /srv && cat -n a.py 'b c.md' | grep x; head -5 d.txt"}, ["a.py", "b c.md", "d.txt"]),
+        (
+            "bash",
+            {"command": "cd /srv && cat -n a.py 'b c.md' | grep x; head -5 d.txt"},
+            ["a.py", "b c.md", "d.txt"],
+        ),
         ("bash", {"command": "ls;\n\t cat a.py"}, ["a.py"]),
         ("bash", {"command": "\n" * 200_000}, []),
         ("bash", {"command": "ls src/a.py"}, []),
@@ -229,7 +277,9 @@ def test_a_fault_that_the_recording_had_excuses_no_other() -> None:
         ("read", ["a.py"], []),
     ],
 )
-def test_reads_of_files_are_told_from_other_calls(name: str, arguments: Any, expected: list[str]) -> None:
+def test_reads_of_files_are_told_from_other_calls(
+    name: str, arguments: Any, expected: list[str]
+) -> None:
     assert files_read({"name": name, "arguments": json.dumps(arguments)}) == expected
 
 
@@ -249,7 +299,9 @@ def test_later_reads_of_what_was_taken_away_are_re_reads() -> None:
     assert "re_reads" not in score(example(later_calls=later[3:]), {"context": "nothing"})
 
 
-@pytest.mark.skipif(not SHARED.exists() and not IS_REQUIRED, reason="the recorded sessions are not on this machine")
+@pytest.mark.skipif(
+    not SHARED.exists() and not IS_REQUIRED, reason="the recorded sessions are not on this machine"
+)
 def test_real_sessions_have_no_new_faults_unchanged_and_re_reads_when_emptied() -> None:
     sessions = pytest.importorskip("context_bench_sessions").sessions
     emptied = 0.0

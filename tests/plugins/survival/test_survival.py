@@ -15,9 +15,7 @@ from context_bench_survival import Survival
 SHARED = Path(__file__).parents[4] / "shared" / "data" / "sessions"
 IS_REQUIRED = os.environ.get("CONTEXT_BENCH_SHARED") == "required"  # then what is missing fails
 
-RESULT = (
-    "the build server listens on port 8443 since monday\nthe old mirror is kept in /srv/qx/layers today, says the log"
-)
+RESULT = "the build server listens on port 8443 since monday\nthe old mirror is kept in /srv/qx/layers today, says the log"
 
 
 def call(number: int, path: str) -> dict[str, Any]:
@@ -39,15 +37,19 @@ def example(**more: Any) -> dict[str, Any]:
 def score(messages: list[dict[str, Any]] | None = None, **more: Any) -> dict[str, float]:
     original = example()
     return Survival().score(
-        original, {"messages": messages if messages is not None else copy.deepcopy(original["messages"]), **more}
+        original,
+        {
+            "messages": messages if messages is not None else copy.deepcopy(original["messages"]),
+            **more,
+        },
     )
 
 
 def test_identity_keeps_everything_and_invents_nothing() -> None:
     found = score()
-    assert {key: found[key] for key in ("survival_all", "survival_needed", "bound", "kept_ratio")} == dict.fromkeys(
-        ("survival_all", "survival_needed", "bound", "kept_ratio"), 1.0
-    )
+    assert {
+        key: found[key] for key in ("survival_all", "survival_needed", "bound", "kept_ratio")
+    } == dict.fromkeys(("survival_all", "survival_needed", "bound", "kept_ratio"), 1.0)
     assert (found["invented"], found["pair_faults"]) == (0.0, 0.0)
 
 
@@ -62,7 +64,12 @@ def test_half_of_the_literals_is_half() -> None:
     messages = copy.deepcopy(example()["messages"])
     messages[3]["content"] = RESULT.splitlines()[0]
     found = score(messages)
-    assert (found["survival_all"], found["survival_needed"], found["survival_number"], found["survival_path"]) == (
+    assert (
+        found["survival_all"],
+        found["survival_needed"],
+        found["survival_number"],
+        found["survival_path"],
+    ) == (
         0.5,
         1.0,
         1.0,
@@ -72,10 +79,14 @@ def test_half_of_the_literals_is_half() -> None:
 
 def test_a_name_that_goes_on_behind_a_point_is_not_kept_by_its_beginning() -> None:
     original = example()
-    original["messages"][3]["content"] = "the default of the second provider is gemini-2.5-pro today"
+    original["messages"][3]["content"] = (
+        "the default of the second provider is gemini-2.5-pro today"
+    )
     left = copy.deepcopy(original["messages"])
     left[3]["content"] = "the default of the second provider is gemini-2.0-flash today"
-    assert Survival().score(original, {"messages": original["messages"]})["survival_identifier"] == 1.0
+    assert (
+        Survival().score(original, {"messages": original["messages"]})["survival_identifier"] == 1.0
+    )
     found = Survival().score(original, {"messages": left})
     assert (found["survival_identifier"], found["invented"] > 0) == (0.0, True)
 
@@ -134,7 +145,9 @@ def with_call(**changes: str) -> list[dict[str, Any]]:
         "result before its call",
     ],
 )
-def test_calls_and_results_that_do_not_fit_any_more_are_counted(messages: list[dict[str, Any]], faults: int) -> None:
+def test_calls_and_results_that_do_not_fit_any_more_are_counted(
+    messages: list[dict[str, Any]], faults: int
+) -> None:
     assert score(messages)["pair_faults"] == faults
 
 
@@ -152,15 +165,25 @@ def test_calls_and_results_that_do_not_fit_any_more_are_counted(messages: list[d
 def test_ids_that_every_turn_begins_anew_hide_no_fault(change: Any, faults: int) -> None:
     said: list[dict[str, Any]] = [{"role": "user", "content": "why?"}]
     for turn in range(3):
-        said.append({"role": "assistant", "content": "", "tool_calls": [{**call(0, f"part {turn}"), "id": "call_0"}]})
+        said.append(
+            {
+                "role": "assistant",
+                "content": "",
+                "tool_calls": [{**call(0, f"part {turn}"), "id": "call_0"}],
+            }
+        )
         said.append({"role": "tool", "tool_call_id": "call_0", "content": f"turn {turn}"})
     original = {"messages": said, "region": [1, 7]}
-    assert Survival().score(original, {"messages": change(copy.deepcopy(said))})["pair_faults"] == faults
+    assert (
+        Survival().score(original, {"messages": change(copy.deepcopy(said))})["pair_faults"]
+        == faults
+    )
 
 
 def test_a_result_of_json_that_is_cut_off_keeps_what_still_stands_in_it() -> None:
     lines = [
-        f"the {name} log lies in C:\\new\\{name} with {number} lines" for number, name in enumerate("abcdefgh", 4801)
+        f"the {name} log lies in C:\\new\\{name} with {number} lines"
+        for number, name in enumerate("abcdefgh", 4801)
     ]
     original = example()
     original["messages"][3]["content"] = json.dumps(
@@ -200,14 +223,20 @@ def test_a_result_of_json_that_is_cut_off_keeps_what_still_stands_in_it() -> Non
         "content in parts",
     ],
 )
-def test_what_a_system_broke_is_counted_and_no_failure(place: int, change: dict[str, Any], faults: int) -> None:
+def test_what_a_system_broke_is_counted_and_no_failure(
+    place: int, change: dict[str, Any], faults: int
+) -> None:
     messages = copy.deepcopy(example()["messages"])
-    messages[place] = {name: value for name, value in {**messages[place], **change}.items() if value is not None}
+    messages[place] = {
+        name: value for name, value in {**messages[place], **change}.items() if value is not None
+    }
     assert score(messages)["pair_faults"] == faults
 
 
 def test_messages_that_are_none_are_told() -> None:
-    with pytest.raises(TypeError, match="messages must hold a mapping each, and one is of type str"):
+    with pytest.raises(
+        TypeError, match="messages must hold a mapping each, and one is of type str"
+    ):
         score([*example()["messages"], "go on"])  # type: ignore[list-item]
 
 
@@ -227,7 +256,9 @@ def test_places_in_a_list_are_no_literals_and_keep_none() -> None:
     left = copy.deepcopy(messages)
     left[5]["content"] = RESULT
     assert Survival().score(original, {"messages": messages})["survival_number"] == 1.0
-    assert Survival().score(original, {"messages": left})["survival_number"] == 0.5  # 8443 and 17, of which one is gone
+    assert (
+        Survival().score(original, {"messages": left})["survival_number"] == 0.5
+    )  # 8443 and 17, of which one is gone
 
 
 def test_faults_of_the_recording_are_not_the_systems() -> None:
@@ -246,9 +277,15 @@ def test_plain_contexts_get_the_same_scores() -> None:
 
 @pytest.mark.parametrize(
     ("original", "processed"),
-    [({"question": "x"}, {"response": "y"}), (example(), {"response": "y"}), ({"context": ""}, {"context": ""})],
+    [
+        ({"question": "x"}, {"response": "y"}),
+        (example(), {"response": "y"}),
+        ({"context": ""}, {"context": ""}),
+    ],
 )
-def test_without_a_context_nothing_is_said(original: dict[str, Any], processed: dict[str, Any]) -> None:
+def test_without_a_context_nothing_is_said(
+    original: dict[str, Any], processed: dict[str, Any]
+) -> None:
     assert Survival().score(original, processed) == {}
 
 
@@ -257,16 +294,23 @@ def test_messages_of_both_providers_are_understood() -> None:
         {"role": "user", "content": [{"type": "text", "text": "why does it fail?"}]},
         {
             "role": "assistant",
-            "content": [{"type": "tool_use", "id": "c1", "name": "read", "input": {"path": "notes"}}],
+            "content": [
+                {"type": "tool_use", "id": "c1", "name": "read", "input": {"path": "notes"}}
+            ],
         },
-        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": RESULT}]},
+        {
+            "role": "user",
+            "content": [{"type": "tool_result", "tool_use_id": "c1", "content": RESULT}],
+        },
         {"role": "user", "content": "go on"},
     ]
     found = score(blocks)
     assert (found["survival_all"], found["pair_faults"]) == (1.0, 0.0)
 
 
-@pytest.mark.skipif(not SHARED.exists() and not IS_REQUIRED, reason="the recorded sessions are not on this machine")
+@pytest.mark.skipif(
+    not SHARED.exists() and not IS_REQUIRED, reason="the recorded sessions are not on this machine"
+)
 def test_identity_is_whole_on_real_sessions_and_the_recorded_compactions_are_not() -> None:
     from context_bench_sessions import read_sessions
 
@@ -279,7 +323,9 @@ def test_identity_is_whole_on_real_sessions_and_the_recorded_compactions_are_not
             "messages": before,
             "region": [1, compaction.first_kept],
             "future": [
-                message["content"] for message in session.messages[compaction.at :] if message["role"] == "assistant"
+                message["content"]
+                for message in session.messages[compaction.at :]
+                if message["role"] == "assistant"
             ],
         }
         whole = Survival(most=1000).score(original, {"messages": before})
@@ -293,7 +339,8 @@ def test_identity_is_whole_on_real_sessions_and_the_recorded_compactions_are_not
 
 
 @pytest.mark.parametrize(
-    "literal", ["1234567", "--git-dir", "/srv/data/report", "0xdeadbeefcafe", "https://example.org/a.b,"]
+    "literal",
+    ["1234567", "--git-dir", "/srv/data/report", "0xdeadbeefcafe", "https://example.org/a.b,"],
 )
 def test_a_literal_at_any_place_of_a_long_line_passes_the_self_check(literal: str) -> None:
     """One that stood across the end of what is looked at was asked for as far as it stood before it, and never found."""

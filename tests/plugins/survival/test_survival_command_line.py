@@ -23,14 +23,21 @@ def session() -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = [{"role": "user", "content": "why does the job fail?"}]
     results = [
         json.dumps(
-            {"server": {"port": 8443, "root": "/srv/qx/l\u00e4yers"}, "note": "line one\nretries were 917 today"}
+            {
+                "server": {"port": 8443, "root": "/srv/qx/l\u00e4yers"},
+                "note": "line one\nretries were 917 today",
+            }
         ),
         "the old mirror is kept in /srv/old/mirror today, says the log\n\n\nand the build took 7421 seconds in all",
         "   1\tthe cache of the second worker lives in /var/lib/second/cache now\n   2\tport of the relay is 5599 for us",
     ]
     for number, text in enumerate(results):
         arguments = json.dumps({"path": f"/notes/part-{number}.txt", "limit": 1000 + number})
-        call = {"id": f"c{number}", "type": "function", "function": {"name": "read", "arguments": arguments}}
+        call = {
+            "id": f"c{number}",
+            "type": "function",
+            "function": {"name": "read", "arguments": arguments},
+        }
         found.append({"role": "assistant", "content": "", "tool_calls": [call]})
         found.append({"role": "tool", "tool_call_id": f"c{number}", "content": text})
     return [*found, {"role": "assistant", "content": "the port is 8443, in /srv/old/mirror"}]
@@ -56,8 +63,14 @@ def test_identity_keeps_everything_and_a_compressor_does_not(tmp_path: Path) -> 
     file = tmp_path / "session.json"
     file.write_text(json.dumps(session()))
     dataset = f"sessions,path={file},min_tokens=20,tail=0,cuts=0.8/last"
-    found = run(tmp_path, "--dataset", dataset, "--system", "identity", "--system", "bm25:ratio=0.25")
-    same = {key: value for key, value in found["identity"].items() if key not in ("invented", "pair_faults")}
+    found = run(
+        tmp_path, "--dataset", dataset, "--system", "identity", "--system", "bm25:ratio=0.25"
+    )
+    same = {
+        key: value
+        for key, value in found["identity"].items()
+        if key not in ("invented", "pair_faults")
+    }
     assert "survival_all" in same
     assert set(same.values()) == {1.0}
     assert (found["identity"]["invented"], found["identity"]["pair_faults"]) == (0.0, 0.0)
@@ -65,7 +78,9 @@ def test_identity_keeps_everything_and_a_compressor_does_not(tmp_path: Path) -> 
     assert 0.1 < found["bm25"]["kept_ratio"] < 0.5
 
 
-@pytest.mark.skipif(not SHARED.exists() and not IS_REQUIRED, reason="the recorded sessions are not on this machine")
+@pytest.mark.skipif(
+    not SHARED.exists() and not IS_REQUIRED, reason="the recorded sessions are not on this machine"
+)
 @pytest.mark.one_python
 def test_identity_keeps_everything_of_recorded_sessions(tmp_path: Path) -> None:
     for folder in ("openai-messages", "pi-transcript"):

@@ -50,7 +50,14 @@ def score(messages: list[dict[str, Any]]) -> dict[str, float]:
         (changed(_0={"role": "developer"}), 0),
         (changed(_4={"content": "so far: looking on", "role": "user"}), 0),
         (changed(_4={"content": "go on", "role": "user"}), 0),
-        ([*changed()[:4], {"role": "user", "content": "[2 messages were compacted]"}, changed()[5]], 0),
+        (
+            [
+                *changed()[:4],
+                {"role": "user", "content": "[2 messages were compacted]"},
+                changed()[5],
+            ],
+            0,
+        ),
         ([*changed()[:4], changed()[5]], 0),
         ([*changed()[:2], *changed()[4:]], 0),
         ([*changed()[:5], {"role": "assistant", "content": "go on"}, changed()[5]], 0),
@@ -72,7 +79,9 @@ def score(messages: list[dict[str, Any]]) -> dict[str, float]:
         "a result as the user's",
     ],
 )
-def test_a_message_that_another_one_speaks_is_counted_apart(messages: list[dict[str, Any]], expected: int) -> None:
+def test_a_message_that_another_one_speaks_is_counted_apart(
+    messages: list[dict[str, Any]], expected: int
+) -> None:
     assert score(messages)["role_changes"] == expected
 
 
@@ -86,25 +95,42 @@ def test_calls_in_blocks_that_the_user_makes_are_counted_too() -> None:
         {"role": "user", "content": "why does it fail?"},
         {
             "role": "user",
-            "content": [{"type": "tool_use", "id": "c1", "name": "read", "input": {"path": "part-1.txt"}}],
+            "content": [
+                {"type": "tool_use", "id": "c1", "name": "read", "input": {"path": "part-1.txt"}}
+            ],
         },
-        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": RESULT}]},
+        {
+            "role": "user",
+            "content": [{"type": "tool_result", "tool_use_id": "c1", "content": RESULT}],
+        },
     ]
     assert score(blocks)["role_changes"] == 1
 
 
 def test_where_there_are_no_messages_nobody_speaks() -> None:
-    assert "role_changes" not in Survival().score({"context": RESULT, "answer": "8443"}, {"context": RESULT})
+    assert "role_changes" not in Survival().score(
+        {"context": RESULT, "answer": "8443"}, {"context": RESULT}
+    )
 
 
 def answered(*turns: list[Any]) -> float:
     """Return the faults of two calls whose answers are these turns of the user, in blocks."""
-    made = [{"type": "tool_use", "id": f"c{n}", "name": "read", "input": {"path": f"part-{n}.txt"}} for n in (1, 2)]
-    opened: list[dict[str, Any]] = [{"role": "user", "content": "go"}, {"role": "assistant", "content": made}]
+    made = [
+        {"type": "tool_use", "id": f"c{n}", "name": "read", "input": {"path": f"part-{n}.txt"}}
+        for n in (1, 2)
+    ]
+    opened: list[dict[str, Any]] = [
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": made},
+    ]
     given = {1: result(1), 2: result(2)}
-    original = {"messages": [*opened, {"role": "user", "content": [given[1], given[2]]}], "region": [1, 3]}
+    original = {
+        "messages": [*opened, {"role": "user", "content": [given[1], given[2]]}],
+        "region": [1, 3],
+    }
     blocks = [
-        {"role": "user", "content": [given.get(one, {"type": "text", "text": one}) for one in turn]} for turn in turns
+        {"role": "user", "content": [given.get(one, {"type": "text", "text": one}) for one in turn]}
+        for turn in turns
     ]
     return Survival().score(original, {"messages": [*opened, *blocks]})["pair_faults"]
 
@@ -144,7 +170,9 @@ def result(number: int) -> dict[str, Any]:
         "one stands twice",
     ],
 )
-def test_results_of_calls_side_by_side_stand_first_behind_them(turns: list[list[Any]], expected: int) -> None:
+def test_results_of_calls_side_by_side_stand_first_behind_them(
+    turns: list[list[Any]], expected: int
+) -> None:
     """Anthropic joins messages of one role, and wants the results before any text."""
     assert answered(*turns) == expected
 

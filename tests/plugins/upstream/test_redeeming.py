@@ -18,11 +18,18 @@ from context_bench.cli import execute
 from context_bench.errors import ConfigurationError
 from context_bench.runs import open_run
 from context_bench_survival import Survival
-from context_bench_upstream import Call, ForwardedContext, RecordingUpstream, RetrievalError, messages_of
+from context_bench_upstream import (
+    Call,
+    ForwardedContext,
+    RecordingUpstream,
+    RetrievalError,
+    messages_of,
+)
 from context_bench_upstream.redeeming import text_in
 
 pytestmark = pytest.mark.skipif(
-    find_spec("context_bench_openai") is None, reason="context-bench-openai asks the proxy, and is not installed"
+    find_spec("context_bench_openai") is None,
+    reason="context-bench-openai asks the proxy, and is not installed",
 )
 
 KEPT = "the build server listens on port 8443 since monday"
@@ -33,7 +40,11 @@ TOOL = {
     "type": "function",
     "function": {
         "name": "fetch_original",
-        "parameters": {"type": "object", "properties": {"hash": {"type": "string"}}, "required": ["hash"]},
+        "parameters": {
+            "type": "object",
+            "properties": {"hash": {"type": "string"}},
+            "required": ["hash"],
+        },
     },
 }
 
@@ -45,7 +56,12 @@ def session() -> dict[str, Any]:
         messages.append({"role": "assistant", "content": "", "tool_calls": [call]})
         messages.append({"role": "tool", "tool_call_id": f"c{number}", "content": text})
     messages.append({"role": "user", "content": "go on"})
-    return {"id": "s", "messages": messages, "region": [1, 7], "future": ["look into /srv/qx/layers, 7421 seconds"]}
+    return {
+        "id": "s",
+        "messages": messages,
+        "region": [1, 7],
+        "future": ["look into /srv/qx/layers, 7421 seconds"],
+    }
 
 
 def hash_of(text: str) -> str:
@@ -70,7 +86,9 @@ class Proxy:
                 if reference != hash_of(LAID_ASIDE):
                     self.send(proxy.status, {"detail": f"nothing under {reference}"})
                     return
-                self.send(200, {"hash": reference, "original_content": LAID_ASIDE, "note": "two lines"})
+                self.send(
+                    200, {"hash": reference, "original_content": LAID_ASIDE, "note": "two lines"}
+                )
 
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["content-length"])))
@@ -81,7 +99,10 @@ class Proxy:
                 answer = proxy.forward(self.path, body)
                 called = answer["choices"][0]["message"].get("tool_calls")
                 if called and proxy.answers_tool:
-                    body["messages"] += [answer["choices"][0]["message"], *map(proxy.result_of, called)]
+                    body["messages"] += [
+                        answer["choices"][0]["message"],
+                        *map(proxy.result_of, called),
+                    ]
                     answer = proxy.forward(self.path, body)
                 self.send(200, answer)
 
@@ -129,7 +150,9 @@ def proxy() -> Iterator[Proxy]:
 
 
 def forwarded(proxy: Proxy, **options: Any) -> dict[str, Any]:
-    system = ForwardedContext(base_url=proxy.url, api_key="", layout="messages", max_retries=0, **options)
+    system = ForwardedContext(
+        base_url=proxy.url, api_key="", layout="messages", max_retries=0, **options
+    )
     proxy.upstream = system.upstream.url
     try:
         return system.process(session())
@@ -144,25 +167,38 @@ def scores(output: dict[str, Any]) -> dict[str, float]:
 WAYS: dict[str, dict[str, str]] = {
     "an address": {"redeem": "{url}/v1/retrieve/{{reference}}"},
     "a path of the proxy": {"redeem": "/v1/retrieve/{{reference}}"},
-    "a field of its answer": {"redeem": "/v1/retrieve/{{reference}}", "redeem_field": "original_content"},
+    "a field of its answer": {
+        "redeem": "/v1/retrieve/{{reference}}",
+        "redeem_field": "original_content",
+    },
     "a tool": {"redeem_tool": "fetch_original"},
     "a field of its result": {"redeem_tool": "fetch_original", "redeem_field": "original_content"},
 }
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_what_the_proxy_hands_out_is_recoverable_and_what_it_forgot_is_lost(proxy: Proxy, way: str) -> None:
-    output = forwarded(proxy, **{name: value.format(url=proxy.url) for name, value in WAYS[way].items()})
+def test_what_the_proxy_hands_out_is_recoverable_and_what_it_forgot_is_lost(
+    proxy: Proxy, way: str
+) -> None:
+    output = forwarded(
+        proxy, **{name: value.format(url=proxy.url) for name, value in WAYS[way].items()}
+    )
     brought = output["redeemed"]
     assert list(brought) == [hash_of(LAID_ASIDE), hash_of(FORGOTTEN)]
     assert LAID_ASIDE in brought[hash_of(LAID_ASIDE)]
     assert brought[hash_of(FORGOTTEN)] is None
     found = scores(output)
-    assert (found["survival_needed"], found["recoverable_needed"], found["lost_needed"]) == (0.0, 0.5, 0.5)
+    assert (found["survival_needed"], found["recoverable_needed"], found["lost_needed"]) == (
+        0.0,
+        0.5,
+        0.5,
+    )
     assert (found["survival_all"], found["recoverable_all"], found["lost_all"]) == (0.25, 0.5, 0.25)
     assert (found["unredeemable_markers"], found["pair_faults"]) == (1.0, 1.0)
     assert output["forwarded"]["requests"] == (2 if "tool" in "".join(WAYS[way]) else 1)
-    assert len(output["messages"]) == len(session()["messages"])  # what was forwarded first, not after the retrieval
+    assert len(output["messages"]) == len(
+        session()["messages"]
+    )  # what was forwarded first, not after the retrieval
     assert [message["content"] for message in output["messages"] if message["role"] == "tool"] == [
         KEPT,
         *(proxy.marker.format(hash_of(text)) for text in (LAID_ASIDE, FORGOTTEN)),
@@ -177,7 +213,9 @@ def test_a_tool_that_the_proxy_hands_on_to_the_agent_brings_nothing(proxy: Proxy
     assert set(forwarded(proxy, redeem_tool="another")["redeemed"].values()) == {None}
 
 
-def test_markers_of_any_shape_can_be_declared(proxy: Proxy, capsys: pytest.CaptureFixture[str]) -> None:
+def test_markers_of_any_shape_can_be_declared(
+    proxy: Proxy, capsys: pytest.CaptureFixture[str]
+) -> None:
     proxy.marker = "(see vault no. {})"
     untold = forwarded(proxy)
     assert "redeemed" not in untold
@@ -189,7 +227,9 @@ def test_markers_of_any_shape_can_be_declared(proxy: Proxy, capsys: pytest.Captu
     assert "nobody redeems" not in capsys.readouterr().err
 
 
-def test_markers_that_nobody_redeems_are_told_once(proxy: Proxy, capsys: pytest.CaptureFixture[str]) -> None:
+def test_markers_that_nobody_redeems_are_told_once(
+    proxy: Proxy, capsys: pytest.CaptureFixture[str]
+) -> None:
     system = ForwardedContext(base_url=proxy.url, api_key="", layout="messages")
     proxy.upstream = system.upstream.url
     outputs = [system.process(session()) for _ in range(3)]
@@ -208,13 +248,17 @@ def test_an_address_that_refuses_us_fails_the_row(proxy: Proxy, status: int) -> 
 @pytest.mark.parametrize("status", [400, 404, 410, 422])
 def test_an_address_that_knows_nothing_loses_the_marker(proxy: Proxy, status: int) -> None:
     proxy.status = status
-    assert forwarded(proxy, redeem="/v1/retrieve/{reference}")["redeemed"][hash_of(FORGOTTEN)] is None
+    assert (
+        forwarded(proxy, redeem="/v1/retrieve/{reference}")["redeemed"][hash_of(FORGOTTEN)] is None
+    )
 
 
 def test_an_address_where_nobody_listens_fails_the_row(proxy: Proxy) -> None:
     with RecordingUpstream() as gone:
         address = gone.url
-    with pytest.raises(RetrievalError, match="gave no answer to the question what a marker stands for"):
+    with pytest.raises(
+        RetrievalError, match="gave no answer to the question what a marker stands for"
+    ):
         forwarded(proxy, redeem=address + "/{reference}")
 
 
@@ -235,14 +279,24 @@ def test_nothing_is_asked_where_the_proxy_left_no_marker(proxy: Proxy) -> None:
         ({"marker": "vault ("}, "no regular expression"),
         ({"marker": "vault"}, "into a group"),
     ],
-    ids=["no place", "no scheme", "two ways", "a field alone", "a tool and a reader", "no expression", "no group"],
+    ids=[
+        "no place",
+        "no scheme",
+        "two ways",
+        "a field alone",
+        "a tool and a reader",
+        "no expression",
+        "no group",
+    ],
 )
 def test_options_that_make_no_sense_are_told(options: dict[str, str], words: str) -> None:
     with pytest.raises(ConfigurationError, match=words):
         ForwardedContext(base_url="http://127.0.0.1:9", **options)
 
 
-def test_a_run_shows_what_was_recoverable(proxy: Proxy, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_shows_what_was_recoverable(
+    proxy: Proxy, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     pytest.importorskip("context_bench_controls")
     with RecordingUpstream() as free:
         port = int(free.url.rpartition(":")[2])
@@ -253,11 +307,25 @@ def test_a_run_shows_what_was_recoverable(proxy: Proxy, tmp_path: Path, capsys: 
                                for c in one["tool_calls"]]} if "tool_calls" in one else one
         for one in session()["messages"][:-1]
     ]  # fmt: skip
-    recorded.write_text(json.dumps([*messages, {"role": "assistant", "content": "I look into /srv/qx/layers."}]))
+    recorded.write_text(
+        json.dumps([*messages, {"role": "assistant", "content": "I look into /srv/qx/layers."}])
+    )
     run = tmp_path / "run.sqlite"
     options = f"of=openai,base_url={proxy.url},layout=messages,port={port},model=none,redeem=/v1/retrieve/{{reference}}"
-    command = ["run", "--dataset", f"sessions,path={recorded},cuts=last,tail=0,min_tokens=1", "--quiet"]
-    command += ["--system", f"proxy=forwarded:{options}", "--evaluators", "survival", "--run-file", str(run)]
+    command = [
+        "run",
+        "--dataset",
+        f"sessions,path={recorded},cuts=last,tail=0,min_tokens=1",
+        "--quiet",
+    ]
+    command += [
+        "--system",
+        f"proxy=forwarded:{options}",
+        "--evaluators",
+        "survival",
+        "--run-file",
+        str(run),
+    ]
     assert execute(command) == 0
     assert "nobody redeems" not in capsys.readouterr().err
     with open_run(run) as opened:
@@ -283,7 +351,11 @@ def test_a_run_shows_what_was_recoverable(proxy: Proxy, tmp_path: Path, capsys: 
         ('{"error": "gone"}', None, None),
         ('{"error": null, "text": "there"}', None, "there"),
         ('{"content": [1, 2]}', "content", "[1, 2]"),
-        ('{"content": {"error": "a result that failed"}}', "content", '{"error": "a result that failed"}'),
+        (
+            '{"content": {"error": "a result that failed"}}',
+            "content",
+            '{"error": "a result that failed"}',
+        ),
         ('{"other": "x"}', "content", None),
         ("plain text", "content", None),
     ],
@@ -292,7 +364,10 @@ def test_what_an_answer_brings(text: str, within: str | None, expected: str | No
     assert text_in(text, within) == expected
 
 
-CALLS = [Call("call_redeem_0", "fetch", {"hash": "5f3a"}), Call("call_redeem_1", "fetch", {"hash": "ü"})]
+CALLS = [
+    Call("call_redeem_0", "fetch", {"hash": "5f3a"}),
+    Call("call_redeem_1", "fetch", {"hash": "ü"}),
+]
 PATHS = {"chat": "/v1/chat/completions", "responses": "/v1/responses", "messages": "/v1/messages"}
 
 
@@ -304,13 +379,17 @@ def test_calls_in_three_interfaces_say_the_same_whole_and_streamed(dialect: str)
             upstream.calls_for = lambda _: CALLS
             body = {"model": "m", "stream": stream, "messages": [], "input": "hi"}
             asked = urllib.request.Request(
-                upstream.url + PATHS[dialect], json.dumps(body).encode(), {"content-type": "application/json"}
+                upstream.url + PATHS[dialect],
+                json.dumps(body).encode(),
+                {"content-type": "application/json"},
             )
             with urllib.request.urlopen(asked, timeout=60) as found:
                 raw = found.read().decode()
         if stream:
             events = [
-                json.loads(line[6:]) for line in raw.splitlines() if line.startswith("data: ") and "[DONE]" not in line
+                json.loads(line[6:])
+                for line in raw.splitlines()
+                if line.startswith("data: ") and "[DONE]" not in line
             ]
             told[stream] = STREAMED[dialect](events)
         else:
@@ -319,7 +398,10 @@ def test_calls_in_three_interfaces_say_the_same_whole_and_streamed(dialect: str)
 
 
 def _chat(calls: Any) -> list[tuple[str, str, Any]]:
-    return [(one["id"], one["function"]["name"], json.loads(one["function"]["arguments"])) for one in calls]
+    return [
+        (one["id"], one["function"]["name"], json.loads(one["function"]["arguments"]))
+        for one in calls
+    ]
 
 
 def _items(items: Any) -> list[tuple[str, str, Any]]:
@@ -330,7 +412,9 @@ def _streamed_blocks(events: Any) -> list[tuple[str, str, Any]]:
     begun = [one["content_block"] for one in events if one["type"] == "content_block_start"]
     parts = [one["delta"]["partial_json"] for one in events if one["type"] == "content_block_delta"]
     assert events[-2]["delta"]["stop_reason"] == "tool_use"
-    return [(one["id"], one["name"], json.loads(part)) for one, part in zip(begun, parts, strict=True)]
+    return [
+        (one["id"], one["name"], json.loads(part)) for one, part in zip(begun, parts, strict=True)
+    ]
 
 
 WHOLE: dict[str, Any] = {
@@ -340,7 +424,9 @@ WHOLE: dict[str, Any] = {
 }
 STREAMED: dict[str, Any] = {
     "chat": lambda events: _chat(events[0]["choices"][0]["delta"]["tool_calls"]),
-    "responses": lambda events: _items([one["item"] for one in events if one["type"] == "response.output_item.done"]),
+    "responses": lambda events: _items(
+        [one["item"] for one in events if one["type"] == "response.output_item.done"]
+    ),
     "messages": _streamed_blocks,
 }
 
@@ -356,4 +442,6 @@ def test_calls_that_come_back_in_a_request_are_read_in_three_interfaces() -> Non
             {"type": "tool_use", "id": call["id"], "name": "fetch", "input": {"hash": "5f3a"}}]}]},
     }  # fmt: skip
     for dialect, body in bodies.items():
-        assert messages_of(dialect, body) == [{"role": "assistant", "content": "", "tool_calls": [call]}]
+        assert messages_of(dialect, body) == [
+            {"role": "assistant", "content": "", "tool_calls": [call]}
+        ]

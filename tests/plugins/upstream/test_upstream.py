@@ -15,10 +15,16 @@ import pytest
 
 from context_bench import evaluate
 from context_bench.errors import ConfigurationError
-from context_bench_upstream import ForwardedContext, RecordingUpstream, forwarded_context, messages_of
+from context_bench_upstream import (
+    ForwardedContext,
+    RecordingUpstream,
+    forwarded_context,
+    messages_of,
+)
 
 asks_openai = pytest.mark.skipif(
-    find_spec("context_bench_openai") is None, reason="context-bench-openai asks the proxy, and is not installed"
+    find_spec("context_bench_openai") is None,
+    reason="context-bench-openai asks the proxy, and is not installed",
 )
 
 
@@ -46,7 +52,9 @@ class Proxy:
                     if message["role"] in ("tool", "system"):
                         message["content"] = message["content"].splitlines()[0]
                 raw = json.dumps(body).encode()
-                answer = json.dumps({"choices": [{"message": {"role": "assistant", "content": "cached"}}]}).encode()
+                answer = json.dumps(
+                    {"choices": [{"message": {"role": "assistant", "content": "cached"}}]}
+                ).encode()
                 if proxy.forwards:
                     proxy.sent.append(raw)
                     passed = urllib.request.Request(
@@ -83,10 +91,20 @@ def proxy() -> Iterator[Proxy]:
 
 def test_a_body_that_a_proxy_changed_is_measured_with_plain_requests(proxy: Proxy) -> None:
     region = [
-        {"role": "assistant", "content": None, "tool_calls": [{"id": "c", "function": {"name": "read"}}]},
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [{"id": "c", "function": {"name": "read"}}],
+        },
         {"role": "tool", "tool_call_id": "c", "content": "kept line\nlost line"},
     ]
-    body = {"messages": [{"role": "user", "content": "why?"}, *region, {"role": "user", "content": "go on"}]}
+    body = {
+        "messages": [
+            {"role": "user", "content": "why?"},
+            *region,
+            {"role": "user", "content": "go on"},
+        ]
+    }
     with RecordingUpstream() as upstream:
         proxy.upstream = upstream.url
         _, answer = ask(proxy.url, "/v1/chat/completions", body)
@@ -95,17 +113,29 @@ def test_a_body_that_a_proxy_changed_is_measured_with_plain_requests(proxy: Prox
     assert [one.body for one in arrived] == [json.loads(raw) for raw in proxy.sent]
     found = forwarded_context({"messages": body["messages"], "region": [1, 3]}, arrived)
     assert found["region"] == [1, 3]
-    assert [message["content"] for message in found["messages"]] == ["why?", "", "kept line", "go on"]
+    assert [message["content"] for message in found["messages"]] == [
+        "why?",
+        "",
+        "kept line",
+        "go on",
+    ]
     assert "lost line" not in found["context"]
     assert found["forwarded"]["requests"] == 1
 
 
 def test_the_question_of_a_plain_row_is_no_part_of_its_context(proxy: Proxy) -> None:
-    body = {"messages": [{"role": "system", "content": "first\nsecond"}, {"role": "user", "content": "what is it?"}]}
+    body = {
+        "messages": [
+            {"role": "system", "content": "first\nsecond"},
+            {"role": "user", "content": "what is it?"},
+        ]
+    }
     with RecordingUpstream() as upstream:
         proxy.upstream = upstream.url
         ask(proxy.url, "/v1/chat/completions", body)
-        found = forwarded_context({"context": "first\nsecond", "question": "what is it?"}, upstream.take())
+        found = forwarded_context(
+            {"context": "first\nsecond", "question": "what is it?"}, upstream.take()
+        )
     assert found["context"] == "first"
 
 
@@ -151,14 +181,20 @@ def test_options_that_cannot_be_are_told_at_once(options: dict[str, Any], words:
 def test_what_was_forwarded_is_paired_with_its_row(proxy: Proxy) -> None:
     system = ForwardedContext(base_url=proxy.url, api_key="", max_retries=0)
     proxy.upstream = system.upstream.url
-    rows = [{"id": str(n), "context": f"first {n}\nsecond {n}", "question": f"what is {n}?"} for n in range(6)]
+    rows = [
+        {"id": str(n), "context": f"first {n}\nsecond {n}", "question": f"what is {n}?"}
+        for n in range(6)
+    ]
     result = evaluate(system, rows, [Kept()], progress=False, max_workers=4)
     assert [row.output["context"] for row in result.rows] == [f"first {n}" for n in range(6)]
     assert [row.output["forwarded"]["body"] for row in result.rows] == [
-        json.loads(next(raw for raw in proxy.sent if f"what is {n}?".encode() in raw)) for n in range(6)
+        json.loads(next(raw for raw in proxy.sent if f"what is {n}?".encode() in raw))
+        for n in range(6)
     ]
     assert all(row.response == "ok" and row.scores == {"kept": 0.0} for row in result.rows)
-    assert all(row.context_tokens == row.input_tokens - 2 for row in result.rows)  # by the run's own tokenizer
+    assert all(
+        row.context_tokens == row.input_tokens - 2 for row in result.rows
+    )  # by the run's own tokenizer
     system.close()
 
 
@@ -178,10 +214,17 @@ def test_a_session_is_measured_on_the_messages_that_were_forwarded(proxy: Proxy)
     example = {"id": "s", "messages": messages, "region": [1, 3], "future": [":8443"]}
     output = system.process(example)
     system.close()
-    assert output["messages"][1:3] == [messages[1], {**messages[2], "content": text.splitlines()[0]}]
+    assert output["messages"][1:3] == [
+        messages[1],
+        {**messages[2], "content": text.splitlines()[0]},
+    ]
     assert output["region"] == [1, 3]
     scores = survival.Survival().score(example, output)
-    assert (scores["survival_needed"], scores["survival_all"], scores["pair_faults"]) == (1.0, 0.5, 0.0)
+    assert (scores["survival_needed"], scores["survival_all"], scores["pair_faults"]) == (
+        1.0,
+        0.5,
+        0.0,
+    )
 
 
 @asks_openai
@@ -213,7 +256,10 @@ BODIES = {
 def test_three_interfaces_are_answered_and_recorded(path: str, stream: bool) -> None:
     with RecordingUpstream(reply="fine") as upstream:
         kind, text = ask(
-            upstream.url, path, {**BODIES[path], "model": "m", "stream": stream}, authorization="Bearer secret"
+            upstream.url,
+            path,
+            {**BODIES[path], "model": "m", "stream": stream},
+            authorization="Bearer secret",
         )
         [found] = upstream.take()
         assert not upstream.take()
@@ -231,7 +277,10 @@ def test_a_reader_can_answer_in_its_place() -> None:
         _, text = ask(upstream.url, "/v1/chat/completions", BODIES["/v1/chat/completions"])
         assert json.loads(text)["choices"][0]["message"]["content"] == "from the reader"
         assert len(upstream.take()) == len(reader.take()) == 1
-    with RecordingUpstream(forward_to=reader.url) as upstream, pytest.raises(urllib.error.HTTPError, match="502"):
+    with (
+        RecordingUpstream(forward_to=reader.url) as upstream,
+        pytest.raises(urllib.error.HTTPError, match="502"),
+    ):
         ask(upstream.url, "/v1/chat/completions", BODIES["/v1/chat/completions"])
 
 
@@ -247,7 +296,10 @@ PASSED_ON: dict[str, tuple[str, list[dict[str, Any]]]] = {
             {"role": "user", "content": [IMAGE, {"type": "text", "text": "why?"}]},
             {"role": "assistant", "content": [{"type": "thinking", "thinking": "hm"}]},
             {"role": "assistant", "content": [USE]},
-            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": [IMAGE]}]},
+            {
+                "role": "user",
+                "content": [{"type": "tool_result", "tool_use_id": "t", "content": [IMAGE]}],
+            },
         ],
     ),
     "calls of every form": (
@@ -258,7 +310,11 @@ PASSED_ON: dict[str, tuple[str, list[dict[str, Any]]]] = {
             {"role": "assistant", "content": None, "tool_calls": [CALL, CUSTOM]},
             {"role": "tool", "tool_call_id": "t", "content": "r"},
             {"role": "tool", "tool_call_id": "u", "content": "r"},
-            {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": "{}"}},
+            {
+                "role": "assistant",
+                "content": None,
+                "function_call": {"name": "f", "arguments": "{}"},
+            },
             {"role": "function", "name": "f", "content": "r"},
         ],
     ),
@@ -266,18 +322,32 @@ PASSED_ON: dict[str, tuple[str, list[dict[str, Any]]]] = {
 
 
 @pytest.mark.parametrize(("dialect", "said"), PASSED_ON.values(), ids=list(PASSED_ON))
-def test_what_is_passed_on_as_it_came_tells_what_the_session_told(dialect: str, said: list[dict[str, Any]]) -> None:
+def test_what_is_passed_on_as_it_came_tells_what_the_session_told(
+    dialect: str, said: list[dict[str, Any]]
+) -> None:
     """A picture was no text in one of the two: a proxy that changed nothing lost the cache behind it."""
-    sessions = pytest.importorskip("context_bench_sessions.formats.chat", reason="reads the session itself")
-    assert messages_of(dialect, {"messages": said}) == list(sessions.session_of("s", said, {}).messages)
+    sessions = pytest.importorskip(
+        "context_bench_sessions.formats.chat", reason="reads the session itself"
+    )
+    assert messages_of(dialect, {"messages": said}) == list(
+        sessions.session_of("s", said, {}).messages
+    )
 
 
 def test_calls_at_once_are_one_turn_of_responses() -> None:
     items = [
-        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "I look."}]},
+        {
+            "type": "message",
+            "role": "assistant",
+            "content": [{"type": "output_text", "text": "I look."}],
+        },
         {"type": "function_call", "call_id": "a", "name": "read", "arguments": "{}"},
         {"type": "custom_tool_call", "call_id": "b", "name": "sh", "input": "ls"},
-        {"type": "function_call_output", "call_id": "a", "output": [{"type": "input_text", "text": "r"}]},
+        {
+            "type": "function_call_output",
+            "call_id": "a",
+            "output": [{"type": "input_text", "text": "r"}],
+        },
         {"type": "custom_tool_call_output", "call_id": "b", "output": "r"},
     ]
     [turn, *results] = messages_of("responses", {"input": items})
@@ -292,7 +362,9 @@ def test_calls_at_once_are_one_turn_of_responses() -> None:
 def test_calls_are_read_whoever_a_proxy_lets_make_them(role: str) -> None:
     """kompact 0.4.0 sends every message of an agent as one of the user's."""
     calls = [{"id": "t", "name": "read", "arguments": '{"a": 1}'}]
-    [made] = messages_of("chat", {"messages": [{"role": role, "content": "", "tool_calls": [CALL]}]})
+    [made] = messages_of(
+        "chat", {"messages": [{"role": role, "content": "", "tool_calls": [CALL]}]}
+    )
     assert (made["role"], made["tool_calls"]) == (role, calls)
     used = {**USE, "input": {"a": 1}}
     [made] = messages_of("messages", {"messages": [{"role": role, "content": [used]}]})
@@ -307,10 +379,19 @@ def test_a_role_that_no_provider_knows_stays_as_it_was_sent() -> None:
 def test_responses_and_blocks_are_read_as_messages() -> None:
     call = {"id": "t", "name": "read", "arguments": '{"a": 1}'}
     blocks = [
-        {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "read", "input": {"a": 1}}]},
+        {
+            "role": "assistant",
+            "content": [{"type": "tool_use", "id": "t", "name": "read", "input": {"a": 1}}],
+        },
         {
             "role": "user",
-            "content": [{"type": "tool_result", "tool_use_id": "t", "content": [{"type": "text", "text": "r"}]}],
+            "content": [
+                {
+                    "type": "tool_result",
+                    "tool_use_id": "t",
+                    "content": [{"type": "text", "text": "r"}],
+                }
+            ],
         },
     ]
     items = [
@@ -322,5 +403,8 @@ def test_responses_and_blocks_are_read_as_messages() -> None:
         {"role": "assistant", "content": "", "tool_calls": [call]},
         {"role": "tool", "content": "r", "tool_call_id": "t"},
     ]
-    assert messages_of("messages", {"system": [{"type": "text", "text": "s"}], "messages": blocks}) == expected
+    assert (
+        messages_of("messages", {"system": [{"type": "text", "text": "s"}], "messages": blocks})
+        == expected
+    )
     assert messages_of("responses", {"instructions": "s", "input": items}) == expected

@@ -45,7 +45,9 @@ class Half:
         return {"response": example["answer"] if int(example["id"]) % self._every == 0 else ATTACK}
 
 
-def asked(app: Any, path: str, method: str = "GET", query: str = "", **headers: str) -> tuple[int, dict[str, str], str]:
+def asked(
+    app: Any, path: str, method: str = "GET", query: str = "", **headers: str
+) -> tuple[int, dict[str, str], str]:
     """Return status, headers and body of an answer, asked of the application without a socket."""
     import asyncio
 
@@ -74,19 +76,30 @@ def asked(app: Any, path: str, method: str = "GET", query: str = "", **headers: 
     }
     asyncio.run(app(scope, receive, send))
     body = b"".join(message.get("body", b"") for message in sent[1:]).decode()
-    return sent[0]["status"], {name.decode(): value.decode() for name, value in sent[0]["headers"]}, body
+    return (
+        sent[0]["status"],
+        {name.decode(): value.decode() for name, value in sent[0]["headers"]},
+        body,
+    )
 
 
 def examples(count: int = 30) -> list[dict[str, Any]]:
     return [
-        {"id": str(n), "context": "a b c", "question": f"{ATTACK} {n}", "answer": f"number {n}"} for n in range(count)
+        {"id": str(n), "context": "a b c", "question": f"{ATTACK} {n}", "answer": f"number {n}"}
+        for n in range(count)
     ]
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("runs")
-    evaluate([Half("all"), Half("half", 2)], examples(), [Same()], progress=False, run_file=path / "one.sqlite")
+    evaluate(
+        [Half("all"), Half("half", 2)],
+        examples(),
+        [Same()],
+        progress=False,
+        run_file=path / "one.sqlite",
+    )
     evaluate(Half("third", 3), examples(), [Same()], progress=False, run_file=path / "a run.sqlite")
     (path / "broken.sqlite").write_bytes(b"no database")
     (path.parent / "secret.sqlite").write_bytes(b"secret")
@@ -156,7 +169,10 @@ def test_compared_runs_show_the_trade_off_and_the_ratios(tmp_path: Path) -> None
     class Kept(Half):
         def process(self, example: dict[str, Any]) -> dict[str, Any]:
             kept = " ".join("w" for _ in range(int(example["id"]) % 7 + 9 // self._every))
-            usage = {"prompt_tokens": 30 // self._every + int(example["id"]) % 5, "completion_tokens": 3}
+            usage = {
+                "prompt_tokens": 30 // self._every + int(example["id"]) % 5,
+                "completion_tokens": 3,
+            }
             return super().process(example) | {"context": kept, "usage": usage}
 
     for name, every in (("first", 1), ("second", 2)):
@@ -181,7 +197,16 @@ def test_one_system_alone_cannot_be_compared(app: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/one.sqlite", f"/{TOKEN}x/", f"/x{TOKEN}/", "//", f"/%2e%2e/{TOKEN}/", f"/{TOKEN[:-1]}/"]
+    "path",
+    [
+        "/",
+        "/one.sqlite",
+        f"/{TOKEN}x/",
+        f"/x{TOKEN}/",
+        "//",
+        f"/%2e%2e/{TOKEN}/",
+        f"/{TOKEN[:-1]}/",
+    ],
 )
 def test_without_the_token_nothing_is_answered(app: Any, path: str) -> None:
     status, headers, body = asked(app, path)
@@ -247,7 +272,9 @@ def test_looking_changes_no_run(app: Any, folder: Path) -> None:
     before = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()}
     for path in ("", "run/one.sqlite", "run/one.sqlite/row/3", "run/one.sqlite/status"):
         assert asked(app, f"/{TOKEN}/{path}")[0] == 200
-    assert {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()} == before
+    assert {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()
+    } == before
 
 
 def test_a_run_that_goes_on_is_followed(tmp_path: Path) -> None:
@@ -300,18 +327,25 @@ def test_the_command_prints_an_address_of_this_machine_that_answers(server: str)
     assert re.fullmatch(r"http://127\.0\.0\.1:\d+/[\w-]{32}/", server)
     with urllib.request.urlopen(server, timeout=60) as answer:
         assert b"one.sqlite" in answer.read()
-    with pytest.raises(urllib.error.HTTPError) as refused, urllib.request.urlopen(server[:-5], timeout=60):
+    with (
+        pytest.raises(urllib.error.HTTPError) as refused,
+        urllib.request.urlopen(server[:-5], timeout=60),
+    ):
         pass
     assert refused.value.code == 403
     refused.value.close()
 
 
-def test_a_folder_that_is_not_there_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_that_is_not_there_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert execute(["view", str(tmp_path / "none")]) == 2
     assert "There is no folder" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("port", ["99999999", "-5"])
-def test_a_port_that_cannot_be_had_is_told(tmp_path: Path, port: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_port_that_cannot_be_had_is_told(
+    tmp_path: Path, port: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert execute(["view", str(tmp_path), "--port", port]) == 2
     assert "cannot be listened on" in capsys.readouterr().err

@@ -34,15 +34,35 @@ def settled(catalog: Catalog, request: Request) -> Request:
     """
     defaults = request.system_defaults
     if defaults:
-        _check_defaults(catalog, [*request.systems, request.reader, request.baseline, request.reference], defaults)
-    systems = [_filled(catalog, one, defaults) for system in request.systems for one in swept(catalog, system)]
+        _check_defaults(
+            catalog,
+            [*request.systems, request.reader, request.baseline, request.reference],
+            defaults,
+        )
+    systems = [
+        _filled(catalog, one, defaults)
+        for system in request.systems
+        for one in swept(catalog, system)
+    ]
     reader = _filled(catalog, request.reader, defaults)
-    systems, baseline = with_baseline(catalog, systems, reader, request.baseline, "baseline", defaults)
-    systems, reference = with_baseline(catalog, systems, reader, request.reference, "reference", defaults)
-    if request.fields and request.datasets and not any(isinstance(one, DatasetSpec) for one in request.datasets):
-        raise ConfigurationError("fields are for datasets that are named by specs, and all of these are objects.")
+    systems, baseline = with_baseline(
+        catalog, systems, reader, request.baseline, "baseline", defaults
+    )
+    systems, reference = with_baseline(
+        catalog, systems, reader, request.reference, "reference", defaults
+    )
+    if (
+        request.fields
+        and request.datasets
+        and not any(isinstance(one, DatasetSpec) for one in request.datasets)
+    ):
+        raise ConfigurationError(
+            "fields are for datasets that are named by specs, and all of these are objects."
+        )
     datasets = tuple(
-        evolve(dataset, fields={**dataset.fields, **request.fields}) if isinstance(dataset, DatasetSpec) else dataset
+        evolve(dataset, fields={**dataset.fields, **request.fields})
+        if isinstance(dataset, DatasetSpec)
+        else dataset
         for dataset in request.datasets
     )
     return evolve(
@@ -62,10 +82,18 @@ def swept(catalog: Catalog, system: Any) -> Iterator[Any]:
     Of ``bm25:ratio=0.1/0.25/0.5`` come three systems, of two such options each pair.
     """
     given = system.options if isinstance(system, SystemSpec) else {}
-    several = {key: value.split("/") for key, value in given.items() if isinstance(value, str) and "/" in value}
+    several = {
+        key: value.split("/")
+        for key, value in given.items()
+        if isinstance(value, str) and "/" in value
+    }
     options = _declared(catalog, system.name) if several else {}
     kinds = {key: getattr(options.get(key.replace("-", "_")), "type", None) for key in several}
-    settings = [[(key, value) for value in several[key]] for key, kind in kinds.items() if kind in ("int", "float")]
+    settings = [
+        [(key, value) for value in several[key]]
+        for key, kind in kinds.items()
+        if kind in ("int", "float")
+    ]
     for setting in map(dict, product(*settings)) if settings else ():
         label = system.label and SystemSpec(system.label, setting).text
         yield evolve(system, options={**given, **setting}, label=label)
@@ -119,23 +147,34 @@ def with_baseline(
 def _named(systems: Sequence[Any], labels: Sequence[str], name: str) -> str | None:
     if name in labels:
         return name
-    found = [label for system, label in zip(systems, labels) if isinstance(system, SystemSpec) and name == system.name]
+    found = [
+        label
+        for system, label in zip(systems, labels)
+        if isinstance(system, SystemSpec) and name == system.name
+    ]
     if len(found) > 1:
-        raise ConfigurationError(f"{name!r} is the name of {len(found)} systems. Take a label: {', '.join(found)}.")
+        raise ConfigurationError(
+            f"{name!r} is the name of {len(found)} systems. Take a label: {', '.join(found)}."
+        )
     return found[0] if found else None
 
 
-def _specs(catalog: Catalog, systems: Sequence[Any], labels: Sequence[str], text: str, what: str) -> list[SystemSpec]:
+def _specs(
+    catalog: Catalog, systems: Sequence[Any], labels: Sequence[str], text: str, what: str
+) -> list[SystemSpec]:
     address = _ADDRESS.fullmatch(text)
     if address is not None:
         endpoint = catalog.proxy_system
-        endpoints = [step for system in systems for step in specs_in(system) if step.name == endpoint]
+        endpoints = [
+            step for system in systems for step in specs_in(system) if step.name == endpoint
+        ]
         label = address["label"] or next(name for name in ("direct", text) if name not in labels)
         options = {
             key: value
             for spec in endpoints[:1]
             for key, value in spec.options.items()
-            if key not in _OF_ONE_ENDPOINT and all(other.options.get(key) == value for other in endpoints)
+            if key not in _OF_ONE_ENDPOINT
+            and all(other.options.get(key) == value for other in endpoints)
         }
         sets = _distinct(catalog, endpoint, endpoints) if what == "baseline" else [{}]
         varied = [name for name in ASKED if len({repr(given.get(name)) for given in sets}) > 1]
@@ -143,7 +182,9 @@ def _specs(catalog: Catalog, systems: Sequence[Any], labels: Sequence[str], text
             SystemSpec(
                 endpoint,
                 {**options, **given, "base_url": address["url"]},
-                label if number == 0 else ":".join([label, *(f"{name}={given.get(name)}" for name in varied)]),
+                label
+                if number == 0
+                else ":".join([label, *(f"{name}={given.get(name)}" for name in varied)]),
             )
             for number, given in enumerate(sets)
         ]
@@ -161,7 +202,9 @@ def _specs(catalog: Catalog, systems: Sequence[Any], labels: Sequence[str], text
     return [spec]
 
 
-def _distinct(catalog: Catalog, endpoint: str, endpoints: Sequence[SystemSpec]) -> list[dict[str, Any]]:
+def _distinct(
+    catalog: Catalog, endpoint: str, endpoints: Sequence[SystemSpec]
+) -> list[dict[str, Any]]:
     """Return the distinct layouts, samplings and limits that endpoints ask with, each as the options that were given."""
     declared = catalog.find("systems", endpoint).said.options
     found: dict[str, dict[str, Any]] = {}
@@ -170,7 +213,11 @@ def _distinct(catalog: Catalog, endpoint: str, endpoints: Sequence[SystemSpec]) 
         asked = {name: given[name] for name in ASKED if name in given}
         meant = {name: option.default for name, option in declared.items() if name in ASKED}
         for name, value in asked.items():
-            meant[name] = read_option(declared[name], value, f"system {endpoint}") if name in declared else value
+            meant[name] = (
+                read_option(declared[name], value, f"system {endpoint}")
+                if name in declared
+                else value
+            )
         found.setdefault(repr(meant), asked)
     return list(found.values()) or [{}]
 
@@ -188,7 +235,9 @@ def _filled(catalog: Catalog, system: Any, defaults: Mapping[str, Any]) -> Any:
         return system
     given = {key.replace("-", "_") for key in system.options}
     declared = _declared(catalog, system.name)
-    shared = {name: value for name, value in defaults.items() if name in declared and name not in given}
+    shared = {
+        name: value for name, value in defaults.items() if name in declared and name not in given
+    }
     steps = tuple(_filled(catalog, step, defaults) for step in system.steps)
     return evolve(system, options={**shared, **system.options}, steps=steps)
 
@@ -196,8 +245,14 @@ def _filled(catalog: Catalog, system: Any, defaults: Mapping[str, Any]) -> Any:
 def _check_defaults(catalog: Catalog, systems: Sequence[Any], defaults: Mapping[str, Any]) -> None:
     """Refuse a shared option that no system of the run has."""
     names = [step.name for system in systems for step in specs_in(system)]
-    names += [one.partition("=")[2].partition(":")[0] or one for one in systems if isinstance(one, str)]
-    options = {option for name in {*names, catalog.proxy_system} for option in _declared(catalog, name)}
+    names += [
+        one.partition("=")[2].partition(":")[0] or one for one in systems if isinstance(one, str)
+    ]
+    options = {
+        option for name in {*names, catalog.proxy_system} for option in _declared(catalog, name)
+    }
     for name in defaults:
         if name not in options:
-            raise UnknownNameError("option of a system of this run, for systems.defaults,", name, options)
+            raise UnknownNameError(
+                "option of a system of this run, for systems.defaults,", name, options
+            )

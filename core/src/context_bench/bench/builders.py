@@ -38,7 +38,13 @@ from context_bench.errors import (
 )
 from context_bench.plugins.catalog import Catalog, Component, component_of, edition, of_suffix
 from context_bench.plugins.loading import attempted, load, read_options, unfit
-from context_bench.plugins.wiring import Choice, DatasetFacts, DatasetPlan, decide_dataset, plan_dataset
+from context_bench.plugins.wiring import (
+    Choice,
+    DatasetFacts,
+    DatasetPlan,
+    decide_dataset,
+    plan_dataset,
+)
 from context_bench.protocols import BuiltSystem, System, Tokenizer
 from context_bench.records import quantity
 from context_bench.runner.job_source import bounded
@@ -103,10 +109,16 @@ def build_system(catalog: Catalog, spec: SystemSpec) -> System:
     system = as_transformer(component.build(spec.options))
     if not isinstance(system, System):
         raise unfit(component, f"{type(system).__name__} has no name or no process()")
-    return system if not spec.steps else Chain([system, *(build_system(catalog, step) for step in spec.steps)])
+    return (
+        system
+        if not spec.steps
+        else Chain([system, *(build_system(catalog, step) for step in spec.steps)])
+    )
 
 
-def with_reader(catalog: Catalog, specs: Sequence[SystemSpec], reader: SystemSpec | None) -> list[SystemSpec]:
+def with_reader(
+    catalog: Catalog, specs: Sequence[SystemSpec], reader: SystemSpec | None
+) -> list[SystemSpec]:
     """Return the specs with the reader after each context transformer.
 
     Raises:
@@ -121,7 +133,9 @@ def with_reader(catalog: Catalog, specs: Sequence[SystemSpec], reader: SystemSpe
     return read
 
 
-def followed(catalog: Catalog, systems: Sequence[SystemSpec | Any], reader: SystemSpec | None) -> list[Any]:
+def followed(
+    catalog: Catalog, systems: Sequence[SystemSpec | Any], reader: SystemSpec | None
+) -> list[Any]:
     """Return the systems with the reader, where there is one, after each spec of a context transformer."""
 
     def read(spec: SystemSpec | Any) -> Any:
@@ -141,10 +155,17 @@ def labels_of(catalog: Catalog, systems: Sequence[SystemSpec | Any]) -> list[str
     Raises:
         ConfigurationError: Two systems have one label.
     """
-    asked = [safe_spec(catalog, one) if isinstance(one, SystemSpec) else _as_system(one) for one in systems]
-    plain = [storable(one.plain_label if isinstance(one, SystemSpec) else str(one.name)) for one in asked]
+    asked = [
+        safe_spec(catalog, one) if isinstance(one, SystemSpec) else _as_system(one)
+        for one in systems
+    ]
+    plain = [
+        storable(one.plain_label if isinstance(one, SystemSpec) else str(one.name)) for one in asked
+    ]
     labels = [
-        storable(one.text) if isinstance(one, SystemSpec) and one.label is None and plain.count(label) > 1 else label
+        storable(one.text)
+        if isinstance(one, SystemSpec) and one.label is None and plain.count(label) > 1
+        else label
         for one, label in zip(asked, plain, strict=True)
     ]
     for label in labels:
@@ -160,13 +181,19 @@ def baseline_of(labels: Sequence[str], named: str | None = None) -> str | None:
 
     That is the one that the user named, else the one that is called ``direct`` or ``baseline``.
     """
-    return named if named is not None else next((label for label in labels if label in _BASELINES), None)
+    return (
+        named
+        if named is not None
+        else next((label for label in labels if label in _BASELINES), None)
+    )
 
 
 _BASELINES = ("direct", "baseline")
 
 
-def system_identity(catalog: Catalog, system: Any, run: str, slot: int) -> tuple[bytes, bool, dict[str, Any]]:
+def system_identity(
+    catalog: Catalog, system: Any, run: str, slot: int
+) -> tuple[bytes, bool, dict[str, Any]]:
     """Return a system's key, whether the key is valid in other runs, and what is recorded about it.
 
     Raises:
@@ -203,9 +230,13 @@ def fingerprint_of(thing: Any, who: str) -> Mapping[str, Any] | None:
     try:
         found = found() if callable(found) else found
     except (Exception, SystemExit, GeneratorExit) as error:
-        raise ConfigurationError(f"{who[0].upper()}{who[1:]} cannot be used: {reason_of(error)}") from error
+        raise ConfigurationError(
+            f"{who[0].upper()}{who[1:]} cannot be used: {reason_of(error)}"
+        ) from error
     if not isinstance(found, Mapping):
-        raise ConfigurationError(f"The fingerprint of {who} is {type(found).__name__}, not a mapping.")
+        raise ConfigurationError(
+            f"The fingerprint of {who} is {type(found).__name__}, not a mapping."
+        )
     return found
 
 
@@ -213,7 +244,11 @@ def system_reads(catalog: Catalog, system: Any) -> tuple[str, ...] | None:
     """Return the fields of an example that a system looks at, or None for all."""
     if isinstance(system, Chain):
         found = [system_reads(catalog, step) for step in system.steps]
-        return None if None in found else tuple(dict.fromkeys(name for reads in found for name in reads or ()))
+        return (
+            None
+            if None in found
+            else tuple(dict.fromkeys(name for reads in found for name in reads or ()))
+        )
     if hasattr(system, "reads"):
         return None if system.reads is None else tuple(system.reads)
     component = component_of(catalog, "systems", system)
@@ -263,10 +298,18 @@ def make_slots(
     if not systems:
         raise ConfigurationError("There is no system to measure. Name one with --system.")
     labels = labels_of(catalog, systems)
-    built = [build_system(catalog, one) if isinstance(one, SystemSpec) else _as_system(one) for one in systems]
+    built = [
+        build_system(catalog, one) if isinstance(one, SystemSpec) else _as_system(one)
+        for one in systems
+    ]
     if rebuilt is not None:
-        keys = [system_identity(catalog, system, run, number)[0] for number, system in enumerate(built)]
-        told = [BuiltSystem(one, key, _may_ask(catalog, one)) for one, key in zip(built, keys, strict=True)]
+        keys = [
+            system_identity(catalog, system, run, number)[0] for number, system in enumerate(built)
+        ]
+        told = [
+            BuiltSystem(one, key, _may_ask(catalog, one))
+            for one, key in zip(built, keys, strict=True)
+        ]
         built = list(rebuilt(told))
     slots = []
     for number, (asked, system, label) in enumerate(zip(systems, built, labels, strict=True)):
@@ -274,15 +317,27 @@ def make_slots(
         owned = isinstance(asked, SystemSpec)
         sees = system_sees(catalog, system) if owned else EVERYTHING
         traits = {"baseline": label == baseline, "reads_gold": owned and sees == EVERYTHING}
-        description = {"label": label, **identity, **{trait: True for trait, is_so in traits.items() if is_so}}
+        description = {
+            "label": label,
+            **identity,
+            **{trait: True for trait, is_so in traits.items() if is_so},
+        }
         reads, model, most = system_reads(catalog, system), model_of(system), max_tokens_of(system)
-        slots.append(Slot(number, label, system, key, shared, reads, description, owned, model, most, sees))
-    for number, other in held_against(labels, baseline, [slot.description for slot in slots]).items():
-        slots[number] = evolve(slots[number], description={**slots[number].description, "held_against": other})
+        slots.append(
+            Slot(number, label, system, key, shared, reads, description, owned, model, most, sees)
+        )
+    for number, other in held_against(
+        labels, baseline, [slot.description for slot in slots]
+    ).items():
+        slots[number] = evolve(
+            slots[number], description={**slots[number].description, "held_against": other}
+        )
     return slots
 
 
-def derived_slots(catalog: Catalog, request: Request, parts: RunParts, slots: Sequence[Slot]) -> list[Slot]:
+def derived_slots(
+    catalog: Catalog, request: Request, parts: RunParts, slots: Sequence[Slot]
+) -> list[Slot]:
     """Return the slots that derived jobs add to those of a run.
 
     Raises:
@@ -306,10 +361,16 @@ def derived_slots(catalog: Catalog, request: Request, parts: RunParts, slots: Se
             key, _, described = system_identity(catalog, reader, "", number)
             keys.append(key)
             sees = system_sees(catalog, reader)
-        told = {"label": one.label, "derived": {"by": part.name, "from": one.source_label, **one.key}, **described}
+        told = {
+            "label": one.label,
+            "derived": {"by": part.name, "from": one.source_label, **one.key},
+            **described,
+        }
         system, key, source = DerivedSystem(one, reader), chain_key(keys), numbers[one.source_label]
         model, most = model_of(system), max_tokens_of(system)
-        made.append(Slot(number, one.label, system, key, False, None, told, True, model, most, sees, source))
+        made.append(
+            Slot(number, one.label, system, key, False, None, told, True, model, most, sees, source)
+        )
     return made
 
 
@@ -362,7 +423,9 @@ class CheckedTokenizer:
         found = attempted(self._who, self._count, text)
         number = quantity(found)
         if type(number) is not int:
-            raise PluginError(f"{self._who} failed: count() returned {found!r}, not a whole number from 0 on.")
+            raise PluginError(
+                f"{self._who} failed: count() returned {found!r}, not a whole number from 0 on."
+            )
         return number
 
 
@@ -382,7 +445,9 @@ def needs_threads(catalog: Catalog, systems: Sequence[SystemSpec | Any]) -> bool
     def waits(asked: SystemSpec | Any) -> bool:
         if isinstance(asked, SystemSpec):
             return any(_reaches_out(catalog.find("systems", step.name)) for step in specs_in(asked))
-        return callable(getattr(asked, "aprocess", None)) or iscoroutinefunction(getattr(asked, "process", asked))
+        return callable(getattr(asked, "aprocess", None)) or iscoroutinefunction(
+            getattr(asked, "process", asked)
+        )
 
     return any(map(waits, systems))
 
@@ -396,10 +461,16 @@ def find_dataset(catalog: Catalog, spec: DatasetSpec) -> tuple[Component, Datase
     if catalog.named("datasets", spec.name) or not _looks_like_path(catalog, spec.name):
         return catalog.find("datasets", spec.name), spec
     claims = catalog.suffixes("datasets")
-    written = spec.name.lower().rstrip("/" + os.sep) + "/" if os.path.isdir(spec.name) else spec.name.lower()
+    written = (
+        spec.name.lower().rstrip("/" + os.sep) + "/"
+        if os.path.isdir(spec.name)
+        else spec.name.lower()
+    )
     for suffix in sorted(claims, key=len, reverse=True):
         if written.endswith(suffix):
-            return of_suffix(catalog, "datasets", suffix), evolve(spec, options={"path": spec.name, **spec.options})
+            return of_suffix(catalog, "datasets", suffix), evolve(
+                spec, options={"path": spec.name, **spec.options}
+            )
     known = f"Known are {', '.join(sorted(claims))}." if claims else _NO_FILES
     raise ConfigurationError(f"No loader reads the file {spec.name!r}. {known}")
 
@@ -408,7 +479,11 @@ _NO_FILES = "No loader for files is installed: `pip install ./core ./plugins/con
 
 
 def make_stream(
-    catalog: Catalog, dataset: DatasetSpec | Examples, number: int, request: Request, taken: Collection[str] = ()
+    catalog: Catalog,
+    dataset: DatasetSpec | Examples,
+    number: int,
+    request: Request,
+    taken: Collection[str] = (),
 ) -> tuple[Stream, DatasetFacts | None]:
     """Return the stream of a dataset, and what wiring needs to know of it, where it is no object.
 
@@ -428,7 +503,9 @@ def make_stream(
 def _of_object(given: Examples, number: int, request: Request) -> tuple[Stream, None]:
     examples = given.source if request.limit is None else islice(given.source, request.limit)
     described = {"label": given.label, **_present(revision=revision_of(given.source))}
-    return Stream(number, given.label, examples, "", described, request.selection(), (), request.inputs), None
+    return Stream(
+        number, given.label, examples, "", described, request.selection(), (), request.inputs
+    ), None
 
 
 def _of_spec(
@@ -438,7 +515,9 @@ def _of_spec(
     facts, limit, where = component.said, request.limit, f"dataset {component.name}"
     known, fixed = describe_dataset(component, spec, taken)
     loader = load(component)
-    options = read_options(facts.options, spec.options, where, os.environ, more=component.facts is None)
+    options = read_options(
+        facts.options, spec.options, where, os.environ, more=component.facts is None
+    )
     which = _present(config=spec.config, split=spec.split)
     examples = _load(loader, component, _present(limit=limit) | which, options)
     if spec.fields:
@@ -458,14 +537,18 @@ def _of_spec(
     }
     gold = (*facts.gold, *gold_sources(spec.fields, facts.gold))
     name, chosen = known.label if fixed else None, request.selection()
-    return Stream(number, name, examples, known.label, description, chosen, facts.inputs, request.inputs, gold), known
+    return Stream(
+        number, name, examples, known.label, description, chosen, facts.inputs, request.inputs, gold
+    ), known
 
 
 def _present(**values: Any) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def describe_dataset(component: Component, spec: DatasetSpec, taken: Collection[str]) -> tuple[DatasetFacts, bool]:
+def describe_dataset(
+    component: Component, spec: DatasetSpec, taken: Collection[str]
+) -> tuple[DatasetFacts, bool]:
     """Return what wiring needs to know of a dataset, and whether its label holds for all of its rows.
 
     The label holds, unless the dataset is a file without a name of its own: there each row's ``dataset`` field counts.
@@ -474,13 +557,18 @@ def describe_dataset(component: Component, spec: DatasetSpec, taken: Collection[
         UnknownNameError: The dataset has no such configuration or split.
     """
     facts = component.said
-    for what, asked, names in (("configuration", spec.config, facts.configs), ("split", spec.split, facts.splits)):
+    for what, asked, names in (
+        ("configuration", spec.config, facts.configs),
+        ("split", spec.split, facts.splits),
+    ):
         if names and asked is not None and asked not in names:
             raise UnknownNameError(f"{what} of dataset {component.name}", asked, names)
     is_file = "path" in spec.options and bool(facts.files)
     name = component.name
     if is_file:
-        name = storable(os.path.basename(os.path.normpath(str(spec.options["path"]))).partition(".")[0])
+        name = storable(
+            os.path.basename(os.path.normpath(str(spec.options["path"]))).partition(".")[0]
+        )
     usual = numbered(name if spec.config is None else f"{name}:{spec.config}", "#")
     label = storable(spec.label) if spec.label else next(one for one in usual if one not in taken)
     names = (label,) if is_file else tuple(dict.fromkeys((label, component.name)))
@@ -533,7 +621,9 @@ def _load(
     except ContextBenchError:
         raise
     except (OSError, ValueError, TypeError) as error:
-        raise DatasetError(hide(f"Dataset {component.name} cannot be read: {message_of(error)}")) from error
+        raise DatasetError(
+            hide(f"Dataset {component.name} cannot be read: {message_of(error)}")
+        ) from error
 
 
 def as_transformer(built: Any) -> Any:
@@ -573,7 +663,9 @@ def revision_of(thing: Any, arguments: Mapping[str, Any] | None = None) -> str |
             except DatasetError:
                 raise
             except Exception as error:
-                raise DatasetError(f"The {name} of a dataset cannot be told: {reason_of(error)}") from error
+                raise DatasetError(
+                    f"The {name} of a dataset cannot be told: {reason_of(error)}"
+                ) from error
         if isinstance(found, str | int) and not isinstance(found, bool) and str(found):
             return str(found)[:_LONGEST]
     return None
@@ -601,7 +693,9 @@ def source_of(path: Any) -> dict[str, Any] | None:
 def _looks_like_path(catalog: Catalog, name: str) -> bool:
     if "/" in name or os.sep in name or os.path.exists(name):
         return True
-    return name.lower().endswith((*catalog.suffixes("datasets"), ".jsonl", ".json", ".csv", ".tsv", ".gz"))
+    return name.lower().endswith(
+        (*catalog.suffixes("datasets"), ".jsonl", ".json", ".csv", ".tsv", ".gz")
+    )
 
 
 _ABSENT = object()
@@ -637,14 +731,20 @@ def _look_up(example: Mapping[str, Any], path: str) -> Any:
     for part in path.split("."):
         if isinstance(value, Mapping) and part in value:
             value = value[part]
-        elif isinstance(value, list | tuple) and part.lstrip("-").isdecimal() and -len(value) <= int(part) < len(value):
+        elif (
+            isinstance(value, list | tuple)
+            and part.lstrip("-").isdecimal()
+            and -len(value) <= int(part) < len(value)
+        ):
             value = value[int(part)]
         else:
             return _ABSENT
     return value
 
 
-def _check(example: Mapping[str, Any], fields: Mapping[str, str], found: Mapping[str, Any], name: str) -> None:
+def _check(
+    example: Mapping[str, Any], fields: Mapping[str, str], found: Mapping[str, Any], name: str
+) -> None:
     for target, source in fields.items():
         if found[target] is _ABSENT:
             columns = list(example)

@@ -110,13 +110,23 @@ class Parameter:
 
         words = self.help + (f"  [default: {self.unset}]" if self.unset else "")
         if self.kind.is_switch:
-            off: dict[str, Any] = {"flag_value": False} if self.default is True and "/" not in self.flags[0] else {}
-            return click.option(*self.flags, self.name, is_flag=True, default=None, help=words, **off)
+            off: dict[str, Any] = (
+                {"flag_value": False} if self.default is True and "/" not in self.flags[0] else {}
+            )
+            return click.option(
+                *self.flags, self.name, is_flag=True, default=None, help=words, **off
+            )
         more = "; repeatable" if self.kind.is_repeated and "repeatable" not in words else ""
         words = f"{words.rstrip('.')}{more}." if more else words
         callback = None if self.kind.is_repeated else _only_one
         return click.option(
-            *self.flags, self.name, multiple=True, metavar=self.metavar, help=words, type=str, callback=callback
+            *self.flags,
+            self.name,
+            multiple=True,
+            metavar=self.metavar,
+            help=words,
+            type=str,
+            callback=callback,
         )
 
     def of_flag(self, given: Any) -> Any:
@@ -125,7 +135,11 @@ class Parameter:
         Raises:
             ConfigurationError: It is none of its kind.
         """
-        return given if self.kind.of_text is None or self.kind.is_switch else self.kind.of_text(given, self.flags[0])
+        return (
+            given
+            if self.kind.of_text is None or self.kind.is_switch
+            else self.kind.of_text(given, self.flags[0])
+        )
 
 
 def _only_one(context: Any, option: Any, given: tuple[str, ...]) -> str | None:
@@ -146,7 +160,9 @@ def parameter(kind: Kind, help: str, *flags: str, **more: Any) -> Any:  # noqa: 
     words = [flag.split() for flag in flags]
     metavar = next((word[1] for word in words if len(word) > 1), None)
     declared = Parameter(kind, default, help, tuple(word[0] for word in words), metavar, **more)
-    return field(default=Factory(default) if callable(default) else default, metadata={"parameter": declared})
+    return field(
+        default=Factory(default) if callable(default) else default, metadata={"parameter": declared}
+    )
 
 
 _EMPTY: Mapping[str, Any] = {"bool": False, "list": (), "list of str": (), "table": dict}
@@ -175,7 +191,9 @@ def _checked(attribute: Any) -> Any:
     return attribute.evolve(converter=convert, metadata={"parameter": named})
 
 
-def held(is_right: Callable[[Any], bool], wanted: str, made: Callable[[Any], Any] = _same) -> Callable[[Any, str], Any]:
+def held(
+    is_right: Callable[[Any], bool], wanted: str, made: Callable[[Any], Any] = _same
+) -> Callable[[Any, str], Any]:
     """Return what refuses a value that is not right, and says what it must be.
 
     Args:
@@ -206,7 +224,11 @@ def text(*choices: str, about: str = "value") -> Kind:
 
 def path() -> Kind:
     """Return the kind of paths."""
-    check = held(lambda one: isinstance(one, str | bytes | os.PathLike) and one not in ("", b""), "a path", os.fsdecode)
+    check = held(
+        lambda one: isinstance(one, str | bytes | os.PathLike) and one not in ("", b""),
+        "a path",
+        os.fsdecode,
+    )
     return Kind("path", check, check, python="str | os.PathLike[str]")
 
 
@@ -216,15 +238,21 @@ def whole(least: int | None = 1) -> Kind:
     check = held(
         lambda value: _is_number(value, int) and (least is None or value >= least),
         wanted,
-        lambda value: value if least is None else min(value, maxsize),  # which nothing ever counts up to
+        lambda value: (
+            value if least is None else min(value, maxsize)
+        ),  # which nothing ever counts up to
     )
     return Kind("int", check, _converting(int, check, wanted), python="int")
 
 
 def number(least: float = 5e-324) -> Kind:
     """Return the kind of finite numbers, above zero unless said otherwise."""
-    wanted = "a number" + (" above zero" if 0 < least < 1e-9 else f", {least:g} at least" if least > 0 else "")
-    check = held(lambda value: _is_number(value) and abs(value) <= float_info.max and value >= least, wanted)
+    wanted = "a number" + (
+        " above zero" if 0 < least < 1e-9 else f", {least:g} at least" if least > 0 else ""
+    )
+    check = held(
+        lambda value: _is_number(value) and abs(value) <= float_info.max and value >= least, wanted
+    )
     return Kind("number", check, _converting(float, check, wanted), python="float")
 
 
@@ -232,9 +260,17 @@ def share() -> Kind:
     """Return the kind of shares, 0 to 1; flags and the project file write them in percent."""
     check = held(lambda value: _is_number(value) and 0 <= value <= 1, "a share between 0 and 1")
     percent = held(
-        lambda value: _is_number(value) and 0 <= value <= 100, "between 0 and 100 percent", lambda value: value / 100
+        lambda value: _is_number(value) and 0 <= value <= 100,
+        "between 0 and 100 percent",
+        lambda value: value / 100,
     )
-    return Kind("percent", check, _converting(float, percent, "a number of percent"), percent, python="float")
+    return Kind(
+        "percent",
+        check,
+        _converting(float, percent, "a number of percent"),
+        percent,
+        python="float",
+    )
 
 
 def _is_number(value: Any, kind: type | UnionType = int | float) -> bool:
@@ -246,7 +282,11 @@ def switch() -> Kind:
     words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
     check = held(lambda value: isinstance(value, bool), "true or false")
     return Kind(
-        "bool", check, lambda text, where: check(words.get(text.lower(), text), where), is_switch=True, python="bool"
+        "bool",
+        check,
+        lambda text, where: check(words.get(text.lower(), text), where),
+        is_switch=True,
+        python="bool",
     )
 
 
@@ -262,7 +302,9 @@ def names(is_repeated: bool = False, thing: str | None = None) -> Kind:
     is_list = held(lambda value: isinstance(value, list) and _are_texts(value), wanted)
 
     def check(value: Any, where: str) -> Any:
-        found = tuple(value) if isinstance(value, Iterable) and not isinstance(value, str) else (value,)
+        found = (
+            tuple(value) if isinstance(value, Iterable) and not isinstance(value, str) else (value,)
+        )
         if not thing and not _are_texts(found):
             raise ConfigurationError(f"{where} is {value!r}, but must be {wanted}.")
         if not (found or thing or is_repeated):  # which would take everything, in place of nothing
@@ -319,8 +361,18 @@ def table() -> Kind:
 
 def pairs(form: str) -> Kind:
     """Return the kind of texts by text; errors tell in which form they are written."""
-    check = held(lambda value: isinstance(value, Mapping) and _are_texts(value.values()), "a table of texts", dict)
-    return Kind("table", check, partial(parse_pairs, form=form), is_repeated=True, python="Mapping[str, str]")
+    check = held(
+        lambda value: isinstance(value, Mapping) and _are_texts(value.values()),
+        "a table of texts",
+        dict,
+    )
+    return Kind(
+        "table",
+        check,
+        partial(parse_pairs, form=form),
+        is_repeated=True,
+        python="Mapping[str, str]",
+    )
 
 
 def parse_pairs(texts: str | tuple[str, ...], what: str, form: str) -> dict[str, str]:
@@ -361,7 +413,11 @@ def recorded(thing: Any) -> Any:
     if isinstance(thing, str):
         return thing
     if not isinstance(thing, AbsentObject):
-        kind = thing if hasattr(thing, "__qualname__") and hasattr(thing, "__module__") else type(thing)
+        kind = (
+            thing
+            if hasattr(thing, "__qualname__") and hasattr(thing, "__module__")
+            else type(thing)
+        )
         name = getattr(thing, "name", None) or getattr(thing, "__name__", "")
         thing = AbsentObject(str(name), f"{kind.__module__}.{kind.__qualname__}")
     return {"object": asdict(thing)}
@@ -370,7 +426,9 @@ def recorded(thing: Any) -> Any:
 def restored_object(found: Any) -> Any:
     """Return the object that :func:`recorded` remembers, as absent; anything else as it is."""
     if isinstance(found, Mapping) and isinstance(found.get("object"), Mapping):
-        return AbsentObject(str(found["object"].get("name", "")), str(found["object"].get("type", "")))
+        return AbsentObject(
+            str(found["object"].get("name", "")), str(found["object"].get("type", ""))
+        )
     return found
 
 
@@ -413,7 +471,12 @@ class SystemSpec:
     def text(self) -> str:
         """The spec as it would be written, without its label."""
         options = ",".join(f"{key}={value}" for key, value in self.options.items())
-        return "+".join([f"{self.name}:{options}" if options else self.name, *(step.text for step in self.steps)])
+        return "+".join(
+            [
+                f"{self.name}:{options}" if options else self.name,
+                *(step.text for step in self.steps),
+            ]
+        )
 
 
 @frozen
@@ -492,7 +555,10 @@ def _split(text: str, what: str) -> tuple[str | None, str, list[str]]:
     head, tail = (text, None) if end is None else (text[: end.start()], text[end.end() :])
     label, equals, name = head.rpartition("=")
     name = name.strip()
-    faults = {f"names no {what}": not name, "has no label before the equals sign": equals and not label.strip()}
+    faults = {
+        f"names no {what}": not name,
+        "has no label before the equals sign": equals and not label.strip(),
+    }
     faults["ends with a colon, but has nothing behind it"] = tail == ""
     for fault in (told for told, is_so in faults.items() if is_so):
         form = "[:key=value,...]" if what == "system" else "[:config][,key=value...]"
@@ -523,16 +589,28 @@ def one_system() -> Kind:
     def check(value: Any, where: str) -> Any:
         found = _parsed(value)
         if not isinstance(found, SystemSpec):
-            raise ConfigurationError(f"{where} is {value!r}, but must name a system: an object follows no other.")
+            raise ConfigurationError(
+                f"{where} is {value!r}, but must name a system: an object follows no other."
+            )
         return found
 
     read = partial(_entry, SystemSpec)
-    return Kind("spec or table", check, check, read, stored=_keep, restored=_system_again, python="str | SystemSpec")
+    return Kind(
+        "spec or table",
+        check,
+        check,
+        read,
+        stored=_keep,
+        restored=_system_again,
+        python="str | SystemSpec",
+    )
 
 
 def label_or_system() -> Kind:
     """Return the kind of what is the label of a system of the run, or one more system: a spec as a text, or an object."""
-    return Kind("str", _same, _same, held(_is_text, "a label"), stored=_keep, restored=_system_again)
+    return Kind(
+        "str", _same, _same, held(_is_text, "a label"), stored=_keep, restored=_system_again
+    )
 
 
 def several_systems() -> Kind:
@@ -552,12 +630,19 @@ def several_datasets() -> Kind:
             return tuple(_given(one, label) for label, one in value.items())
         return tuple(_given(one) for one in ((value,) if isinstance(value, str) else value))
 
-    return _several(DatasetSpec, check, "Sequence[str | DatasetSpec] | Mapping[str, Iterable[Mapping[str, Any]]]")
+    return _several(
+        DatasetSpec,
+        check,
+        "Sequence[str | DatasetSpec] | Mapping[str, Iterable[Mapping[str, Any]]]",
+    )
 
 
 def _several(kind: type[Spec], check: Callable[[Any, str], Any], python: str = "Any") -> Kind:
     def read(value: Any, where: str) -> Any:
-        return tuple(_entry(kind, entry, f"{where}[{place}]") for place, entry in enumerate(_a_list(value, where)))
+        return tuple(
+            _entry(kind, entry, f"{where}[{place}]")
+            for place, entry in enumerate(_a_list(value, where))
+        )
 
     return Kind(
         "list",
@@ -575,19 +660,27 @@ def evaluator_options(kind: str = "evaluators") -> Kind:
     """Return the kind of options of evaluators, or of another kind of component, by the component's name."""
 
     def check(value: Any, where: str) -> Any:
-        if not isinstance(value, Mapping) or not all(isinstance(given, Mapping) for given in value.values()):
-            raise ConfigurationError(f"{where} is {value!r}, but must be a table with a table for each of the {kind}.")
+        if not isinstance(value, Mapping) or not all(
+            isinstance(given, Mapping) for given in value.values()
+        ):
+            raise ConfigurationError(
+                f"{where} is {value!r}, but must be a table with a table for each of the {kind}."
+            )
         return {name: dict(given) for name, given in value.items()}
 
     def keep(value: Any, catalog: Any) -> Any:
-        return {name: without_secrets(catalog.named(kind, name), given) for name, given in value.items()}
+        return {
+            name: without_secrets(catalog.named(kind, name), given) for name, given in value.items()
+        }
 
     return Kind("table", check, stored=keep, python="Mapping[str, Mapping[str, Any]]")
 
 
 def safe_spec(catalog: Catalog, spec: Spec) -> Spec:
     """Return a spec, the steps of a system included, without secrets."""
-    changes: dict[str, Any] = {"options": without_secrets(catalog.named(spec.group, spec.name), spec.options)}
+    changes: dict[str, Any] = {
+        "options": without_secrets(catalog.named(spec.group, spec.name), spec.options)
+    }
     if isinstance(spec, SystemSpec):
         changes["steps"] = tuple(safe_spec(catalog, step) for step in spec.steps)
     return evolve(spec, **changes)
@@ -603,7 +696,11 @@ def secrecy_of(catalog: Catalog, request: Request) -> Secrecy:
     given = [(spec.group, spec.name, spec.options) for one in asked for spec in specs_in(one)]
     given += [("evaluators", name, options) for name, options in request.options.items()]
     given += [("run_parts", name, options) for name, options in request.part_options.items()]
-    found = [secret for kind, name, options in given for secret in secret_values(catalog.named(kind, name), options)]
+    found = [
+        secret
+        for kind, name, options in given
+        for secret in secret_values(catalog.named(kind, name), options)
+    ]
     for component in catalog:
         for option in component.said.options.values():
             if option.secret and option.env:
@@ -667,12 +764,17 @@ def _entry(kind: type[Spec], entry: Any, where: str) -> Any:
     values = dict(_table(kind, entry, where.rpartition(" ")[2]))
     if "steps" in values:
         steps = enumerate(values["steps"])
-        values["steps"] = tuple(_entry(SystemSpec, step, f"{where}.steps[{place}]") for place, step in steps)
+        values["steps"] = tuple(
+            _entry(SystemSpec, step, f"{where}.steps[{place}]") for place, step in steps
+        )
     spec = _PARSERS[kind](values.pop("spec")) if "spec" in values else kind(values.pop("name"))
     return evolve(spec, **values)
 
 
-_PARSERS: Mapping[Any, Callable[[str], Any]] = {SystemSpec: parse_system, DatasetSpec: parse_dataset}
+_PARSERS: Mapping[Any, Callable[[str], Any]] = {
+    SystemSpec: parse_system,
+    DatasetSpec: parse_dataset,
+}
 _BESIDE = ("label", "steps", "fields")
 """What may stand beside a spec in a table of the project file: it cannot say that itself."""
 
@@ -680,7 +782,9 @@ _BESIDE = ("label", "steps", "fields")
 def _table(kind: type[Spec], entry: Any, where: str) -> Mapping[str, Any]:
     """Return a table of the project file: of a spec and what stands beside it, or of what it would hold as well."""
     if not isinstance(entry, Mapping):
-        raise ConfigurationError(f"{PROJECT_FILE}: {where} is {entry!r}, but must be a spec or a table.")
+        raise ConfigurationError(
+            f"{PROJECT_FILE}: {where} is {entry!r}, but must be a spec or a table."
+        )
     known = ("spec", *fields_dict(kind))
     for key, value in entry.items():
         if key not in known:
@@ -690,14 +794,18 @@ def _table(kind: type[Spec], entry: Any, where: str) -> Mapping[str, Any]:
         raise ConfigurationError(f"{PROJECT_FILE}: {where} needs either name or spec.")
     for key in entry:
         if "spec" in entry and key not in ("spec", *_BESIDE):
-            raise ConfigurationError(f"{PROJECT_FILE}: {where} has a spec, so {key} must stand inside of it.")
+            raise ConfigurationError(
+                f"{PROJECT_FILE}: {where} has a spec, so {key} must stand inside of it."
+            )
     return entry
 
 
 _a_text, _a_list = held(_is_text, "a text"), held(lambda value: isinstance(value, list), "a list")
 _OF_AN_ENTRY = {
     "options": held(lambda value: isinstance(value, Mapping), "a table"),
-    "fields": held(lambda value: isinstance(value, Mapping) and _are_texts(value.values()), "a table of texts"),
+    "fields": held(
+        lambda value: isinstance(value, Mapping) and _are_texts(value.values()), "a table of texts"
+    ),
     "steps": _a_list,
 }
 """What the keys of a system or dataset in the project file hold, where it is no text."""

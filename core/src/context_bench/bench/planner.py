@@ -18,13 +18,26 @@ from context_bench.bench.builders import describe_dataset, find_dataset, fingerp
 from context_bench.bench.parameters import specs_in
 from context_bench.bench.requests import Request
 from context_bench.bench.run_parts import described_parts
-from context_bench.errors import ConfigurationError, UnstorableError, WiringError, message_of, misfit
+from context_bench.errors import (
+    ConfigurationError,
+    UnstorableError,
+    WiringError,
+    message_of,
+    misfit,
+)
 from context_bench.metrics.registry import RunMetric, active_metrics, metrics_for
 from context_bench.plugins.catalog import Catalog, Component, component_of, edition, singular
 from context_bench.plugins.component_metadata import Facts
 from context_bench.plugins.hooks import Hooks, active_hooks, described_hooks
 from context_bench.plugins.loading import read_options, unfit
-from context_bench.plugins.wiring import DatasetFacts, DatasetPlan, Decision, check_choice, decide_dataset, plan_dataset
+from context_bench.plugins.wiring import (
+    DatasetFacts,
+    DatasetPlan,
+    Decision,
+    check_choice,
+    decide_dataset,
+    plan_dataset,
+)
 from context_bench.protocols import Evaluator
 from context_bench.records import ANY_KEY, KeyMeaning
 from context_bench.runner.parts import Effort, LabelWiring, Scorer
@@ -41,7 +54,10 @@ OBJECT_RULE = "given as an object"
 
 
 def plan(
-    catalog: Catalog, request: Request, on_warning: Callable[[str], None] | None = None, labels: Iterable[str] = ()
+    catalog: Catalog,
+    request: Request,
+    on_warning: Callable[[str], None] | None = None,
+    labels: Iterable[str] = (),
 ) -> dict[str, DatasetPlan]:
     """Return the wiring plan of each dataset of a request, and of further labels, by label; only hooks that may change it are
     loaded.
@@ -132,7 +148,9 @@ def _unlocked(
     strange = unlocked(Path(request.locked), kind, active, named)
     for name in strange:
         if warn is not None:
-            warn(f"The {singular(kind)} {name} is not in {request.locked}, so this locked run does not load it.")
+            warn(
+                f"The {singular(kind)} {name} is not in {request.locked}, so this locked run does not load it."
+            )
     return strange
 
 
@@ -180,7 +198,9 @@ class Planner:
         choice = request.choice(catalog)
         self._objects = _objects_in(request)
         own = {evaluator.name for evaluator in self._objects}
-        self._choice = evolve(choice, prefixes={k: v for k, v in choice.prefixes.items() if k not in own})
+        self._choice = evolve(
+            choice, prefixes={k: v for k, v in choice.prefixes.items() if k not in own}
+        )
         self._object_prefixes = choice.prefixes
         self._request = request
         self._hooks = hooks
@@ -192,8 +212,12 @@ class Planner:
         self.plans: dict[str, DatasetPlan] = {}
         self._warned: set[str] = set()
         self._store = store
-        self._evaluator_numbers = {entry["id"]: entry["number"] for entry in store.evaluators()} if store else {}
-        self._label_numbers = {label.label: label.number for label in store.labels()} if store else {}
+        self._evaluator_numbers = (
+            {entry["id"]: entry["number"] for entry in store.evaluators()} if store else {}
+        )
+        self._label_numbers = (
+            {label.label: label.number for label in store.labels()} if store else {}
+        )
         check_choice(catalog, self._choice)
         for name in request.options:
             if not catalog.named("evaluators", name):
@@ -202,15 +226,24 @@ class Planner:
     @property
     def controllers(self) -> list[tuple[str, Any]]:
         """The evaluators in use that want to know the end of the run, as controllers do, behind what they are called."""
-        wanting = [one for one in self._ready.values() if callable(getattr(one.evaluator, "finished", None))]
+        wanting = [
+            one
+            for one in self._ready.values()
+            if callable(getattr(one.evaluator, "finished", None))
+        ]
         return [(f"The evaluator {one.id}", one.evaluator) for one in wanting]
 
     def possible_keys(self) -> Iterator[str]:
         """Yield the score keys that rows of whatever label can have; ``*`` if nobody can tell."""
-        if self._request.hooks or self._store is not None:  # hooks may wire anything, an earlier session has scored
+        if (
+            self._request.hooks or self._store is not None
+        ):  # hooks may wire anything, an earlier session has scored
             yield ANY_KEY
         for evaluator in self._objects:
-            component, prefix = component_of(self._catalog, "evaluators", evaluator), self._object_prefixes
+            component, prefix = (
+                component_of(self._catalog, "evaluators", evaluator),
+                self._object_prefixes,
+            )
             scores = component.said.scores if component else ()
             yield from [prefix.get(evaluator.name, "") + key for key in scores] or [ANY_KEY]
         for decision in decide_dataset(self._catalog, DatasetFacts(""), self._choice):
@@ -225,7 +258,11 @@ class Planner:
         """Tell the planner about the labels of a run file."""
         for label in labels:
             plan = label.plan
-            self.know(DatasetFacts(label.dataset, tuple(plan["names"]), tuple(plan["tags"]), plan.get("primary")))
+            self.know(
+                DatasetFacts(
+                    label.dataset, tuple(plan["names"]), tuple(plan["tags"]), plan.get("primary")
+                )
+            )
 
     def attach(self, store: RunFile) -> None:
         """Record the wirings made so far, and those still to come, in a run file."""
@@ -263,7 +300,9 @@ class Planner:
         if label in self.wirings:
             return self.wirings[label]
         if self.reference is not None and (base := self.reference.dataset_of(label)) is not None:
-            return self._wired(self.reference.agreeing(self.wire(base), _number(self._label_numbers, label)))
+            return self._wired(
+                self.reference.agreeing(self.wire(base), _number(self._label_numbers, label))
+            )
         plan = self.plan(label)
         scorers = [self._scorer(decision) for decision in plan.wired]
         scorers += [self._object_scorer(evaluator) for evaluator in self._objects]
@@ -281,7 +320,11 @@ class Planner:
         record = plan.to_dict() | {"headline": headline}
         for scorer in scorers:
             record["evaluators"].setdefault(scorer.id, dict(scorer.provenance))
-        return self._wired(LabelWiring(_number(self._label_numbers, label), label, tuple(scorers), headline, record))
+        return self._wired(
+            LabelWiring(
+                _number(self._label_numbers, label), label, tuple(scorers), headline, record
+            )
+        )
 
     def _wired(self, wiring: LabelWiring) -> LabelWiring:
         self.wirings[wiring.label] = wiring
@@ -293,12 +336,16 @@ class Planner:
             return
         for scorer in wiring.scorers:
             self._store.add_evaluator(scorer.number, scorer.id, scorer.key, scorer.provenance)
-        self._store.add_label(Label(wiring.number, wiring.label, wiring.headline, wiring.keys, wiring.plan))
+        self._store.add_label(
+            Label(wiring.number, wiring.label, wiring.headline, wiring.keys, wiring.plan)
+        )
 
     def _dataset(self, label: str) -> DatasetFacts:
         if label in self._facts:
             return self._facts[label]
-        found = [component for component in self._catalog.named("datasets", label) if component.facts]
+        found = [
+            component for component in self._catalog.named("datasets", label) if component.facts
+        ]
         if len(found) == 1 and found[0].facts:
             return DatasetFacts(label, (label,), found[0].facts.tags, found[0].facts.primary)
         return DatasetFacts(label, (label,) if label else ())
@@ -316,21 +363,31 @@ class Planner:
 
     def _object_scorer(self, evaluator: Evaluator) -> Scorer:
         component = component_of(self._catalog, "evaluators", evaluator)
-        name = component.id if component else f"{type(evaluator).__module__}.{type(evaluator).__qualname__}"
+        name = (
+            component.id
+            if component
+            else f"{type(evaluator).__module__}.{type(evaluator).__qualname__}"
+        )
         taken = [ready.id for ready in self._ready.values() if ready.evaluator is not evaluator]
         if name in taken:
             name = f"{name}#{evaluator.name}"
             if name in taken:
-                raise ConfigurationError(f"Two evaluators are called {name}. Give them different names.")
+                raise ConfigurationError(
+                    f"Two evaluators are called {name}. Give them different names."
+                )
         if name not in self._ready:
             self._set_up(name, evaluator, component)
-        return _prefixed(self._ready[name], self._object_prefixes.get(evaluator.name, ""), rule=OBJECT_RULE)
+        return _prefixed(
+            self._ready[name], self._object_prefixes.get(evaluator.name, ""), rule=OBJECT_RULE
+        )
 
     def _set_up(self, name: str, evaluator: Evaluator, component: Component | None) -> None:
         facts = component.said if component else Facts("evaluators", name)
         version = component.said.version if component else str(getattr(evaluator, "version", ""))
         given = getattr(evaluator, "score_keys", None)  # those that it gives with its options
-        named = given if isinstance(given, Sequence) and not isinstance(given, str) else facts.scores
+        named = (
+            given if isinstance(given, Sequence) and not isinstance(given, str) else facts.scores
+        )
         self._ready[name] = Scorer(
             number=_number(self._evaluator_numbers, name),
             id=name,
@@ -339,9 +396,13 @@ class Planner:
             needs=facts.needs,
             reads=facts.reads,
             deterministic=facts.deterministic,
-            cpu_bound=facts.cpu_bound if component else bool(getattr(evaluator, "cpu_bound", False)),
+            cpu_bound=facts.cpu_bound
+            if component
+            else bool(getattr(evaluator, "cpu_bound", False)),
             keys={
-                key: KeyMeaning(name, score.worst, score.better) for key, score in facts.scores.items() if key in named
+                key: KeyMeaning(name, score.worst, score.better)
+                for key, score in facts.scores.items()
+                if key in named
             },
             ranges={key: score.range for key, score in facts.scores.items()},
             provenance={
@@ -386,7 +447,9 @@ def _prefixed(scorer: Scorer, prefix: str, yields: Sequence[str] = (), **told: s
     )
 
 
-def _emitted_headline(headline: str | None, plan: DatasetPlan, scorers: Sequence[Scorer]) -> str | None:
+def _emitted_headline(
+    headline: str | None, plan: DatasetPlan, scorers: Sequence[Scorer]
+) -> str | None:
     """Return the headline that evaluators with their options give: one of them may state its own in ``primary``.
 
     Raises:
@@ -434,7 +497,9 @@ def _parameters_of(evaluator: Any, name: str) -> dict[str, Any]:
     """
     parameters = fingerprint_of(evaluator, f"evaluator {name}")
     if parameters is None:
-        parameters = {k: v for k, v in getattr(evaluator, "__dict__", {}).items() if not k.startswith("_")}
+        parameters = {
+            k: v for k, v in getattr(evaluator, "__dict__", {}).items() if not k.startswith("_")
+        }
     try:
         digest(parameters)
     except (UnstorableError, RecursionError):

@@ -93,7 +93,11 @@ def _unknown(key: str, own: Iterable[str]) -> UnknownNameError:
         return UnknownNameError(f"table of {PROJECT_FILE}", key, known, absent_key(key))
     name = key.removeprefix("run.")
     here = _called_here(name)
-    known = [] if here else [one.removeprefix("run.") for one in (*_KEYS, *own) if one.startswith("run.")]
+    known = (
+        []
+        if here
+        else [one.removeprefix("run.") for one in (*_KEYS, *own) if one.startswith("run.")]
+    )
     return UnknownNameError(f"key of [run] in {PROJECT_FILE}", name, known, absent_key(key) or here)
 
 
@@ -115,7 +119,9 @@ def absent_key(key: str) -> str:
 
 def _called_here(name: str) -> str:
     at_the_top = "{}, at the top of the file, outside of every table"
-    return called_here(name, lambda one: one.key if "." in (one.key or ".") else at_the_top.format(one.key))
+    return called_here(
+        name, lambda one: one.key if "." in (one.key or ".") else at_the_top.format(one.key)
+    )
 
 
 def set_value(request: Request, path: str, value: str, catalog: Catalog) -> Request:
@@ -161,7 +167,9 @@ def flags_over(request: Request, flags: Mapping[str, Any]) -> Request:
         ConfigurationError: A value is none of its parameter's kind.
     """
     given = {name: flags[name] for name in PARAMETERS if flags.get(name) not in (None, ())}
-    changes: dict[str, Any] = {name: PARAMETERS[name].of_flag(value) for name, value in given.items()}
+    changes: dict[str, Any] = {
+        name: PARAMETERS[name].of_flag(value) for name, value in given.items()
+    }
     return evolve(request, **changes)
 
 
@@ -172,7 +180,9 @@ def settings_over(request: Request, flags: Mapping[str, Any], catalog: Catalog) 
     return request
 
 
-def request_of_flags(catalog: Catalog, project: Mapping[str, Any], flags: Mapping[str, Any]) -> Request:
+def request_of_flags(
+    catalog: Catalog, project: Mapping[str, Any], flags: Mapping[str, Any]
+) -> Request:
     """Return what the project file and the flags of a command ask for.
 
     Args:
@@ -198,12 +208,20 @@ def request_of_arguments(catalog: Catalog, arguments: Mapping[str, Any]) -> Requ
     Raises:
         ConfigurationError: One of them is none of its parameter's kind.
     """
-    values = {name: arguments[one.python] for name, one in PARAMETERS.items() if one.python and one.python in arguments}
-    request = with_flags_of_parts(catalog, Request(**values), _flags_of(catalog, arguments["flags"]))
+    values = {
+        name: arguments[one.python]
+        for name, one in PARAMETERS.items()
+        if one.python and one.python in arguments
+    }
+    request = with_flags_of_parts(
+        catalog, Request(**values), _flags_of(catalog, arguments["flags"])
+    )
     first = arguments["dataset"]
     if first is not None:
         is_examples = isinstance(first, Iterable) and not isinstance(first, str)
-        request = evolve(request, datasets=(Examples(None, first) if is_examples else first, *request.datasets))
+        request = evolve(
+            request, datasets=(Examples(None, first) if is_examples else first, *request.datasets)
+        )
     return request
 
 
@@ -223,13 +241,17 @@ def _flags_of(catalog: Catalog, arguments: Mapping[str, Any]) -> dict[str, Any]:
             hint = f"It comes with {owner}: `{install_line(owner)}`." if owner else ""
             here = called_here(name, lambda one: one.python)
             known = [one.python for one in PARAMETERS.values() if one.python]
-            raise UnknownNameError("argument of evaluate()", name, [] if here else [*known, *declared], hint or here)
+            raise UnknownNameError(
+                "argument of evaluate()", name, [] if here else [*known, *declared], hint or here
+            )
     return {declared[name]: value for name, value in arguments.items() if value is not None}
 
 
 def _with_parts(catalog: Catalog, project: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the project with the tables that are called like a run part moved to ``run-parts``: ``[gate]``, say."""
-    own = [key for key in project if key not in (*_KEYS, *_TABLES) and catalog.named("run_parts", key)]
+    own = [
+        key for key in project if key not in (*_KEYS, *_TABLES) and catalog.named("run_parts", key)
+    ]
     given = project.get("run-parts", {})
     if not own or not isinstance(given, Mapping):
         return project
@@ -245,19 +267,26 @@ def proxies_of(flags: Mapping[str, Any], endpoint: str) -> list[SystemSpec]:
             f"There are {len(names)} --name but {len(urls)} --proxy: each name belongs to a proxy."
         )
     if flags["model"] and not urls:
-        raise ConfigurationError("--model is given, but no --proxy. A spec has its own: --system NAME:model=MODEL.")
+        raise ConfigurationError(
+            "--model is given, but no --proxy. A spec has its own: --system NAME:model=MODEL."
+        )
     labels = list(names)
     for url in urls[len(names) :]:
         labels.append(_label(url, labels))
     model = {"model": flags["model"]} if flags["model"] else {}
-    return [SystemSpec(endpoint, {"base_url": url, **model}, label) for url, label in zip(urls, labels, strict=True)]
+    return [
+        SystemSpec(endpoint, {"base_url": url, **model}, label)
+        for url, label in zip(urls, labels, strict=True)
+    ]
 
 
 def _set_option(request: Request, kind: str, name: str, option: str, value: str) -> Request:
     specs = list(getattr(request, kind))
     matching = [number for number, spec in enumerate(specs) if name in (spec.label, spec.name)]
     if not matching:
-        raise UnknownNameError(f"entry of {kind} in this run", name, [spec.label or spec.name for spec in specs])
+        raise UnknownNameError(
+            f"entry of {kind} in this run", name, [spec.label or spec.name for spec in specs]
+        )
     for number in matching:
         specs[number] = evolve(specs[number], options={**specs[number].options, option: value})
     return _changed(request, kind, tuple(specs))

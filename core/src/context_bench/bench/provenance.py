@@ -44,7 +44,11 @@ def provenance(catalog: Catalog) -> dict[str, Any]:
 
 def used_distributions(store: RunReader) -> set[str]:
     """Return core and the distributions whose components a run uses, those met so far."""
-    systems = [step for entry in store.systems() for step in entry["description"].get("steps", [entry["description"]])]
+    systems = [
+        step
+        for entry in store.systems()
+        for step in entry["description"].get("steps", [entry["description"]])
+    ]
     names = [step.get("adapter", "") for step in systems]
     names += [entry["description"].get("component", "") for entry in store.datasets()]
     names += [entry["provenance"].get("evaluator", "") for entry in store.evaluators()]
@@ -102,11 +106,16 @@ def comparison_of(store: RunReader) -> dict[str, Any]:
         if (found := [entry["label"] for entry in systems if entry["description"].get(trait)])
     }
     for entry in systems:
-        roles = {"baseline": entry["slot"] == store.baseline(), "reference": "reference" in entry["description"]}
+        roles = {
+            "baseline": entry["slot"] == store.baseline(),
+            "reference": "reference" in entry["description"],
+        }
         told |= {role: entry["label"] for role, is_its in roles.items() if is_its}
     if "baseline" in told:
         told |= _pairs_of(store, told["baseline"])
-    billed = [entry["description"]["billing"] for entry in systems if "billing" in entry["description"]]
+    billed = [
+        entry["description"]["billing"] for entry in systems if "billing" in entry["description"]
+    ]
     billing: dict[str, str] = billed[0] if billed else {}
     told["currency"] = billing.get("currency", REPORTED_CURRENCY)
     return told | ({"prices_date": billing["date"]} if billing.get("date") else {})
@@ -115,14 +124,24 @@ def comparison_of(store: RunReader) -> dict[str, Any]:
 def _pairs_of(store: RunReader, baseline: str) -> dict[str, Any]:
     """Return which systems are held against another baseline, and which are asked otherwise than theirs, and how."""
     systems, paired = {entry["slot"]: entry for entry in store.systems()}, store.paired()
-    held = {entry["label"]: systems[paired[slot]] for slot, entry in systems.items() if slot in paired}
+    held = {
+        entry["label"]: systems[paired[slot]] for slot, entry in systems.items() if slot in paired
+    }
     [main] = [entry for entry in systems.values() if entry["label"] == baseline]
     found = {
-        entry["label"]: unpaired(entry["description"], held.get(entry["label"], main)["description"])
+        entry["label"]: unpaired(
+            entry["description"], held.get(entry["label"], main)["description"]
+        )
         for entry in systems.values()
     }
-    told: dict[str, Any] = {"baselines": {label: other["label"] for label, other in held.items()}} if held else {}
-    unequal = {label: {name: list(pair) for name, pair in how.items()} for label, how in found.items() if how}
+    told: dict[str, Any] = (
+        {"baselines": {label: other["label"] for label, other in held.items()}} if held else {}
+    )
+    unequal = {
+        label: {name: list(pair) for name, pair in how.items()}
+        for label, how in found.items()
+        if how
+    }
     return told | ({"unpaired": unequal} if unequal else {})
 
 
@@ -136,13 +155,19 @@ def held_against(
         baseline: Label of the first baseline.
         descriptions: What is recorded of each system.
     """
-    others = [slot for slot, label in enumerate(labels) if baseline is not None and label.startswith(f"{baseline}:")]
+    others = [
+        slot
+        for slot, label in enumerate(labels)
+        if baseline is not None and label.startswith(f"{baseline}:")
+    ]
     found = {slot: slot for slot in others}
     for slot, description in enumerate(descriptions):
         if slot not in found and labels[slot] != baseline and others:
             main = descriptions[labels.index(str(baseline))]
             if unpaired(description, main):
-                twins = [other for other in others if not unpaired(description, descriptions[other])]
+                twins = [
+                    other for other in others if not unpaired(description, descriptions[other])
+                ]
                 found |= {slot: twins[0]} if twins else {}
     return found
 
@@ -152,7 +177,11 @@ def unpaired(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, tupl
     left, right = _asked(one), _asked(other)
     if left is None or right is None:
         return {}
-    return {name: (left.get(name), right.get(name)) for name in left | right if left.get(name) != right.get(name)}
+    return {
+        name: (left.get(name), right.get(name))
+        for name in left | right
+        if left.get(name) != right.get(name)
+    }
 
 
 def _asked(description: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -167,13 +196,18 @@ def _asked(description: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _git_state() -> dict[str, Any] | None:
-    commit, changes = _git("rev-parse", "HEAD"), _git("status", "--porcelain", "--untracked-files=no")
+    commit, changes = (
+        _git("rev-parse", "HEAD"),
+        _git("status", "--porcelain", "--untracked-files=no"),
+    )
     return None if commit is None else {"commit": commit, "dirty": bool(changes)}
 
 
 def _git(*arguments: str) -> str | None:
     try:
-        done = subprocess.run(["git", *arguments], capture_output=True, text=True, timeout=10, check=False)
+        done = subprocess.run(
+            ["git", *arguments], capture_output=True, text=True, timeout=10, check=False
+        )
     except (OSError, subprocess.SubprocessError):
         return None
     return done.stdout.strip() if done.returncode == 0 else None

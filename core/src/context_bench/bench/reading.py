@@ -72,7 +72,9 @@ def _metrics_of(
     changes = {name: value for name, value in changes.items() if value is not None}
     if not record:  # a run of an earlier version
         config = store.run()["config"]
-        shared = {name: config[name] for name in ("score_field", "threshold") if name in config} | changes
+        shared = {
+            name: config[name] for name in ("score_field", "threshold") if name in config
+        } | changes
         return metrics_for(catalog, **shared), []
     metrics, absent = stored_metrics(catalog, record["metrics"], changes)
     old = [recalled(entry, record.get("summary", {})) for entry in absent]
@@ -104,7 +106,9 @@ def failure_causes(path: Path, most: int = 3) -> list[str]:
         said = " ".join(failure.message.split())
         said = f": {said[:_LONGEST_CAUSE]}{'...' * (len(said) > _LONGEST_CAUSE)}" if said else ""
         rows = "1 row" if count == 1 else f"{count} rows"
-        lines.append(f"{who}, {rows}: {failure.kind}{said} (explain row {path} '{first.example_id}')")
+        lines.append(
+            f"{who}, {rows}: {failure.kind}{said} (explain row {path} '{first.example_id}')"
+        )
     if len(found) > most:
         others = len(found) - most
         lines.append(f"and {others} other {'kind' if others == 1 else 'kinds'} of failure")

@@ -15,7 +15,15 @@ from attrs import evolve, fields, frozen
 
 from context_bench.bench import parameters as kinds
 from context_bench.bench.builders import explained
-from context_bench.bench.parameters import PLANNED, AbsentObject, Examples, Parameter, SystemSpec, named, parameter
+from context_bench.bench.parameters import (
+    PLANNED,
+    AbsentObject,
+    Examples,
+    Parameter,
+    SystemSpec,
+    named,
+    parameter,
+)
 from context_bench.errors import ConfigurationError
 from context_bench.plugins.catalog import Catalog, Component
 from context_bench.plugins.wiring import Choice, Explanation
@@ -81,7 +89,11 @@ class Request:
         keyed=True,
     )
     reader: SystemSpec | None = parameter(
-        kinds.one_system(), "System that follows each context transformer.", "--reader SPEC", key="reader", keyed=True
+        kinds.one_system(),
+        "System that follows each context transformer.",
+        "--reader SPEC",
+        key="reader",
+        keyed=True,
     )
     baseline: Any = parameter(
         kinds.label_or_system(),
@@ -106,10 +118,17 @@ class Request:
         kinds.whole(), "N examples of each dataset at random, instead of the first.", "--sample N"
     )
     seed: int = parameter(
-        kinds.whole(None), "Seed of that sample: the same seed takes the same examples.", "--seed S", default=0
+        kinds.whole(None),
+        "Seed of that sample: the same seed takes the same examples.",
+        "--seed S",
+        default=0,
     )
-    ids: tuple[str, ...] = parameter(kinds.names(), "Only the examples with these ids.", "--ids A,B")
-    samples: int = parameter(kinds.whole(), "How often each example is given to each system.", "--samples K", default=1)
+    ids: tuple[str, ...] = parameter(
+        kinds.names(), "Only the examples with these ids.", "--ids A,B"
+    )
+    samples: int = parameter(
+        kinds.whole(), "How often each example is given to each system.", "--samples K", default=1
+    )
     order: str = parameter(
         kinds.text(*ORDERS, about="order"),
         "interleaved gives each example to all systems in turn, system all examples to one system first.",
@@ -127,7 +146,9 @@ class Request:
         ),
     )
     deadline: float | None = _resumed(
-        kinds.number(), "Seconds that one row may take, retries and scoring included.", "--deadline SECONDS"
+        kinds.number(),
+        "Seconds that one row may take, retries and scoring included.",
+        "--deadline SECONDS",
     )
     dataset_timeout: float | None = _resumed(
         kinds.number(),
@@ -163,19 +184,27 @@ class Request:
         ),
         default=None,
     )
-    also: tuple[str, ...] = _explained(_NAMES, "An evaluator added to the automatic ones.", "--also NAME")
+    also: tuple[str, ...] = _explained(
+        _NAMES, "An evaluator added to the automatic ones.", "--also NAME"
+    )
     without: tuple[str, ...] = _explained(_NAMES, "An evaluator left out.", "--without NAME")
     allow: tuple[str, ...] = _explained(
-        _NAMES, "A capability that auto-wired evaluators may use: network or executes-model-code.", "--allow CAPABILITY"
+        _NAMES,
+        "A capability that auto-wired evaluators may use: network or executes-model-code.",
+        "--allow CAPABILITY",
     )
     prefixes: Mapping[str, str] = _explained(
-        kinds.pairs("NAME=PREFIX"), "A prefix for the score keys of an evaluator, by its name.", "--prefix NAME=PREFIX"
+        kinds.pairs("NAME=PREFIX"),
+        "A prefix for the score keys of an evaluator, by its name.",
+        "--prefix NAME=PREFIX",
     )
     options: Mapping[str, Mapping[str, Any]] = parameter(
         kinds.evaluator_options(), "Options of evaluators, by name.", key="evaluators", keyed=True
     )
     parts: tuple[str, ...] = parameter(
-        _NAMES, "A run part to use: a preparer, governor, controller or pacer that a package brings.", "--part NAME"
+        _NAMES,
+        "A run part to use: a preparer, governor, controller or pacer that a package brings.",
+        "--part NAME",
     )
     part_options: Mapping[str, Mapping[str, Any]] = parameter(
         kinds.evaluator_options("run_parts"), "Options of run parts, by name.", key="run-parts"
@@ -204,7 +233,10 @@ class Request:
         default="score",
     )
     threshold: float = _scored(
-        kinds.number(-inf), "Score that passes, for the usual metrics.", "--threshold X", default=0.7
+        kinds.number(-inf),
+        "Score that passes, for the usual metrics.",
+        "--threshold X",
+        default=0.7,
     )
     tokenizer: str = parameter(
         kinds.text(),
@@ -249,7 +281,11 @@ class Request:
         told="Where to keep the run. A file that is there already is resumed. None keeps it as long as the result.",
     )
     reuse: tuple[str, ...] = _of_a_session(
-        _NAMES, "Run file or folder: take responses whose key matches.", "--reuse PATH", python=None, commands=("run",)
+        _NAMES,
+        "Run file or folder: take responses whose key matches.",
+        "--reuse PATH",
+        python=None,
+        commands=("run",),
     )
     cache_dir: str | None = _of_new_runs(
         kinds.path(),
@@ -259,7 +295,12 @@ class Request:
         stored=False,
     )
     locked: str | None = parameter(
-        kinds.path(), "Lock file that the wiring must match.", "--lock-file FILE", key=None, python=None, commands=()
+        kinds.path(),
+        "Lock file that the wiring must match.",
+        "--lock-file FILE",
+        key=None,
+        python=None,
+        commands=(),
     )
 
     def __attrs_post_init__(self) -> None:
@@ -277,7 +318,9 @@ class Request:
             ConfigurationError: It does not; the message begins with the reason.
         """
         if not self.keep_examples:
-            raise ConfigurationError(f"{reason}: its examples must be kept (leave --no-store-examples out).")
+            raise ConfigurationError(
+                f"{reason}: its examples must be kept (leave --no-store-examples out)."
+            )
 
     def selection(self) -> Selection | None:
         """Return which examples of a dataset are taken, beyond the limit.
@@ -285,9 +328,15 @@ class Request:
         Raises:
             ConfigurationError: More than one of ``limit``, ``sample`` and ``ids`` is given.
         """
-        given = [flag for flag, value in (("-n", self.limit), ("--sample", self.sample), ("--ids", self.ids)) if value]
+        given = [
+            flag
+            for flag, value in (("-n", self.limit), ("--sample", self.sample), ("--ids", self.ids))
+            if value
+        ]
         if len(given) > 1:
-            raise ConfigurationError(f"{' and '.join(given)} exclude each other: each says which examples are taken.")
+            raise ConfigurationError(
+                f"{' and '.join(given)} exclude each other: each says which examples are taken."
+            )
         if not self.sample and not self.ids:
             return None
         return RandomSample(self.sample, self.seed) if self.sample else ById(self.ids)
@@ -300,7 +349,9 @@ class Request:
     def size(self) -> int | None:
         """Return how many rows each system has at most, or None when nobody knows before the end of the run."""
         most = self.limit or self.sample or len(self.ids) or None
-        known = [dataset.count() if isinstance(dataset, Examples) else None for dataset in self.datasets]
+        known = [
+            dataset.count() if isinstance(dataset, Examples) else None for dataset in self.datasets
+        ]
         lengths = [most if length is None else min(length, most or length) for length in known]
         return None if None in lengths else sum(length or 0 for length in lengths) * self.samples
 
@@ -308,13 +359,20 @@ class Request:
         """Return the request as JSON-like values, secrets taken out, and objects by their names."""
         kinds = {name: one.kind for name, one in PARAMETERS.items() if one.stored}
         values = {name: getattr(self, name) for name in kinds}
-        return {name: None if value is None else kinds[name].stored(value, catalog) for name, value in values.items()}
+        return {
+            name: None if value is None else kinds[name].stored(value, catalog)
+            for name, value in values.items()
+        }
 
     @classmethod
     def from_dict(cls, found: Mapping[str, Any]) -> Request:
         """Return the request that :meth:`to_dict` wrote, also an earlier version of it."""
-        kept = {name: value for name, value in found.items() if name in PARAMETERS and value is not None}
-        request = cls(**{name: PARAMETERS[name].kind.restored(value) for name, value in kept.items()})
+        kept = {
+            name: value for name, value in found.items() if name in PARAMETERS and value is not None
+        }
+        request = cls(
+            **{name: PARAMETERS[name].kind.restored(value) for name, value in kept.items()}
+        )
         parts = {name: dict(given) for name, given in request.part_options.items()}
         for name, part in _NOW_OF_PARTS.items():
             if found.get(name):
@@ -333,11 +391,26 @@ class Request:
             for option in component.said.options.values()
             if option.flag and option.name in self.options_of(component)
         ]
-        exact = None if self.evaluators is None else tuple(one for one in self.evaluators if isinstance(one, str))
-        return Choice(exact, self.also, frozenset(self.without), frozenset(flags), frozenset(self.allow), self.prefixes)
+        exact = (
+            None
+            if self.evaluators is None
+            else tuple(one for one in self.evaluators if isinstance(one, str))
+        )
+        return Choice(
+            exact,
+            self.also,
+            frozenset(self.without),
+            frozenset(flags),
+            frozenset(self.allow),
+            self.prefixes,
+        )
 
     def explanation(
-        self, catalog: Catalog, datasets: Sequence[str], tags: Sequence[str] = (), given: Sequence[str] = ()
+        self,
+        catalog: Catalog,
+        datasets: Sequence[str],
+        tags: Sequence[str] = (),
+        given: Sequence[str] = (),
     ) -> Explanation:
         """Return which evaluators would score the rows of datasets, and why the others would not; nothing is imported.
 
@@ -365,14 +438,18 @@ def require_sample(request: Request) -> None:
         ConfigurationError: There is one.
     """
     if request.seed and not request.sample:
-        told = f"--seed {request.seed} is given, but nothing in this run takes it: it is for --sample."
+        told = (
+            f"--seed {request.seed} is given, but nothing in this run takes it: it is for --sample."
+        )
         raise ConfigurationError(f"{told} Leave it out, or add one.")
 
 
 _NOW_OF_PARTS = {"prices": "money", "max_cost": "money", "isolate_prefixes": "isolated-prefixes"}
 """Parameters of earlier versions that are options of a run part now."""
 
-PARAMETERS: Mapping[str, Parameter] = {one.name: one.metadata["parameter"] for one in fields(Request)}
+PARAMETERS: Mapping[str, Parameter] = {
+    one.name: one.metadata["parameter"] for one in fields(Request)
+}
 """What a run can be asked for, by the name of the request's field."""
 
 
@@ -401,6 +478,8 @@ def called_here(name: str, here: Callable[[Parameter], str | None]) -> str:
     for one in PARAMETERS.values():
         elsewhere = [one.name, one.python, (one.key or "").rpartition(".")[2]]
         elsewhere += [flag.lstrip("-") for flags in one.flags for flag in flags.split("/")]
-        if wanted in [each.replace("-", "_") for each in elsewhere if each] and (found := here(one)):
+        if wanted in [each.replace("-", "_") for each in elsewhere if each] and (
+            found := here(one)
+        ):
             return f"Here it is {found}."
     return ""

@@ -55,8 +55,12 @@ def rescore(
     with closing(RunReader(path)) as reader, told_as_damage(path):
         request = _asked(reader)
         if not reader.has_examples:
-            raise StoreError(f"{path} was written without its examples, so its responses cannot be scored again.")
-    request = evolve(_without_objects(change(request), path), locked=None)  # what a lock says is for a run
+            raise StoreError(
+                f"{path} was written without its examples, so its responses cannot be scored again."
+            )
+    request = evolve(
+        _without_objects(change(request), path), locked=None
+    )  # what a lock says is for a run
     try:
         with Signals() as signals:
             session = Rescoring(path, {"request": request.to_dict(catalog), "force": force})
@@ -72,9 +76,9 @@ def rescore(
                 slots = _silent(store.systems())
                 secrecy = secrecy_of(catalog, request)
                 workbench = Workbench(WordTokenizer(), secrecy=secrecy)
-                Loop(workbench, store, 1, signals, Admission((), 1, stop=signals.stop), session.keep).run(
-                    Again(store, slots, planner.wire, force, reference).jobs()
-                )
+                Loop(
+                    workbench, store, 1, signals, Admission((), 1, stop=signals.stop), session.keep
+                ).run(Again(store, slots, planner.wire, force, reference).jobs())
                 store.settle_headlines()
                 result = read_result(store.path, catalog=catalog)
                 store.keep_metrics(metrics_record(result.metrics, result.summary, result.said))
@@ -177,9 +181,13 @@ class Recomputation:
         kept = []
         for scorer in wiring.scorers:
             if not scorer.deterministic:
-                self._note(f"Scores of {scorer.id} were not computed again: it is not deterministic.")
+                self._note(
+                    f"Scores of {scorer.id} were not computed again: it is not deterministic."
+                )
             elif scorer.key != self._keys.get(scorer.id):
-                self._note(f"Scores of {scorer.id} were not computed again: it or its options have changed since.")
+                self._note(
+                    f"Scores of {scorer.id} were not computed again: it or its options have changed since."
+                )
             else:
                 kept.append(scorer)
         return evolve(wiring, scorers=tuple(kept))
@@ -200,7 +208,9 @@ def _reference(catalog: Catalog, store: RunReader) -> Reference | None:
 
 def _silent(systems: Iterable[Mapping[str, Any]]) -> list[Slot]:
     """Return the slots of a run whose systems must not be asked."""
-    return [Slot(one["slot"], one["label"], Silent(one["label"]), one["key"], False) for one in systems]
+    return [
+        Slot(one["slot"], one["label"], Silent(one["label"]), one["key"], False) for one in systems
+    ]
 
 
 class Silent:

@@ -39,7 +39,9 @@ from context_bench.runner.parts import Slot, endpoint_of, models_of
 from context_bench.secrecy import without_secrets
 from context_bench.store.runfile import RunFile
 
-_PROTOCOLS: Mapping[str, type] = {  # in the order of the fields of RunParts; an asker is found when it is needed
+_PROTOCOLS: Mapping[
+    str, type
+] = {  # in the order of the fields of RunParts; an asker is found when it is needed
     "preparer": Preparer,
     "governor": Governor,
     "derived-job": DerivedJob,
@@ -80,7 +82,9 @@ class RunParts:
     def prepared(self, request: Request) -> Request:
         """Return the request with the systems that the preparers make of its own, one preparer after the other."""
         for part in self.preparers:
-            request = evolve(request, systems=tuple(_listed(part, "prepare", request.systems, request)))
+            request = evolve(
+                request, systems=tuple(_listed(part, "prepare", request.systems, request))
+            )
         return request
 
     def derived(self, slots: Sequence[Slot]) -> list[tuple[DerivedJob, DerivedSlot]]:
@@ -92,10 +96,16 @@ class RunParts:
         labels = [slot.label for slot in slots]
         found: list[tuple[DerivedJob, DerivedSlot]] = []
         for part in self.derived_jobs:
-            sources = [slot.label for slot in slots if _asked(part, "accepts", slot.system, otherwise=True)]
+            sources = [
+                slot.label for slot in slots if _asked(part, "accepts", slot.system, otherwise=True)
+            ]
             for made in _listed(part, "slots", sources):
-                if lacking := [name for name in _SLOT if not isinstance(getattr(made, name, None), _SLOT[name])]:
-                    raise PluginError(f"The run part {part.name} failed: {made!r} is no slot, it lacks {lacking[0]}.")
+                if lacking := [
+                    name for name in _SLOT if not isinstance(getattr(made, name, None), _SLOT[name])
+                ]:
+                    raise PluginError(
+                        f"The run part {part.name} failed: {made!r} is no slot, it lacks {lacking[0]}."
+                    )
                 taken = made.label in [*labels, *(one.label for _, one in found)]
                 if taken or made.source_label not in labels:
                     wrong = "is taken" if taken else f"has no source {made.source_label!r}"
@@ -105,9 +115,13 @@ class RunParts:
                 found.append((part, made))
         return found
 
-    def rebuilder(self, warn: Callable[[str], None]) -> Callable[[Sequence[BuiltSystem]], Sequence[Any]] | None:
+    def rebuilder(
+        self, warn: Callable[[str], None]
+    ) -> Callable[[Sequence[BuiltSystem]], Sequence[Any]] | None:
         """Return what gives the systems that are asked in place of built ones; None where no preparer wants to."""
-        if not (rebuild := [part for part in self.preparers if callable(getattr(part, "built", None))]):
+        if not (
+            rebuild := [part for part in self.preparers if callable(getattr(part, "built", None))]
+        ):
             return None
 
         def rebuilt(systems: Sequence[BuiltSystem]) -> Sequence[Any]:
@@ -128,7 +142,10 @@ class RunParts:
         for part in self.governors:
             told = [_asked(part, "describe", _governed(slot), otherwise={}) for slot in slots]
             held = [_held(part, "describe", own, Mapping, "a mapping") for own in told]
-            slots = [evolve(slot, description={**slot.description, **own}) for slot, own in zip(slots, held)]
+            slots = [
+                evolve(slot, description={**slot.description, **own})
+                for slot, own in zip(slots, held)
+            ]
         return list(slots)
 
     def begin(self, slots: Sequence[Slot], store: RunFile) -> Iterator[str]:
@@ -171,10 +188,16 @@ class RunParts:
     def exit_code(self, result: Any, more: Sequence[tuple[str, Any]] = ()) -> int | None:
         """Return the highest exit code that a controller sets, or an evaluator, one of ``more``; None when none sets one."""
         asked = [*((f"The run part {one.name}", one) for one in self.controllers), *more]
-        codes = [(who, code) for who, one in asked if (code := attempted(who, one.finished, result)) is not None]
+        codes = [
+            (who, code)
+            for who, one in asked
+            if (code := attempted(who, one.finished, result)) is not None
+        ]
         for who, code in codes:
             if not isinstance(code, int) or not 0 <= code <= 255:
-                raise PluginError(f"{who} failed: finished() returned {code!r}, not an exit code from 0 to 255.")
+                raise PluginError(
+                    f"{who} failed: finished() returned {code!r}, not an exit code from 0 to 255."
+                )
         return max((code for _, code in codes), default=None)
 
 
@@ -203,9 +226,13 @@ def load_parts(catalog: Catalog, request: Request) -> RunParts:
     found: dict[str, list[Any]] = {kind: [] for kind in _PROTOCOLS}
     for component, options in _active(catalog, request):
         kind = component.said.part_kind
-        found.get(kind, []).append(_built(component, options, _PROTOCOLS.get(kind), kind or "run part"))
+        found.get(kind, []).append(
+            _built(component, options, _PROTOCOLS.get(kind), kind or "run part")
+        )
     preparers, governors, derived_jobs, controllers, pacers, _ = found.values()
-    return RunParts(preparers, governors, derived_jobs, controllers, pacers, described_parts(catalog, request))
+    return RunParts(
+        preparers, governors, derived_jobs, controllers, pacers, described_parts(catalog, request)
+    )
 
 
 def load_part(catalog: Catalog, name: str) -> Any:
@@ -222,10 +249,16 @@ def load_part(catalog: Catalog, name: str) -> Any:
 def tells_of_conversations(catalog: Catalog, request: Request) -> bool:
     """Whether a request names a dataset whose manifest says that its examples are conversations."""
     names = [one.name for one in request.datasets if isinstance(one, DatasetSpec)]
-    return any("multi_turn" in found.said.fields for name in names for found in catalog.named("datasets", name))
+    return any(
+        "multi_turn" in found.said.fields
+        for name in names
+        for found in catalog.named("datasets", name)
+    )
 
 
-def _built(component: Component, options: Mapping[str, Any], protocol: type | None, kind: str) -> Any:
+def _built(
+    component: Component, options: Mapping[str, Any], protocol: type | None, kind: str
+) -> Any:
     part = component.build(options)
     if protocol is None or not isinstance(part, protocol):
         raise unfit(component, "it lacks a method", kind)
@@ -236,10 +269,14 @@ def _active(catalog: Catalog, request: Request) -> Iterator[tuple[Component, Map
     chosen: dict[str, tuple[Component, dict[str, Any]]] = {}
     implied = [] if request.reference is None else [AGREEMENT]
     if tells_of_conversations(catalog, request):  # a system that does not talk does without
-        implied += [part.id for part in catalog.named("run_parts", CONVERSATIONS) if part.state == OK]
+        implied += [
+            part.id for part in catalog.named("run_parts", CONVERSATIONS) if part.state == OK
+        ]
     for name in (*request.parts, *request.part_options, *implied):
         component = catalog.find("run_parts", name).require_ok()
-        chosen.setdefault(component.id, (component, {}))[1].update(request.part_options.get(name, {}))
+        chosen.setdefault(component.id, (component, {}))[1].update(
+            request.part_options.get(name, {})
+        )
     pacers = [component for component, _ in chosen.values() if component.said.part_kind == "pacer"]
     if len(pacers) > 1:
         raise ConfigurationError(
@@ -253,7 +290,9 @@ def _active(catalog: Catalog, request: Request) -> Iterator[tuple[Component, Map
 
 def usual_pacer(catalog: Catalog) -> Component | None:
     """Return the pacer that is on by default; of several the project's own, so that installing another one changes nothing."""
-    found = [one.called_by_id() for one in catalog.of_kind("run_parts") if one.said.part_kind == "pacer"]
+    found = [
+        one.called_by_id() for one in catalog.of_kind("run_parts") if one.said.part_kind == "pacer"
+    ]
     usual = [one for one in found if one.said.default and one.state == OK]
     return min(usual, key=lambda one: (one.id != PACER, one.id), default=None)
 
@@ -261,8 +300,15 @@ def usual_pacer(catalog: Catalog) -> Component | None:
 def _asks_endpoint(catalog: Catalog, request: Request) -> bool:
     """Whether one of the systems that were asked for uses the network, or is an object that names its endpoint."""
     for asked in (*request.systems, request.reader, request.baseline, request.reference):
-        known = [component for spec in specs_in(asked) for component in catalog.named("systems", spec.name)]
-        if any("network" in component.capabilities for component in known) or endpoint_of(asked) is not None:
+        known = [
+            component
+            for spec in specs_in(asked)
+            for component in catalog.named("systems", spec.name)
+        ]
+        if (
+            any("network" in component.capabilities for component in known)
+            or endpoint_of(asked) is not None
+        ):
             return True
     return False
 
@@ -271,7 +317,9 @@ def _governed(slot: Slot) -> GovernedSystem:
     return GovernedSystem(slot.number, slot.label, slot.model, slot.max_tokens)
 
 
-def with_flags_of_parts(catalog: Catalog, request: Request, given: Mapping[str, Any], kind: str = "flag") -> Request:
+def with_flags_of_parts(
+    catalog: Catalog, request: Request, given: Mapping[str, Any], kind: str = "flag"
+) -> Request:
     """Return a request with options of run parts.
 
     Args:
@@ -286,10 +334,16 @@ def with_flags_of_parts(catalog: Catalog, request: Request, given: Mapping[str, 
     parts = {name: dict(options) for name, options in request.part_options.items()}
     for component in catalog.of_kind("run_parts"):
         for option in component.said.options.values():
-            if (name := getattr(option, kind)) and name in given and component.called_by_id().state == OK:
+            if (
+                (name := getattr(option, kind))
+                and name in given
+                and component.called_by_id().state == OK
+            ):
                 options = parts.setdefault(component.name, {})
                 value = given[name]
-                if option.type == "tables":  # read now, so that the run file holds them; the component lays them over
+                if (
+                    option.type == "tables"
+                ):  # read now, so that the run file holds them; the component lays them over
                     where = f"run part {component.name}"
                     both = options.get(option.name, []), value
                     value = [table for found in both for table in read_option(option, found, where)]
@@ -300,7 +354,11 @@ def with_flags_of_parts(catalog: Catalog, request: Request, given: Mapping[str, 
 def _asked(part: Any, name: str, *arguments: Any, otherwise: Any = None) -> Any:
     """Return what a method of a part returns; where the part has no such method, something else."""
     method = getattr(part, name, None)
-    return attempted(f"The run part {part.name}", method, *arguments) if callable(method) else otherwise
+    return (
+        attempted(f"The run part {part.name}", method, *arguments)
+        if callable(method)
+        else otherwise
+    )
 
 
 def _listed(part: Any, name: str, *arguments: Any) -> list[Any]:
@@ -317,7 +375,9 @@ def _held(part: Any, name: str, found: Any, kind: Any, what: str) -> Any:
         PluginError: It is of another kind.
     """
     if not isinstance(found, kind):
-        raise PluginError(f"The run part {part.name} failed: {name}() returned {found!r}, not {what}.")
+        raise PluginError(
+            f"The run part {part.name} failed: {name}() returned {found!r}, not {what}."
+        )
     return found
 
 
@@ -327,4 +387,6 @@ def rates_of(part: Pacer, *asked: Any) -> Any:
     if not isinstance(rates, Rates):
         raise PluginError(f"{who} failed: its rates are no rates, they lack a method.")
     methods = ("wait", "sent", "answered", "refused", "learned")
-    return SimpleNamespace(**{name: partial(attempted, who, getattr(rates, name)) for name in methods})
+    return SimpleNamespace(
+        **{name: partial(attempted, who, getattr(rates, name)) for name in methods}
+    )

@@ -24,7 +24,13 @@ from context_bench.bench.planner import Planner, check_locked_parts, known_hooks
 from context_bench.bench.provenance import dependencies, provenance, told_of, used_distributions
 from context_bench.bench.requests import Request, absent, require_sample
 from context_bench.console import warn
-from context_bench.errors import ConfigurationError, ContextBenchError, RunStoppedError, StoreError, message_of
+from context_bench.errors import (
+    ConfigurationError,
+    ContextBenchError,
+    RunStoppedError,
+    StoreError,
+    message_of,
+)
 from context_bench.metrics import check_score_field
 from context_bench.metrics.registry import RunMetric, metrics_record
 from context_bench.plugins.catalog import Catalog
@@ -67,7 +73,11 @@ _NO_THREAD = (
 
 
 def run(
-    catalog: Catalog, request: Request, path: Path, *, on_warning: Callable[[str], None] | None = None
+    catalog: Catalog,
+    request: Request,
+    path: Path,
+    *,
+    on_warning: Callable[[str], None] | None = None,
 ) -> EvalResult:
     """Run a request into a new run file.
 
@@ -108,7 +118,9 @@ def resume(
     recorded = store.run()
     again = f"Call evaluate() again with run_file={str(path)!r} and the same arguments."
     if "systems" not in recorded["config"]:
-        raise StoreError(f"{path} was written by evaluate(), which holds objects that no file can keep. {again}")
+        raise StoreError(
+            f"{path} was written by evaluate(), which holds objects that no file can keep. {again}"
+        )
     with told_as_damage(path):
         request = Request.from_dict(recorded["config"])
     request = change(request)
@@ -129,14 +141,29 @@ def resume(
 
 def _elsewhere(path: Path, request: Request, trouble: str) -> str:
     """Return where to resume a run that names a file which is not here, but above its run file, or which its trouble is of."""
-    specs = [spec for asked in (*request.systems, request.reader, *request.datasets) for spec in specs_in(asked)]
+    specs = [
+        spec
+        for asked in (*request.systems, request.reader, *request.datasets)
+        for spec in specs_in(asked)
+    ]
     named = {str(text) for spec in specs for text in (spec.name, *spec.options.values())}
     away = [
-        one for one in sorted(named) if "." in one and "://" not in one and not (one[0] in "/~" or os.path.exists(one))
+        one
+        for one in sorted(named)
+        if "." in one and "://" not in one and not (one[0] in "/~" or os.path.exists(one))
     ]
-    told = [f" {one} lies in {up}" for up in path.resolve().parents for one in away if os.path.exists(up / one)]
-    near = [one for one in away if one in trouble and os.path.splitext(one)[1][1:].isalpha()]  # no version of a model
-    told += [f" {one} is named as it is seen from the folder in which the run was begun" for one in near]
+    told = [
+        f" {one} lies in {up}"
+        for up in path.resolve().parents
+        for one in away
+        if os.path.exists(up / one)
+    ]
+    near = [
+        one for one in away if one in trouble and os.path.splitext(one)[1][1:].isalpha()
+    ]  # no version of a model
+    told += [
+        f" {one} is named as it is seen from the folder in which the run was begun" for one in near
+    ]
     return "".join(f"{one}: resume the run from there." for one in told[:1])
 
 
@@ -176,7 +203,11 @@ def run_path(request: Request) -> Path:
 
 def _earlier(request: Request) -> EarlierResponses | None:
     """Return the responses that a run may take, those of a cache among them; None where it asks for no earlier one's."""
-    cached = [] if request.cache_dir is None or not Path(request.cache_dir).exists() else [request.cache_dir]
+    cached = (
+        []
+        if request.cache_dir is None or not Path(request.cache_dir).exists()
+        else [request.cache_dir]
+    )
     places = [Path(place) for place in (*request.reuse, *cached)]
     if not places:
         return None
@@ -195,7 +226,10 @@ def _place(request: Request) -> Place:
 def _warn(line: str) -> None:
     """Issue a warning at the line that called :func:`~context_bench.bench.api.evaluate`."""
     frame, level = sys._getframe(), 1
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "context_bench":
+    while (
+        frame.f_back is not None
+        and frame.f_globals.get("__name__", "").partition(".")[0] == "context_bench"
+    ):
         frame, level = frame.f_back, level + 1
     python_warnings.warn(line, UserWarning, stacklevel=level)
 
@@ -293,7 +327,9 @@ class Run:
         ContextBenchError: Something is wrong with the request, or something that it needs is not there.
     """
 
-    def __init__(self, catalog: Catalog, request: Request, place: Place, warnings: Warnings) -> None:
+    def __init__(
+        self, catalog: Catalog, request: Request, place: Place, warnings: Warnings
+    ) -> None:
         with hushed(catalog, request):
             self._set_up(catalog, request, place, warnings)
 
@@ -309,12 +345,20 @@ class Run:
         self._request, self._warnings, self._is_kept = request, warnings, place.path is not None
         active, self._described_hooks = known_hooks(catalog, request, warnings.warn_from_anywhere)
         self._hooks = Hooks(active, warnings.warn_from_anywhere)
-        self._planner = planner = Planner(catalog, request, self._hooks, warnings.warn, place.store, is_locked=True)
-        self._before = {label.label: label.plan for label in (place.store.labels() if place.store else ())}
+        self._planner = planner = Planner(
+            catalog, request, self._hooks, warnings.warn, place.store, is_locked=True
+        )
+        self._before = {
+            label.label: label.plan for label in (place.store.labels() if place.store else ())
+        }
         systems = builders.with_reader(catalog, request.systems, request.reader)
         run_id = uuid4().hex if place.store is None else str(place.store.run()["id"])
-        slots = builders.make_slots(catalog, systems, run_id, request.baseline, parts.rebuilder(warnings.warn))
-        slots = parts.described_slots([*slots, *builders.derived_slots(catalog, request, parts, slots)])
+        slots = builders.make_slots(
+            catalog, systems, run_id, request.baseline, parts.rebuilder(warnings.warn)
+        )
+        slots = parts.described_slots(
+            [*slots, *builders.derived_slots(catalog, request, parts, slots)]
+        )
         require_room(0, len(slots))
         self._tokenizer = builders.tokenizer_of(catalog, request.tokenizer)
         if place.store is not None:
@@ -330,18 +374,25 @@ class Run:
             notice = reference.part.notice(reference.label, reference.samples, request.size())
             if place.store is None and notice:
                 warnings.warn(notice)
-        if run_parts.tells_of_conversations(catalog, request) and any(talks(slot.system) for slot in slots):
+        if run_parts.tells_of_conversations(catalog, request) and any(
+            talks(slot.system) for slot in slots
+        ):
             run_parts.load_part(catalog, run_parts.CONVERSATIONS)
         self._slots, self.streams = slots, _streams(catalog, request, planner)
         self._metrics = metrics_of(catalog, request, warnings.warn)
         check_metrics(self._metrics, planner, self.streams)
         size = bounded(request.size, request.patience, "the dataset")
         self._expected = None if size is None else size * len(slots)
-        self._workers = request.max_workers or usual_workers(slots, builders.needs_threads(catalog, systems))
+        self._workers = request.max_workers or usual_workers(
+            slots, builders.needs_threads(catalog, systems)
+        )
         recorded = (settled(catalog, asked) if parts.preparers else request).to_dict(catalog)
         self._store = place.open(catalog, run_id, recorded)
         planner.attach(self._store)
-        self._config = {"request": recorded, "run_file": str(self._store.path) if self._is_kept else ""}
+        self._config = {
+            "request": recorded,
+            "run_file": str(self._store.path) if self._is_kept else "",
+        }
         self._conversations: Conversations | None = None
         self._pacer: Pacer | None = next(iter(parts.pacers), None)
         self._loaded_parts: list[str] = []
@@ -381,7 +432,9 @@ class Run:
                 raise self._interrupted(error) from None
             except ContextBenchError as error:
                 if self._is_kept:
-                    error.args = (f"{message_of(error)}\nThe run is complete: context-bench report {self._store.path}",)
+                    error.args = (
+                        f"{message_of(error)}\nThe run is complete: context-bench report {self._store.path}",
+                    )
                 raise
             finally:
                 with signals.unheard():
@@ -394,26 +447,46 @@ class Run:
         store, slots, wire = self._store, self._slots, self._planner.wire
         bill = bill_of(self._parts.governors)
         workbench = Workbench(self._tokenizer, request.text_fields, self._secrecy, bill)
-        workbench.unseen |= (inputs := {name for stream in self.streams for name in stream.more_inputs})
+        workbench.unseen |= (
+            inputs := {name for stream in self.streams for name in stream.more_inputs}
+        )
         unscored = self._unscored()
         asked = [slot for slot in slots if slot.source is None]
         find, keeps = self._earlier.find if self._earlier else None, request.keep_examples
-        of_run = asked, self.streams, wire, workbench, request.samples, store, find, keeps, request.order
-        feed = Feed(*of_run, partial(self._converse, workbench), unscored, self._reference, request.patience)
+        of_run = (
+            asked,
+            self.streams,
+            wire,
+            workbench,
+            request.samples,
+            store,
+            find,
+            keeps,
+            request.order,
+        )
+        feed = Feed(
+            *of_run, partial(self._converse, workbench), unscored, self._reference, request.patience
+        )
         started = perf_counter()
         with self._shown(admission := self._admission(signals.stop), feed):
-            loop = Loop(workbench, store, self._workers, signals, admission, self._watch(), request.deadline)
+            loop = Loop(
+                workbench, store, self._workers, signals, admission, self._watch(), request.deadline
+            )
             loop.run(feed.jobs())
             if len(asked) < len(slots):
                 from context_bench.runner.stored_jobs import DerivedRows
 
                 self._tell_of_derived(admission)
-                derived = DerivedRows(store, slots, self.streams, wire, workbench, request.samples, unscored)
+                derived = DerivedRows(
+                    store, slots, self.streams, wire, workbench, request.samples, unscored
+                )
                 loop.run(derived.jobs())
             if self._reference is not None and any(label.reference for label in store.labels()):
                 from context_bench.runner.stored_jobs import Again
 
-                loop.run(Again(store, slots, wire, False, self._reference, agreement_only=True).jobs())
+                loop.run(
+                    Again(store, slots, wire, False, self._reference, agreement_only=True).jobs()
+                )
         for name in sorted(workbench.unseen if not feed.skipped else ()):
             is_shown, own = name in inputs, f"text field {name!r}, so it counts no token"
             told = f"field {name!r}, so --input shows systems nothing" if is_shown else own
@@ -443,7 +516,9 @@ class Run:
         """Record the parts that were found to be needed while the run went on, beside the others."""
         if self._loaded_parts:
             request = evolve(self._request, parts=(*self._request.parts, *self._loaded_parts))
-            self._store.add_provenance({"run_parts": run_parts.described_parts(self._catalog, request)})
+            self._store.add_provenance(
+                {"run_parts": run_parts.described_parts(self._catalog, request)}
+            )
 
     def _tell_of_derived(self, admission: Admission) -> None:
         """Say what readers of derived rows will be asked, and what it will cost if it costs as much as the sources did."""
@@ -451,10 +526,16 @@ class Run:
         if read:
             counts = self._store.counts()
             pairs = [(slot.source or 0, slot.number) for slot in read]
-            calls = sum(counts.get(source, (0, 0))[0] - counts.get(own, (0, 0))[0] for source, own in pairs)
+            calls = sum(
+                counts.get(source, (0, 0))[0] - counts.get(own, (0, 0))[0] for source, own in pairs
+            )
             known = [admission.cost.get(source) for source, _ in pairs]
             money = sum(cost or 0.0 for cost in known)
-            told = f", about {money:.4g} {admission.currency} at what their sources cost" if any(known) else ""
+            told = (
+                f", about {money:.4g} {admission.currency} at what their sources cost"
+                if any(known)
+                else ""
+            )
             self._warnings.warn(f"Derived rows ask the reader up to {calls} times{told}.")
 
     def _begin(self) -> None:
@@ -472,11 +553,19 @@ class Run:
                 self._planner.wire(stream.label)
         self._record_dependencies()
         active = {"run_parts": self._parts.described, "hooks": self._described_hooks}
-        self._store.add_provenance({kind: described for kind, described in active.items() if described})
+        self._store.add_provenance(
+            {kind: described for kind, described in active.items() if described}
+        )
         self._store.keep_metrics(metrics_record(self._metrics))
-        baseline = builders.baseline_of([slot.label for slot in self._slots], self._request.baseline)
+        baseline = builders.baseline_of(
+            [slot.label for slot in self._slots], self._request.baseline
+        )
         told = [
-            {"label": slot.label, "endpoint": endpoint_of(slot.system), "is_baseline": slot.label == baseline}
+            {
+                "label": slot.label,
+                "endpoint": endpoint_of(slot.system),
+                "is_baseline": slot.label == baseline,
+            }
             for slot in self._slots
         ]
         self._hooks.run_started(dict(self._config), told, self._warnings.warn_from_anywhere)
@@ -488,7 +577,9 @@ class Run:
             self._progress.watch(admission, feed, self._secrecy.of)
             if not self._store.is_new:
                 counts = self._store.counts()
-                self._progress.resume({slot.number: counts.get(slot.number, (0, 0))[0] for slot in self._slots})
+                self._progress.resume(
+                    {slot.number: counts.get(slot.number, (0, 0))[0] for slot in self._slots}
+                )
         try:
             yield
         finally:
@@ -515,7 +606,9 @@ class Run:
         learned = self._store.run()["provenance"].get("limits", {})
         grows = request.max_workers is None  # the user named no number
         patience = request.keep_going, self._rates
-        return Admission(self._slots, self._workers, *limits, governors, stop, grows, learned, *patience)
+        return Admission(
+            self._slots, self._workers, *limits, governors, stop, grows, learned, *patience
+        )
 
     def _unscored(self) -> dict[int, set[int]]:
         """Return the evaluators that have said nothing of a response, by its packed identity.
@@ -525,7 +618,9 @@ class Run:
         found: dict[int, set[int]] = {}
         for label in [] if self._store.is_new else self._store.labels():
             wiring = self._planner.wire(label.label)
-            if changes := list(changes_of_plan(self._before.get(label.label, wiring.plan), wiring.plan)):
+            if changes := list(
+                changes_of_plan(self._before.get(label.label, wiring.plan), wiring.plan)
+            ):
                 self._warnings.warn(
                     f"What scores {label.label or 'rows without a label'} has changed since the run began: "
                     f"{', '.join(changes)}. Rows that are done keep the scores that they have; "
@@ -591,12 +686,20 @@ class Run:
         with suppress(KeyboardInterrupt):  # once more: what is left is our own
             self._tell_end(status)
         with signals.unheard():
-            with suppress(StoreError):  # it could not be recorded; what ended the session is told, and may be the same
+            with suppress(
+                StoreError
+            ):  # it could not be recorded; what ended the session is told, and may be the same
                 self._end(status)
             answered, failed = self._counted()
             has_turns = self._store.is_new and self._store.has_turns
             self._leave(is_whole=False)
-            if status == "stopped" and self._store.is_new and not answered and not failed and not has_turns:
+            if (
+                status == "stopped"
+                and self._store.is_new
+                and not answered
+                and not failed
+                and not has_turns
+            ):
                 self._store.discard()  # a run that could not begin leaves nothing
         if isinstance(error, KeyboardInterrupt):
             return self._interrupted(error)
@@ -610,7 +713,9 @@ class Run:
         return RunStoppedError(told, path, code)
 
     def _interrupted(self, error: KeyboardInterrupt) -> RunStoppedError:
-        return RunStoppedError("Interrupted.", str(self._store.path), getattr(error, "exit_code", INTERRUPTED))
+        return RunStoppedError(
+            "Interrupted.", str(self._store.path), getattr(error, "exit_code", INTERRUPTED)
+        )
 
     def _tell_end(self, status: str) -> None:
         """Tell the hooks how the run ended; what they warn of is still recorded."""
@@ -646,7 +751,11 @@ class Run:
             "score_field": self._request.score_field,
             "tokenizer": self._tokenizer.name,
         }
-        timing = {"seconds": seconds, "rows_per_second": done / seconds if seconds else 0.0, "reused_rows": skipped}
+        timing = {
+            "seconds": seconds,
+            "rows_per_second": done / seconds if seconds else 0.0,
+            "reused_rows": skipped,
+        }
         result = EvalResult(rows, self._metrics, timing, config, warnings=self._store.warnings())
         self._store.keep_metrics(metrics_record(result.metrics, result.summary, result.said))
         self._store.warn(result.findings)
@@ -662,7 +771,9 @@ def _streams(catalog: Catalog, request: Request, planner: Planner) -> list[Strea
             planner.know(facts)
         for name in gold_among(stream):
             where = stream.label or stream.fallback or "the dataset"
-            planner.warn(f"--input {name} shows systems nothing: {name} holds the gold answers of {where}.")
+            planner.warn(
+                f"--input {name} shows systems nothing: {name} holds the gold answers of {where}."
+            )
         if stream.label is not None:
             planner.wire(stream.label)
         streams.append(stream)
@@ -701,7 +812,9 @@ def _require_everything(request: Request) -> None:
                 )
 
 
-def check_metrics(metrics: Sequence[RunMetric], planner: Planner, streams: Sequence[Stream]) -> None:
+def check_metrics(
+    metrics: Sequence[RunMetric], planner: Planner, streams: Sequence[Stream]
+) -> None:
     """Find a misspelt score before the first example, where every key is known by then.
 
     Raises:

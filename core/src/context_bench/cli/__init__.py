@@ -11,14 +11,23 @@ ABOUT = """Measure systems that touch an LLM's context, and score what they answ
 
 Flags without a command mean `run`: context-bench --system identity --dataset needle."""
 COMMANDS = {
-    "run": ("context_bench.cli.run:run", "Give a dataset's examples to systems and score the answers."),
+    "run": (
+        "context_bench.cli.run:run",
+        "Give a dataset's examples to systems and score the answers.",
+    ),
     "resume": ("context_bench.cli.run:resume", "Finish a run that was interrupted."),
-    "rescore": ("context_bench.cli.run:rescore", "Score stored responses with new or changed evaluators."),
+    "rescore": (
+        "context_bench.cli.run:rescore",
+        "Score stored responses with new or changed evaluators.",
+    ),
     "report": ("context_bench.cli.run:report", "Show or write the result of a run file."),
     "export": ("context_bench.cli.run:export", "Write the rows of a run file as JSON lines."),
     "lock": ("context_bench.cli.run:lock", "Write down which evaluators score which dataset."),
     "explain": ("context_bench.cli.commands:explain", "Tell why things are as they are."),
-    "plugins": ("context_bench.cli.installed:plugins", "What is installed, in what state, wired to what."),
+    "plugins": (
+        "context_bench.cli.installed:plugins",
+        "What is installed, in what state, wired to what.",
+    ),
     **{
         kind: (f"context_bench.cli.installed:{kind}", f"The installed {kind}.")
         for kind in ("datasets", "systems", "evaluators", "metrics")
@@ -41,7 +50,11 @@ def main(arguments: list[str] | None = None) -> None:
         code = answer(sys.argv[1:] if arguments is None else arguments, _run)
     except BrokenPipeError:
         code = _left_alone()
-    if arguments is None and code in (129, 130, 143):  # whoever interrupts a command waits for no thread of others
+    if arguments is None and code in (
+        129,
+        130,
+        143,
+    ):  # whoever interrupts a command waits for no thread of others
         atexit._run_exitfuncs()
         for stream in (sys.stdout, sys.stderr):
             with suppress(OSError, ValueError):  # closed, or read by nobody any more
@@ -118,7 +131,9 @@ def execute(arguments: list[str], sources: list[str] | None = None) -> int:
             raise
         who, place = found
         told = f"{type(error).__name__}: {message_of(error)}"
-        tell(f"Error: {place} of {who} raised {told}. Tell its authors, or leave it out; `python -X dev` shows more.")
+        tell(
+            f"Error: {place} of {who} raised {told}. Tell its authors, or leave it out; `python -X dev` shows more."
+        )
         return 2
 
 
@@ -133,7 +148,17 @@ def _raised_by(error: BaseException) -> tuple[str, str] | None:
     return None
 
 
-_OURS = ("context_bench", "__main__", "attr", "attrs", "click", "importlib_metadata", "pluggy", "rich", "tomli")
+_OURS = (
+    "context_bench",
+    "__main__",
+    "attr",
+    "attrs",
+    "click",
+    "importlib_metadata",
+    "pluggy",
+    "rich",
+    "tomli",
+)
 
 
 def _call(arguments: list[str], sources: list[str]) -> int:
@@ -167,23 +192,37 @@ def _call(arguments: list[str], sources: list[str]) -> int:
     discovered: list[tuple[Any, Any]] = []  # settings, and what is installed under them
     out, errors = sys.stdout, sys.stderr
     try:
-        result = app.main(arguments, prog_name="context-bench", standalone_mode=False, obj=discovered)
+        result = app.main(
+            arguments, prog_name="context-bench", standalone_mode=False, obj=discovered
+        )
     except SystemExit as left:
-        if sys.stdout is not out:  # click puts another one there where nobody reads it any more, and leaves with 1
+        if (
+            sys.stdout is not out
+        ):  # click puts another one there where nobody reads it any more, and leaves with 1
             sys.stdout, sys.stderr = out, errors
             raise BrokenPipeError from None
         if COMPLETION not in os.environ:
             raise
         return int(left.code or 0)  # a shell has been told how words go on
     except click.ClickException as error:
-        context, is_help = getattr(error, "ctx", None), type(error).__name__ == "NoArgsIsHelpError"  # not in click 8.1
+        context, is_help = (
+            getattr(error, "ctx", None),
+            type(error).__name__ == "NoArgsIsHelpError",
+        )  # not in click 8.1
         if context is not None and not is_help:
-            tell(context.get_usage() + f"\nTry '{context.command_path} {context.help_option_names[0]}' for help.\n")
+            tell(
+                context.get_usage()
+                + f"\nTry '{context.command_path} {context.help_option_names[0]}' for help.\n"
+            )
         tell(error.format_message() if is_help else f"Error: {error.format_message()}")
         return exit_code_of(error)
     except click.Abort as error:
         signalled = error.__cause__ or error.__context__  # click 8.1 hides what it caught
-        raise (signalled if isinstance(signalled, KeyboardInterrupt) else KeyboardInterrupt()) from None
+        raise (
+            signalled if isinstance(signalled, KeyboardInterrupt) else KeyboardInterrupt()
+        ) from None
     finally:
-        sources.extend(place for _, catalog in discovered for place in (PROJECT_FILE, *catalog.sources))
+        sources.extend(
+            place for _, catalog in discovered for place in (PROJECT_FILE, *catalog.sources)
+        )
     return result if isinstance(result, int) else 0

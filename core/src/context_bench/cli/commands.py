@@ -18,7 +18,12 @@ import click
 from context_bench import __version__
 from context_bench.cli import ABOUT, COMMANDS
 from context_bench.console import printable, say
-from context_bench.errors import ConfigurationError, ContextBenchError, PluginError, UnknownNameError
+from context_bench.errors import (
+    ConfigurationError,
+    ContextBenchError,
+    PluginError,
+    UnknownNameError,
+)
 from context_bench.plugins.catalog import (
     OK,
     Catalog,
@@ -80,7 +85,9 @@ def catalog_options(command: Command) -> Callable[..., Any]:
     return call
 
 
-def open_catalog(switches: tuple[str, ...], project: Mapping[str, Any], without: tuple[str, ...] = ()) -> Catalog:
+def open_catalog(
+    switches: tuple[str, ...], project: Mapping[str, Any], without: tuple[str, ...] = ()
+) -> Catalog:
     """Discover what is installed, with the settings of the project, the environment and the command line.
 
     Args:
@@ -133,8 +140,12 @@ class Readable(click.Context):
             ConfigurationError: One of its options is not a number or infinite; click takes both for a float.
         """
         for option in self.command.params:
-            if isinstance(value := self.params.get(option.name or ""), float) and not isfinite(value):
-                raise ConfigurationError(f"{option.opts[0]} is {value}, but must be a finite number.")
+            if isinstance(value := self.params.get(option.name or ""), float) and not isfinite(
+                value
+            ):
+                raise ConfigurationError(
+                    f"{option.opts[0]} is {value}, but must be a finite number."
+                )
         return super().invoke(*given, **values)
 
 
@@ -179,7 +190,11 @@ class CommandGroup(click.Group):
             UnknownNameError: There is no such command.
         """
         name = args[0]
-        if name not in self.own() and not name.startswith("-") and self.get_command(ctx, name) is None:
+        if (
+            name not in self.own()
+            and not name.startswith("-")
+            and self.get_command(ctx, name) is None
+        ):
             words = f"{self.words} {name}".strip()
             absent = absent_commands(catalog_of_environment(), self.words, self.own())
             if words in absent:
@@ -190,7 +205,10 @@ class CommandGroup(click.Group):
                 )
             known = [*self.list_commands(ctx), *(words.rpartition(" ")[2] for words in absent)]
             raise UnknownNameError(
-                f"{self.words} command".strip(), name, known, f"`{ctx.command_path} --help` shows all."
+                f"{self.words} command".strip(),
+                name,
+                known,
+                f"`{ctx.command_path} --help` shows all.",
             )
         told, command, rest = super().resolve_command(ctx, args)
         if command is not None:
@@ -226,7 +244,11 @@ def _as_group(command: click.Command) -> click.Command:
     if not isinstance(command, click.Group) or isinstance(command, CommandGroup):
         return command
     return CommandGroup(
-        command.name, command.commands, callback=command.callback, params=command.params, help=command.help
+        command.name,
+        command.commands,
+        callback=command.callback,
+        params=command.params,
+        help=command.help,
     )
 
 
@@ -262,17 +284,28 @@ def _say_versions() -> None:
     import platform
     import sys
 
-    say(f"context-bench, version {__version__}\nPython {platform.python_version()} on {sys.platform}")
+    say(
+        f"context-bench, version {__version__}\nPython {platform.python_version()} on {sys.platform}"
+    )
     trouble: dict[str, list[str]] = {}
     for component in catalog_of_environment():
-        found = trouble.setdefault(f"{component.distribution.name} {component.distribution.told_version}", [])
+        found = trouble.setdefault(
+            f"{component.distribution.name} {component.distribution.told_version}", []
+        )
         if component.condition not in ("ok", "optional"):
             found.append(f"{component.name} {component.condition}")
     for distribution in sorted(trouble):
-        say(f"{distribution}{': ' if trouble[distribution] else ''}{', '.join(trouble[distribution])}")
+        say(
+            f"{distribution}{': ' if trouble[distribution] else ''}{', '.join(trouble[distribution])}"
+        )
 
 
-@click.group(cls=_Top, context_settings={"help_option_names": ["-h", "--help"]}, no_args_is_help=True, help=ABOUT)
+@click.group(
+    cls=_Top,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    no_args_is_help=True,
+    help=ABOUT,
+)
 @click.version_option(__version__, prog_name="context-bench")
 def app() -> None:
     """Hold every command."""
@@ -284,7 +317,13 @@ class DeclaredOptions(click.Command):
     def takes(self, component: Component) -> bool:
         """Whether flags of a component are flags of this command."""
         is_of_run = component.kind == "commands" and component.said.extends == "run"
-        return is_of_run or component.kind in ("datasets", "evaluators", "run_parts", "flags", "reporters")
+        return is_of_run or component.kind in (
+            "datasets",
+            "evaluators",
+            "run_parts",
+            "flags",
+            "reporters",
+        )
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the arguments; a flag that a package of ours would bring is told with the package."""
@@ -301,8 +340,14 @@ class DeclaredOptions(click.Command):
         params = super().get_params(ctx)
         if _DECLARED not in ctx.meta:
             taken = {name for param in params for name in param.opts}
-            found = {option.flag: (option, owner) for option, owner in self._flags() if option.flag not in taken}
-            ctx.meta[_DECLARED] = [_declared_option(number, *one) for number, one in enumerate(found.values())]
+            found = {
+                option.flag: (option, owner)
+                for option, owner in self._flags()
+                if option.flag not in taken
+            }
+            ctx.meta[_DECLARED] = [
+                _declared_option(number, *one) for number, one in enumerate(found.values())
+            ]
         return [*params, *ctx.meta[_DECLARED]]
 
     def _flags(self) -> Iterator[tuple[Option, str]]:
@@ -329,7 +374,9 @@ class RunOptions(DeclaredOptions):
             entries = [_entry(one) for one in components if not _is_card(one)]
             if cards:
                 names = ", ".join(sorted(cards))
-                entries.append(("by name", f"{names}. `context-bench datasets show NAME` tells of each"))
+                entries.append(
+                    ("by name", f"{names}. `context-bench datasets show NAME` tells of each")
+                )
             if entries:
                 with formatter.section(f"Installed {kind}"):
                     formatter.write_dl(entries)
@@ -358,7 +405,10 @@ def _is_card(component: Component) -> bool:
 def _entry(component: Component) -> tuple[str, str]:
     """Return name and summary of a component, with its options."""
     options = component.said.options.values()
-    shown = [f"{o.name}={o.type.upper() if o.default is None or o.secret else o.default}" for o in options]
+    shown = [
+        f"{o.name}={o.type.upper() if o.default is None or o.secret else o.default}"
+        for o in options
+    ]
     summary = component.facts.summary if component.facts else "no manifest"
     state = "" if component.state == OK else f"[{component.state}] "
     return component.name, f"{state}{summary}{'. Options: ' + ', '.join(shown) if shown else ''}"
@@ -380,7 +430,9 @@ def _declared_option(number: int, option: Option, owner: str) -> click.Option:
     if option.type == "bool":
         return click.Option(names, help=told, is_flag=True, default=None)
     if option.bare is not None:
-        return click.Option(names, help=told, metavar="[VALUE]", is_flag=False, flag_value=option.bare)
+        return click.Option(
+            names, help=told, metavar="[VALUE]", is_flag=False, flag_value=option.bare
+        )
     return click.Option(names, help=told, metavar="VALUE")
 
 

@@ -9,11 +9,33 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from context_bench.cli.commands import Command, CommandGroup, catalog_options, json_option, no_cache_option
-from context_bench.cli.listed import FIELDS, USUAL_FIELDS, lines_of, listing, scorers, tell_components
+from context_bench.cli.commands import (
+    Command,
+    CommandGroup,
+    catalog_options,
+    json_option,
+    no_cache_option,
+)
+from context_bench.cli.listed import (
+    FIELDS,
+    USUAL_FIELDS,
+    lines_of,
+    listing,
+    scorers,
+    tell_components,
+)
 from context_bench.console import say, styled, wrapped, write_json
 from context_bench.errors import UnknownNameError
-from context_bench.plugins.catalog import OK, OPTIONAL, PACKAGE_HINT, STATES, Catalog, Component, describe, singular
+from context_bench.plugins.catalog import (
+    OK,
+    OPTIONAL,
+    PACKAGE_HINT,
+    STATES,
+    Catalog,
+    Component,
+    describe,
+    singular,
+)
 from context_bench.plugins.component_metadata import KINDS
 
 if TYPE_CHECKING:
@@ -30,9 +52,13 @@ def plugins() -> None:
 
 @plugins.command("list")
 @click.option(
-    "--load", is_flag=True, help="Import every plugin too, in a process of its own, which finds those that fail."
+    "--load",
+    is_flag=True,
+    help="Import every plugin too, in a process of its own, which finds those that fail.",
 )
-@click.option("--kind", type=click.Choice(KINDS), metavar="KIND", help=f"Only these: {', '.join(KINDS)}.")
+@click.option(
+    "--kind", type=click.Choice(KINDS), metavar="KIND", help=f"Only these: {', '.join(KINDS)}."
+)
 @click.option(
     "--state",
     "states",
@@ -41,9 +67,18 @@ def plugins() -> None:
     metavar="STATE",
     help=f"Only those that are: {', '.join((*STATES, OPTIONAL))}; repeatable.",
 )
-@click.option("--wired-to", metavar="DATASET", help="Only the evaluators that would score this dataset.")
-@click.option("--fields", metavar="A,B", help=f"One line for each, with these: {', '.join(FIELDS)}.")
-@click.option("--sort", type=click.Choice(tuple(FIELDS)), metavar="FIELD", help="In the order of one of the fields.")
+@click.option(
+    "--wired-to", metavar="DATASET", help="Only the evaluators that would score this dataset."
+)
+@click.option(
+    "--fields", metavar="A,B", help=f"One line for each, with these: {', '.join(FIELDS)}."
+)
+@click.option(
+    "--sort",
+    type=click.Choice(tuple(FIELDS)),
+    metavar="FIELD",
+    help="In the order of one of the fields.",
+)
 @click.option("-v", "--verbose", is_flag=True, help="A block for each, on a terminal too.")
 @json_option
 @no_cache_option
@@ -67,12 +102,22 @@ def list_plugins(
     if load:
         catalog = Catalog(component for component, _ in catalog.checked())
     shown = [component for component in catalog if kind in (None, component.kind)]
-    shown = [component for component in shown if not states or {component.condition, component.state} & set(states)]
+    shown = [
+        component
+        for component in shown
+        if not states or {component.condition, component.state} & set(states)
+    ]
     if wired_to is not None:
         wired = {decision.evaluator for decision in _plan(catalog, wired_to).wired}
-        shown = [component for component in shown if component.kind == "evaluators" and component.id in wired]
+        shown = [
+            component
+            for component in shown
+            if component.kind == "evaluators" and component.id in wired
+        ]
     if sort is not None:
-        shown.sort(key=lambda component: (FIELDS[sort](component, catalog), component.kind, component.id))
+        shown.sort(
+            key=lambda component: (FIELDS[sort](component, catalog), component.kind, component.id)
+        )
     if fields is not None and not as_json:
         say("\n".join(lines_of(catalog, shown, _fields(fields), None)))
     else:
@@ -96,7 +141,9 @@ def show(name: str, load: bool, as_json: bool, catalog: Catalog) -> None:
     """Show everything that is known about a component or a distribution."""
     found = [component for component in catalog if name in component.names]
     if not found:
-        raise UnknownNameError("plugin", name, {n for c in catalog for n in c.names if "/" not in n}, PACKAGE_HINT)
+        raise UnknownNameError(
+            "plugin", name, {n for c in catalog for n in c.names if "/" not in n}, PACKAGE_HINT
+        )
     if load:
         found = [component for component, _ in Catalog(found).checked()]
     _tell([describe(component) for component in found], as_json)
@@ -127,7 +174,9 @@ def _tagged(components: list[Component], tags: Sequence[str]) -> list[Component]
     for tag in tags:
         known = {each for component in components for each in component.said.tags}
         if tag not in known:
-            raise UnknownNameError("tag of a dataset", tag, known, f"There are: {', '.join(sorted(known))}.")
+            raise UnknownNameError(
+                "tag of a dataset", tag, known, f"There are: {', '.join(sorted(known))}."
+            )
     return [component for component in components if set(tags) <= set(component.said.tags)]
 
 
@@ -143,7 +192,9 @@ def _use(dataset: Component, catalog: Catalog) -> dict[str, Any]:
     wired = {decision.evaluator: decision.reason for decision in plan.ranked if decision.wired}
     notes = [note for note in (plan.error, *plan.warnings) if note]
     found: dict[str, Any] = {"headline": plan.headline, "evaluators": wired, "notes": notes}
-    path = dataset.distribution.manifest_path and Path(dataset.distribution.manifest_path).with_name(EXAMPLES)
+    path = dataset.distribution.manifest_path and Path(
+        dataset.distribution.manifest_path
+    ).with_name(EXAMPLES)
     if path and path.is_file():
         try:
             found["one_example"] = json.loads(path.read_text("utf-8"))[dataset.name]
@@ -156,7 +207,9 @@ def _inner(body: Any) -> str:
     if not isinstance(body, dict):
         return ", ".join(map(str, body)) if isinstance(body, list) else _word(body)
     told = {key: value for key, value in body.items() if value is not None and value is not False}
-    return ", ".join(f"{key} {_word(value)}" for key, value in told.items() if value not in ("", []))
+    return ", ".join(
+        f"{key} {_word(value)}" for key, value in told.items() if value not in ("", [])
+    )
 
 
 def _word(value: Any) -> str:
@@ -165,13 +218,19 @@ def _word(value: Any) -> str:
     if not isinstance(value, list):
         return str(value)
     is_range = len(value) == 2 and all(bound is None or isinstance(bound, float) for bound in value)
-    told = ["unbounded" if bound is None else f"{bound:g}" for bound in value] if is_range else map(str, value)
+    told = (
+        ["unbounded" if bound is None else f"{bound:g}" for bound in value]
+        if is_range
+        else map(str, value)
+    )
     return (" to " if is_range else ", ").join(told)
 
 
 def _tag_option(kind: str) -> Callable[[Command], Command]:
     """Return the option ``--tag`` for datasets, which have tags; nothing for others."""
-    option = click.option("--tag", "tags", multiple=True, metavar="TAG", help="Only those with this tag; repeatable.")
+    option = click.option(
+        "--tag", "tags", multiple=True, metavar="TAG", help="Only those with this tag; repeatable."
+    )
     return option if kind == "datasets" else lambda command: command
 
 
@@ -188,7 +247,10 @@ def _group(kind: str) -> click.Group:
     def list_components(as_json: bool, catalog: Catalog, tags: tuple[str, ...] = ()) -> None:
         components = _tagged(list(catalog.of_kind(kind)), tags)
         if as_json:
-            of = [{"scored_by": list(scorers(one, catalog))} if kind == "datasets" else {} for one in components]
+            of = [
+                {"scored_by": list(scorers(one, catalog))} if kind == "datasets" else {}
+                for one in components
+            ]
             write_json([describe(component) | scored for component, scored in zip(components, of)])
         elif not components:
             say(f"No {kind} are installed.")
@@ -198,7 +260,11 @@ def _group(kind: str) -> click.Group:
             longest = max(len(component.name) for component in components)
             for component in components:
                 state = "" if component.state == OK else f"[{component.state}] "
-                summary = component.facts.summary if component.facts else component.reason or "no manifest"
+                summary = (
+                    component.facts.summary
+                    if component.facts
+                    else component.reason or "no manifest"
+                )
                 say(wrapped(component.name, f"{state}{summary}", 0, longest + 2))
 
     @group.command("show", help=f"Show everything about one {singular(kind)}.")
@@ -207,9 +273,15 @@ def _group(kind: str) -> click.Group:
     @catalog_options
     def show_component(name: str, as_json: bool, catalog: Catalog) -> None:
         component = catalog.find(kind, name)
-        _tell([describe(component) | (_use(component, catalog) if kind == "datasets" else {})], as_json, is_one=True)
+        _tell(
+            [describe(component) | (_use(component, catalog) if kind == "datasets" else {})],
+            as_json,
+            is_one=True,
+        )
 
     return group
 
 
-datasets, systems, evaluators, metrics = map(_group, ("datasets", "systems", "evaluators", "metrics"))
+datasets, systems, evaluators, metrics = map(
+    _group, ("datasets", "systems", "evaluators", "metrics")
+)

@@ -26,8 +26,23 @@ UNSETTLED = 2_000_000_000
 """Nanoseconds for which a changed file may change again without a new time stamp: file systems count in ticks of up to 2 s."""
 
 VARIABLES = (
-    *("CONTEXT_BENCH_PLUGINS", "CONTEXT_BENCH_DISABLE_PLUGINS", "CONTEXT_BENCH_ALLOW_CURRENT_DIRECTORY"),
-    *("COLUMNS", "LINES", "TERM", "NO_COLOR", "FORCE_COLOR", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "LC_MESSAGES"),
+    *(
+        "CONTEXT_BENCH_PLUGINS",
+        "CONTEXT_BENCH_DISABLE_PLUGINS",
+        "CONTEXT_BENCH_ALLOW_CURRENT_DIRECTORY",
+    ),
+    *(
+        "COLUMNS",
+        "LINES",
+        "TERM",
+        "NO_COLOR",
+        "FORCE_COLOR",
+        "LANG",
+        "LANGUAGE",
+        "LC_ALL",
+        "LC_CTYPE",
+        "LC_MESSAGES",
+    ),
 )
 """Environment variables that decide what a listing says, beside those that decide what Python's path is."""
 
@@ -40,11 +55,16 @@ _LONGEST = 16 * 2**20
 
 def is_listing(arguments: list[str]) -> bool:
     """Whether a call only tells what is installed, without an import of it and without a file of the user's choice."""
-    if arguments[-1:] in (["--help"], ["-h"]) and arguments[:-1] in ([], *([name] for name in COMMANDS)):
+    if arguments[-1:] in (["--help"], ["-h"]) and arguments[:-1] in (
+        [],
+        *([name] for name in COMMANDS),
+    ):
         return True
     if arguments[1:2] != ["list"] or arguments[0] not in LISTS:
         return False
-    return not any(argument.startswith(("--load", "--project", "--wired-to")) for argument in arguments)
+    return not any(
+        argument.startswith(("--load", "--project", "--wired-to")) for argument in arguments
+    )
 
 
 def answer(arguments: list[str], run: Callable[[list[str], list[str]], int]) -> int:
@@ -64,7 +84,12 @@ def answer(arguments: list[str], run: Callable[[list[str], list[str]], int]) -> 
         return run(arguments, [])
     gc.disable()  # the process says one thing and ends
     off = _FLAG in arguments or os.environ.get(_SWITCH, "0") not in ("", "0")
-    if off or os.name != "posix" or not hasattr(sys.stdout, "buffer") or not hasattr(sys.stderr, "buffer"):
+    if (
+        off
+        or os.name != "posix"
+        or not hasattr(sys.stdout, "buffer")
+        or not hasattr(sys.stderr, "buffer")
+    ):
         return run(asked, [])
     try:
         key = _key(asked)
@@ -89,8 +114,21 @@ def _key(arguments: list[str]) -> tuple[Any, ...]:
         except (OSError, ValueError):
             size = None
     return (
-        *(FORMAT, __version__, tuple(arguments), sys.version, sys.executable, sys.prefix, tuple(sys.flags)),
-        *(tuple(sys.warnoptions), tuple(sys.path), tuple(map(_name, sys.meta_path)), tuple(map(_name, sys.path_hooks))),
+        *(
+            FORMAT,
+            __version__,
+            tuple(arguments),
+            sys.version,
+            sys.executable,
+            sys.prefix,
+            tuple(sys.flags),
+        ),
+        *(
+            tuple(sys.warnoptions),
+            tuple(sys.path),
+            tuple(map(_name, sys.meta_path)),
+            tuple(map(_name, sys.path_hooks)),
+        ),
         *(os.getcwd(), os.geteuid(), tuple(map(os.environ.get, VARIABLES))),
         *(size, sys.stdout.isatty(), sys.stderr.isatty(), sys.stdout.encoding, sys.stdout.errors),
     )
@@ -149,10 +187,19 @@ def _stamp(place: str) -> tuple[int, int, int, int] | None:
 
 
 def _is_ours(found: os.stat_result, kind: int) -> bool:
-    return found.st_mode & 0o170000 == kind and found.st_uid == os.geteuid() and not found.st_mode & 0o022
+    return (
+        found.st_mode & 0o170000 == kind
+        and found.st_uid == os.geteuid()
+        and not found.st_mode & 0o022
+    )
 
 
-def _listen(arguments: list[str], run: Callable[[list[str], list[str]], int], path: str, key: tuple[Any, ...]) -> int:
+def _listen(
+    arguments: list[str],
+    run: Callable[[list[str], list[str]], int],
+    path: str,
+    key: tuple[Any, ...],
+) -> int:
     """Run a call and keep what it writes to standard output, if that is all that happens."""
     from io import BytesIO, TextIOWrapper
     from time import time_ns
@@ -209,11 +256,16 @@ def _code() -> Iterable[str]:
 
 def _keep(path: str, key: tuple[Any, ...], started: int, sources: list[str], said: bytes) -> None:
     stamps = {place or os.curdir: _stamp(place or os.curdir) for place in sources}
-    for place, stamp in stamps.items():  # what is not there now may have been there when it was looked for
+    for (
+        place,
+        stamp,
+    ) in stamps.items():  # what is not there now may have been there when it was looked for
         if max((stamp or _folder_of(place))[1:3]) > started - UNSETTLED:
             return
     stamps = {  # whoever puts a file into a folder changes the folder
-        place: stamp for place, stamp in stamps.items() if stamp or os.path.dirname(place) not in stamps
+        place: stamp
+        for place, stamp in stamps.items()
+        if stamp or os.path.dirname(place) not in stamps
     }
     folder, new = os.path.dirname(path), f"{path}.{os.getpid()}.new"
     try:
@@ -223,11 +275,15 @@ def _keep(path: str, key: tuple[Any, ...], started: int, sources: list[str], sai
         if not _is_ours(os.lstat(folder), 0o040000):
             return
         _clear(folder)
-        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(
+            new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
+        )
         with open(descriptor, "wb") as file:
             file.write(_sum(whole := marshal.dumps((key, stamps, said), 2)) + whole)
         os.replace(new, path)
-    except OSError:  # nowhere to keep it: the answer has been given, only the next one is not quicker
+    except (
+        OSError
+    ):  # nowhere to keep it: the answer has been given, only the next one is not quicker
         return
 
 
@@ -239,6 +295,8 @@ def _folder_of(place: str) -> tuple[int, int, int, int]:
 
 def _clear(folder: str) -> None:
     """Remove the oldest answers where there are many."""
-    found = sorted(os.scandir(folder), key=lambda entry: entry.stat(follow_symlinks=False).st_mtime_ns)
+    found = sorted(
+        os.scandir(folder), key=lambda entry: entry.stat(follow_symlinks=False).st_mtime_ns
+    )
     for entry in found[: max(0, len(found) - _MOST)]:
         os.unlink(entry.path)

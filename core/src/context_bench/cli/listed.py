@@ -15,7 +15,16 @@ from context_bench.catalog import open_catalog
 from context_bench.cli import ABOUT, COMMANDS
 from context_bench.console import printable, say, styled, width, wrapped, write_json
 from context_bench.errors import ContextBenchError
-from context_bench.plugins.catalog import BLOCKED, CONFLICT, OK, OPTIONAL, Catalog, Component, command_rows, describe
+from context_bench.plugins.catalog import (
+    BLOCKED,
+    CONFLICT,
+    OK,
+    OPTIONAL,
+    Catalog,
+    Component,
+    command_rows,
+    describe,
+)
 from context_bench.plugins.component_metadata import Facts
 from context_bench.plugins.settings import CORE, PROJECT_FILE
 
@@ -39,7 +48,9 @@ def told_plainly(arguments: Sequence[str], sources: list[str]) -> bool:
     if not flags <= _PLAIN:
         return False
     catalog = _installed(sources)
-    tell_components(catalog, catalog.components, "--json" in flags, bool(flags & {"-v", "--verbose"}))
+    tell_components(
+        catalog, catalog.components, "--json" in flags, bool(flags & {"-v", "--verbose"})
+    )
     return True
 
 
@@ -57,7 +68,13 @@ def _help(sources: list[str]) -> bool:
     columns = max(50, min(80, width()) - 2)
     try:
         about = [line for text in ABOUT.split("\n") for line in _broken(text, columns - 2) or [""]]
-        lines = [_HEAD, *(f"  {line}".rstrip() for line in about), "", "Options:", *_definitions(_OPTIONS, columns)]
+        lines = [
+            _HEAD,
+            *(f"  {line}".rstrip() for line in about),
+            "",
+            "Options:",
+            *_definitions(_OPTIONS, columns),
+        ]
         own = {name: summary for name, (_, summary) in COMMANDS.items()}
         for heading, rows in command_rows(_installed(sources), "", own):
             lines += ["", f"{heading}:", *_definitions(rows, columns)]
@@ -77,7 +94,11 @@ def _definitions(rows: Sequence[tuple[str, str]], columns: int) -> Iterator[str]
     first = min(30, max(len(term) for term, _ in rows)) + 2
     for term, told in rows:
         lines = _broken(told, max(10, columns - first - 2))
-        yield f"  {term.ljust(first)}{lines.pop(0)}" if lines and len(term) <= first - 2 else f"  {term}"
+        yield (
+            f"  {term.ljust(first)}{lines.pop(0)}"
+            if lines and len(term) <= first - 2
+            else f"  {term}"
+        )
         yield from (f"  {'':{first}}{line}" for line in lines)
 
 
@@ -95,10 +116,15 @@ def _broken(text: str, columns: int) -> list[str]:
 
 
 _HEAD = "Usage: context-bench [OPTIONS] COMMAND [ARGS]...\n"
-_OPTIONS = [("--version", "Show the version and exit."), ("-h, --help", "Show this message and exit.")]
+_OPTIONS = [
+    ("--version", "Show the version and exit."),
+    ("-h, --help", "Show this message and exit."),
+]
 
 
-def tell_components(catalog: Catalog, shown: Sequence[Component], as_json: bool, verbose: bool) -> None:
+def tell_components(
+    catalog: Catalog, shown: Sequence[Component], as_json: bool, verbose: bool
+) -> None:
     """Write components: as JSON, else in a line each on a terminal, else in a block each.
 
     Args:
@@ -108,7 +134,9 @@ def tell_components(catalog: Catalog, shown: Sequence[Component], as_json: bool,
         verbose: Whether to write blocks on a terminal, too.
     """
     if as_json:
-        write_json([describe(component) for component in shown], indent=2 if sys.stdout.isatty() else 0)
+        write_json(
+            [describe(component) for component in shown], indent=2 if sys.stdout.isatty() else 0
+        )
     elif sys.stdout.isatty() and not verbose:
         say("\n".join(lines_of(catalog, shown, USUAL_FIELDS, width())))
     else:
@@ -140,7 +168,9 @@ def listing(catalog: Catalog, shown: Sequence[Component]) -> Iterator[str]:
         yield "\nNo plugin is installed. From a checkout: pip install ./core ./plugins/context-bench-answer-quality"
 
 
-def lines_of(catalog: Catalog, shown: Sequence[Component], fields: Sequence[str], columns: int | None) -> Iterator[str]:
+def lines_of(
+    catalog: Catalog, shown: Sequence[Component], fields: Sequence[str], columns: int | None
+) -> Iterator[str]:
     """Yield a heading and one line for each component.
 
     Args:
@@ -149,7 +179,10 @@ def lines_of(catalog: Catalog, shown: Sequence[Component], fields: Sequence[str]
         fields: What to tell of each: :data:`FIELDS`.
         columns: Where a line is cut off; None for never.
     """
-    rows = [fields, *([printable(FIELDS[name](one, catalog), lines=False) for name in fields] for one in shown)]
+    rows = [
+        fields,
+        *([printable(FIELDS[name](one, catalog), lines=False) for name in fields] for one in shown),
+    ]
     widths = [max(len(row[place]) for row in rows) for place in range(len(fields))]
     for number, row in enumerate(rows):
         line = "  ".join(cell.ljust(wide) for cell, wide in zip(row, widths)).rstrip()
@@ -162,20 +195,33 @@ def lines_of(catalog: Catalog, shown: Sequence[Component], fields: Sequence[str]
 
 def _counts(components: Sequence[Component]) -> str:
     counts = Counter(component.condition for component in components)
-    states = ", ".join(f"{count} {state}" for state, count in sorted(counts.items(), key=lambda item: item[0] != OK))
+    states = ", ".join(
+        f"{count} {state}"
+        for state, count in sorted(counts.items(), key=lambda item: item[0] != OK)
+    )
     distributions = len({component.distribution.name for component in components})
-    return wrapped("", f"{len(components)} components of {distributions} distributions: {states or 'none'}", 0, 0)
+    return wrapped(
+        "",
+        f"{len(components)} components of {distributions} distributions: {states or 'none'}",
+        0,
+        0,
+    )
 
 
 def _title(component: Component, names: int, states: int) -> str:
     mark = " " if component.condition in (OK, OPTIONAL) else "!"
     name = styled(component.name.ljust(names), bold=True)
-    state = styled(component.condition.ljust(states), colour=_COLOURS.get(component.condition, "red"))
+    state = styled(
+        component.condition.ljust(states), colour=_COLOURS.get(component.condition, "red")
+    )
     return f"{mark} {name}  {state}  {component.distribution.name} {component.distribution.version}"
 
 
 def _lines(component: Component, catalog: Catalog) -> Iterator[str]:
-    facts, unknown = component.facts, "" if component.facts else f"unknown: {_undescribed(component)}"
+    facts, unknown = (
+        component.facts,
+        "" if component.facts else f"unknown: {_undescribed(component)}",
+    )
     if component.said.summary:
         yield wrapped("", component.said.summary, 4, 0)
     if component.state != OK:
@@ -185,17 +231,28 @@ def _lines(component: Component, catalog: Catalog) -> Iterator[str]:
         yield wrapped("wired to", _wiring(component))
         yield wrapped("scores", unknown or _scores(component.said))
     elif component.kind == "datasets" and facts:
-        lists = {"configs": ", ".join(facts.configs), "tags": ", ".join(facts.tags), "licence": facts.licence}
+        lists = {
+            "configs": ", ".join(facts.configs),
+            "tags": ", ".join(facts.tags),
+            "licence": facts.licence,
+        }
         for label, told in {**lists, "files": " ".join(facts.files)}.items():
             if told:
                 yield wrapped(label, told)
-        yield wrapped("scored by", ", ".join(scorers(component, catalog)) or "no installed evaluator")
+        yield wrapped(
+            "scored by", ", ".join(scorers(component, catalog)) or "no installed evaluator"
+        )
     elif component.kind == "systems" and facts:
         yield wrapped("kind", facts.system_kind)
     elif component.kind == "hooks":
-        yield wrapped("hooks", ", ".join(component.said.implements) or "unknown: its manifest does not say")
+        yield wrapped(
+            "hooks", ", ".join(component.said.implements) or "unknown: its manifest does not say"
+        )
         is_active = component.said.only_watches
-        yield wrapped("active", "in every run" if is_active else f"only where it is named: --hook {component.name}")
+        yield wrapped(
+            "active",
+            "in every run" if is_active else f"only where it is named: --hook {component.name}",
+        )
     if component.kind in ("evaluators", "datasets", "systems", "hooks"):
         yield wrapped("needs", unknown or _needs(component.said))
     for warning in component.distribution.warnings:
@@ -225,7 +282,9 @@ FIELDS: dict[str, Callable[[Component, Catalog], str]] = {
     "summary": lambda component, catalog: component.said.summary,
     "reason": lambda component, catalog: component.reason,
     "capabilities": lambda component, catalog: ", ".join(component.capabilities),
-    "location": lambda component, catalog: component.distribution.editable or component.distribution.location,
+    "location": lambda component, catalog: (
+        component.distribution.editable or component.distribution.location
+    ),
 }
 """What a line can tell of a component; that of a dataset names the evaluators that are wired to it."""
 USUAL_FIELDS = tuple(FIELDS)[:6]
@@ -247,7 +306,9 @@ def _needs(facts: Facts) -> str:
     things = [f"key {name[4:]}" if name.startswith("env:") else name for name in facts.capabilities]
     owners = {"original": "the example's", "processed": "the output's"}
     fields = [
-        f"{owners.get(side, side)} {need.replace('|', ' or ')}" for side, needs in facts.needs.items() for need in needs
+        f"{owners.get(side, side)} {need.replace('|', ' or ')}"
+        for side, needs in facts.needs.items()
+        for need in needs
     ]
     required = [f"option {option.name}" for option in facts.options.values() if option.required]
     return ", ".join([*things, *required, *fields]) or "nothing"
@@ -256,4 +317,8 @@ def _needs(facts: Facts) -> str:
 def _undescribed(component: Component) -> str:
     if component.distribution.manifest_path is None:
         return "it has no manifest"
-    return "its manifest does not describe it" if component.state == OK else "its manifest cannot be read"
+    return (
+        "its manifest does not describe it"
+        if component.state == OK
+        else "its manifest cannot be read"
+    )

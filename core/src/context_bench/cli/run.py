@@ -21,7 +21,16 @@ from context_bench.bench.requests import PARAMETERS, Request, require_sample
 from context_bench.bench.run_parts import described_parts, with_flags_of_parts
 from context_bench.cli import commands
 from context_bench.cli.commands import flag_values, open_catalog, together
-from context_bench.console import Screen, check_place, say, styled, tell, warn, whole_file, write_json
+from context_bench.console import (
+    Screen,
+    check_place,
+    say,
+    styled,
+    tell,
+    warn,
+    whole_file,
+    write_json,
+)
 from context_bench.errors import ConfigurationError, PluginError, UnknownNameError
 from context_bench.plugins.catalog import OK, Catalog, Component, of_suffix, stated
 from context_bench.plugins.loading import attempted, build, load, read_options, unfit
@@ -51,7 +60,9 @@ report_options = together(
         metavar="NAME",
         help="What standard output gets: table, markdown, json, csv, none, or an installed reporter.",
     ),
-    click.option("--brief", is_flag=True, help="Only the headline in the table, no further scores."),
+    click.option(
+        "--brief", is_flag=True, help="Only the headline in the table, no further scores."
+    ),
 )
 """Gives a command the options that say where its result goes, and how; :class:`Reports` takes their values."""
 
@@ -72,7 +83,9 @@ class Reports:
         UnknownNameError: There is no such reporter.
     """
 
-    def __init__(self, catalog: Catalog, flags: Mapping[str, Any], taken: Iterable[Any] = ()) -> None:
+    def __init__(
+        self, catalog: Catalog, flags: Mapping[str, Any], taken: Iterable[Any] = ()
+    ) -> None:
         given = flag_values(flags)
         brief = {"brief": True} if flags["brief"] else {}
         name = flags["result_format"]
@@ -82,13 +95,19 @@ class Reports:
         used = {Path(str(one)).resolve() for one in taken if one is not None}
         for path in flags["outputs"]:
             if path.resolve() in used:
-                raise ConfigurationError(f"The report {path} would replace what this command reads or writes itself.")
+                raise ConfigurationError(
+                    f"The report {path} would replace what this command reads or writes itself."
+                )
             used.add(path.resolve())
-        self._files = [(path, self._reporter(_format_of(catalog, path), given)) for path in flags["outputs"]]
+        self._files = [
+            (path, self._reporter(_format_of(catalog, path), given)) for path in flags["outputs"]
+        ]
 
     def write(self, result: EvalResult) -> None:
         """Write the result everywhere it was asked for, and below the table the sections that packages add."""
-        own = isinstance(self._screen, TableReporter)  # its texts are printable, and rich knows the terminal
+        own = isinstance(
+            self._screen, TableReporter
+        )  # its texts are printable, and rich knows the terminal
         if self._screen is not None:
             _write(self._screen, result, sys.stdout if own else cast("TextIO", Screen()))
         for path, reporter in self._files:
@@ -99,7 +118,9 @@ class Reports:
             if text := attempted(component.id, load(component), result):
                 say(str(text))
 
-    def _reporter(self, name: str, flags: Mapping[str, Any], own: Mapping[str, Any] | None = None) -> Reporter:
+    def _reporter(
+        self, name: str, flags: Mapping[str, Any], own: Mapping[str, Any] | None = None
+    ) -> Reporter:
         component = self._catalog.find("reporters", name)
         declared = component.said.options
         options = {option: value for option, value in (own or {}).items() if option in declared}
@@ -145,7 +166,9 @@ def after_run(catalog: Catalog, result: EvalResult, flags: Mapping[str, Any]) ->
 
 
 def _extending(catalog: Catalog, what: str) -> list[Component]:
-    return [one for one in catalog.of_kind("commands") if one.state == OK and one.said.extends == what]
+    return [
+        one for one in catalog.of_kind("commands") if one.state == OK and one.said.extends == what
+    ]
 
 
 INCOMPLETE = 3
@@ -153,7 +176,13 @@ INCOMPLETE = 3
 
 def parameters_of(command: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return what gives a command the flags of a request's parameters that it takes, as they are declared."""
-    return together(*(one.click_option() for one in PARAMETERS.values() if one.flags and command in one.commands))
+    return together(
+        *(
+            one.click_option()
+            for one in PARAMETERS.values()
+            if one.flags and command in one.commands
+        )
+    )
 
 
 _set_option = click.option(
@@ -164,10 +193,14 @@ _set_option = click.option(
     help="Set anything: evaluators.judge.model=NAME; repeatable.",
 )
 _lock_file_option = click.option(
-    "--lock-file", type=click.Path(path_type=Path, dir_okay=False), help=f"Lock file.  [default: {LOCK_FILE}]"
+    "--lock-file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help=f"Lock file.  [default: {LOCK_FILE}]",
 )
 _partial_option = click.option(
-    "--partial", is_flag=True, help="Take a run that is not complete as it is; else the exit code is 3."
+    "--partial",
+    is_flag=True,
+    help="Take a run that is not complete as it is; else the exit code is 3.",
 )
 _run_argument = click.argument("run_file", metavar="RUN", type=click.Path(path_type=Path))
 _proxy_options = together(
@@ -178,7 +211,13 @@ _proxy_options = together(
         metavar="URL",
         help="An endpoint with the usual chat interface; repeatable.",
     ),
-    click.option("--name", "names", multiple=True, metavar="LABEL", help="Label of the proxy in the same place."),
+    click.option(
+        "--name",
+        "names",
+        multiple=True,
+        metavar="LABEL",
+        help="Label of the proxy in the same place.",
+    ),
     click.option("--model", metavar="MODEL", help="Model that the proxies are asked for."),
 )
 
@@ -186,7 +225,9 @@ _proxy_options = together(
 def request_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the options that say what is run."""
     own = parameters_of("run" if command.__name__ == "run" else "plan")
-    return together(_proxy_options, own, _set_option, commands.plugin_option, commands.project_option)(command)
+    return together(
+        _proxy_options, own, _set_option, commands.plugin_option, commands.project_option
+    )(command)
 
 
 def wiring_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -198,9 +239,13 @@ def asked(flags: Mapping[str, Any], **more: Any) -> tuple[Catalog, Request]:
     """Return what is installed, and what the flags of :func:`request_options` or fewer, and the project file, ask for."""
     project = load_project(flags["project_path"])
     catalog = open_catalog(flags["plugin_switches"], project, flags["without"])
-    if "proxies" not in flags:  # nothing is asked of the systems of the project, so they need not be in order
+    if (
+        "proxies" not in flags
+    ):  # nothing is asked of the systems of the project, so they need not be in order
         return catalog, flags_over(project_request(project, catalog), flags)
-    return catalog, with_declared_flags(catalog, request_of_flags(catalog, project, {**flags, **more}), flags)
+    return catalog, with_declared_flags(
+        catalog, request_of_flags(catalog, project, {**flags, **more}), flags
+    )
 
 
 def with_declared_flags(catalog: Catalog, request: Request, flags: Mapping[str, Any]) -> Request:
@@ -217,12 +262,22 @@ def with_declared_flags(catalog: Catalog, request: Request, flags: Mapping[str, 
 
 def _dataset_with_flags(catalog: Catalog, spec: Any, values: Mapping[str, Any]) -> Any:
     """Return a dataset with the flags that were given and that it takes; what its own spec says comes first."""
-    taken = options_given(find_dataset(catalog, spec)[0], values) if isinstance(spec, DatasetSpec) and values else {}
+    taken = (
+        options_given(find_dataset(catalog, spec)[0], values)
+        if isinstance(spec, DatasetSpec) and values
+        else {}
+    )
     split = taken.pop("split", None)
-    return evolve(spec, split=spec.split or split, options={**taken, **spec.options}) if taken or split else spec
+    return (
+        evolve(spec, split=spec.split or split, options={**taken, **spec.options})
+        if taken or split
+        else spec
+    )
 
 
-def idle(catalog: Catalog, flags: Mapping[str, Any], used: Collection[tuple[str, str]]) -> Iterator[str]:
+def idle(
+    catalog: Catalog, flags: Mapping[str, Any], used: Collection[tuple[str, str]]
+) -> Iterator[str]:
     """Yield a sentence for each flag of a package, option of an evaluator by ``--set``, and prefix that nothing in use takes.
 
     Args:
@@ -230,8 +285,13 @@ def idle(catalog: Catalog, flags: Mapping[str, Any], used: Collection[tuple[str,
         flags: Values of the command's parameters.
         used: Kind and id of the components in use.
     """
-    owners = {flag: [one for one in catalog if options_given(one, {flag: ""})] for flag in flag_values(flags)}
-    for path in (setting.partition("=")[0] for setting in flags.get("settings", ())):  # what follows may be a secret
+    owners = {
+        flag: [one for one in catalog if options_given(one, {flag: ""})]
+        for flag in flag_values(flags)
+    }
+    for path in (
+        setting.partition("=")[0] for setting in flags.get("settings", ())
+    ):  # what follows may be a secret
         kind, _, rest = path.partition(".")
         if kind == "evaluators":
             owners[f"--set {path}"] = catalog.named(kind, rest.rpartition(".")[0])
@@ -241,7 +301,9 @@ def idle(catalog: Catalog, flags: Mapping[str, Any], used: Collection[tuple[str,
         if not any((one.kind, one.id) in used for one in found):
             others = [one for one in found if one.kind != "flags"]
             names = [
-                one.name if one.state == OK else f"{one.name}, which {stated(one.state)}: {one.reason}"
+                one.name
+                if one.state == OK
+                else f"{one.name}, which {stated(one.state)}: {one.reason}"
                 for one in others
             ]
             told = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
@@ -251,13 +313,23 @@ def idle(catalog: Catalog, flags: Mapping[str, Any], used: Collection[tuple[str,
 def options_given(component: Component, values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of a component whose flags were given."""
     declared = component.said.options.items()
-    return {name: values[option.flag] for name, option in declared if option.flag and option.flag in values}
+    return {
+        name: values[option.flag]
+        for name, option in declared
+        if option.flag and option.flag in values
+    }
 
 
 @click.command(cls=commands.RunOptions)
 @request_options
-@click.option("--dry-run", is_flag=True, help="Show the plan - which evaluators score what, and why - and stop.")
-@click.option("--locked", "is_locked", is_flag=True, help="Stop when the wiring differs from the lock file.")
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Show the plan - which evaluators score what, and why - and stop.",
+)
+@click.option(
+    "--locked", "is_locked", is_flag=True, help="Stop when the wiring differs from the lock file."
+)
 @_lock_file_option
 @report_options
 def run(dry_run: bool, is_locked: bool, lock_file: Path | None, **flags: Any) -> int:
@@ -287,7 +359,9 @@ def run(dry_run: bool, is_locked: bool, lock_file: Path | None, **flags: Any) ->
         from context_bench.plugins.lock import check_lock
 
         if lock_path is not None:
-            check_lock(lock_path, {label: plan.to_dict() for label, plan in plans.items()}, parts=parts)
+            check_lock(
+                lock_path, {label: plan.to_dict() for label, plan in plans.items()}, parts=parts
+            )
         _show(catalog, request, parts, plans.values())
         return 0
     with _aside():
@@ -301,7 +375,11 @@ def run(dry_run: bool, is_locked: bool, lock_file: Path | None, **flags: Any) ->
 
 
 def refuse_idle(
-    catalog: Catalog, request: Request, flags: Mapping[str, Any], used: set[Any], plans: Iterable[DatasetPlan]
+    catalog: Catalog,
+    request: Request,
+    flags: Mapping[str, Any],
+    used: set[Any],
+    plans: Iterable[DatasetPlan],
 ) -> None:
     """Refuse flags and settings of components that a run does not use; warn where its rows can still name a dataset that does.
 
@@ -317,10 +395,19 @@ def refuse_idle(
     """
     datasets = [find_dataset(catalog, spec) for spec in request.datasets]
     wired = [one.component for plan in plans for one in plan.wired]
-    used = used | {(one.kind, one.id) for one in (*_extending(catalog, "run"), *wired, *(one for one, _ in datasets))}
+    used = used | {
+        (one.kind, one.id)
+        for one in (*_extending(catalog, "run"), *wired, *(one for one, _ in datasets))
+    }
     used |= {("run_parts", name) for name in described_parts(catalog, request)}
-    is_open = request.evaluators is None and not all(describe_dataset(*found, ())[1] for found in datasets)
-    possible = {("evaluators", one.id) for one in catalog.of_kind("evaluators") if is_open and one.state == OK}
+    is_open = request.evaluators is None and not all(
+        describe_dataset(*found, ())[1] for found in datasets
+    )
+    possible = {
+        ("evaluators", one.id)
+        for one in catalog.of_kind("evaluators")
+        if is_open and one.state == OK
+    }
     certain = list(idle(catalog, flags, used | possible))
     for sentence in idle(catalog, flags, used):
         if sentence in certain:
@@ -328,13 +415,17 @@ def refuse_idle(
         warn(f"{sentence} A row that names another dataset may still be scored by one.")
 
 
-def _show(catalog: Catalog, request: Request, parts: Mapping[str, Any], plans: Iterable[DatasetPlan]) -> None:
+def _show(
+    catalog: Catalog, request: Request, parts: Mapping[str, Any], plans: Iterable[DatasetPlan]
+) -> None:
     """Write what a run would use and do: its parts, what is derived, its plans, its hooks, and who reads gold."""
     from context_bench.bench.planner import known_hooks
 
     for name, part in parts.items():
         options = ", ".join(f"{key}={value}" for key, value in part["options"].items())
-        say(f"run part {styled(name, bold=True)}: {part['kind']}{f' ({options})' if options else ''}")
+        say(
+            f"run part {styled(name, bold=True)}: {part['kind']}{f' ({options})' if options else ''}"
+        )
     if any(part["kind"] == "derived-job" for part in parts.values()):
         for line in derived_lines(catalog, request):
             say(line)
@@ -346,7 +437,9 @@ def _show(catalog: Catalog, request: Request, parts: Mapping[str, Any], plans: I
 @click.command(cls=commands.RunOptions)
 @request_options
 @_lock_file_option
-@click.option("--label", "labels", multiple=True, help="Lock a label that rows carry too; repeatable.")
+@click.option(
+    "--label", "labels", multiple=True, help="Lock a label that rows carry too; repeatable."
+)
 def lock(lock_file: Path | None, labels: tuple[str, ...], **flags: Any) -> None:
     """Write down which evaluators score which dataset, so that `run --locked` notices any change."""
     from context_bench.bench.planner import known_hooks, known_metrics, plan
@@ -355,7 +448,9 @@ def lock(lock_file: Path | None, labels: tuple[str, ...], **flags: Any) -> None:
     catalog, request = asked(flags)
     require_sample(request)
     if not request.datasets and not labels:
-        raise ConfigurationError("There is no dataset to lock. Name one with --dataset, or a label with --label.")
+        raise ConfigurationError(
+            "There is no dataset to lock. Name one with --dataset, or a label with --label."
+        )
     plans = plan(catalog, request, warn, labels)
     refuse_idle(catalog, request, flags, set(), plans.values())
     path = lock_file or Path(LOCK_FILE)
@@ -418,7 +513,9 @@ def resume(run_file: Path, catalog: Catalog, **flags: Any) -> int:
 @_run_argument
 @parameters_of("rescore")
 @_set_option
-@click.option("--force", is_flag=True, help="Score again also what the same evaluators scored before.")
+@click.option(
+    "--force", is_flag=True, help="Score again also what the same evaluators scored before."
+)
 @report_options
 @commands.catalog_options
 def rescore(run_file: Path, force: bool, catalog: Catalog, **flags: Any) -> None:
@@ -426,8 +523,13 @@ def rescore(run_file: Path, force: bool, catalog: Catalog, **flags: Any) -> None
     from context_bench.bench.rescoring import rescore as score_again
 
     def change(request: Request) -> Request:
-        changed = settings_over(flags_over(request, flags), flags, Catalog())  # what run parts declare is for a run
-        also, without = (tuple(dict.fromkeys((*getattr(request, name), *flags[name]))) for name in ("also", "without"))
+        changed = settings_over(
+            flags_over(request, flags), flags, Catalog()
+        )  # what run parts declare is for a run
+        also, without = (
+            tuple(dict.fromkeys((*getattr(request, name), *flags[name])))
+            for name in ("also", "without")
+        )
         return evolve(changed, also=also, without=without)
 
     reports = Reports(catalog, flags, [run_file])
@@ -438,16 +540,27 @@ def rescore(run_file: Path, force: bool, catalog: Catalog, **flags: Any) -> None
 
 @click.command(cls=commands.ReportOptions)
 @_run_argument
-@click.option("--score-field", metavar="KEY", help="Score that the metrics look at.  [default: as in the run]")
-@click.option("--threshold", type=float, metavar="X", help="Score that passes.  [default: as in the run]")
 @click.option(
-    "--baseline", metavar="LABEL", help="The system that the others are held against.  [default: as in the run]"
+    "--score-field", metavar="KEY", help="Score that the metrics look at.  [default: as in the run]"
+)
+@click.option(
+    "--threshold", type=float, metavar="X", help="Score that passes.  [default: as in the run]"
+)
+@click.option(
+    "--baseline",
+    metavar="LABEL",
+    help="The system that the others are held against.  [default: as in the run]",
 )
 @report_options
 @_partial_option
 @commands.plugin_option
 def report(
-    run_file: Path, score_field: str | None, threshold: float | None, baseline: str | None, partial: bool, **flags: Any
+    run_file: Path,
+    score_field: str | None,
+    threshold: float | None,
+    baseline: str | None,
+    partial: bool,
+    **flags: Any,
 ) -> int:
     """Show the result of a run again, or write it in another form; nothing is run."""
     from context_bench.bench.reading import read_result
@@ -472,7 +585,11 @@ def _told(completeness: Completeness, partial: bool) -> int:
 
 @click.command()
 @_run_argument
-@click.option("--canonical", is_flag=True, help="Leave out what differs between equal runs: timing, attempts, reuse.")
+@click.option(
+    "--canonical",
+    is_flag=True,
+    help="Leave out what differs between equal runs: timing, attempts, reuse.",
+)
 @_partial_option
 def export(run_file: Path, canonical: bool, partial: bool) -> int:
     """Write the rows of a run as JSON lines to standard output, in canonical order."""

@@ -91,7 +91,11 @@ class PassRate(ByColumns):
     def compute_columns(self, columns: Columns) -> dict[str, float]:
         """Return the share."""
         values = columns.values(self.score_field)
-        return {self.name: columns.passing(self.score_field, self.threshold) / len(values)} if values else {}
+        return (
+            {self.name: columns.passing(self.score_field, self.threshold) / len(values)}
+            if values
+            else {}
+        )
 
 
 @frozen
@@ -104,7 +108,10 @@ class PerDatasetBreakdown(ByColumns):
     def compute_columns(self, columns: Columns) -> dict[str, float]:
         """Return the mean of each dataset that has a scored or failed row, in order of appearance."""
         found = columns.values_by_label(self.score_field).items()
-        return {f"dataset:{label or 'unknown'}": math.fsum(values) / len(values) for label, values in found}
+        return {
+            f"dataset:{label or 'unknown'}": math.fsum(values) / len(values)
+            for label, values in found
+        }
 
 
 @frozen
@@ -144,7 +151,10 @@ class PromptTokens(ByColumns):
         """Return the mean and the share."""
         if not columns.reported:
             return {}
-        columns.sources["mean_prompt_tokens"] = (REPORTED, columns.reported / max(columns.answered, columns.reported))
+        columns.sources["mean_prompt_tokens"] = (
+            REPORTED,
+            columns.reported / max(columns.answered, columns.reported),
+        )
         found = {"mean_prompt_tokens": columns.reported_tokens / columns.reported}
         if columns.has_cache_counts:
             found["cache_read_share"] = columns.cached_tokens / columns.reported_tokens
@@ -168,7 +178,10 @@ class TrueCompression(ByColumns):
         if not columns.has_baseline:
             return {}
         compared = len(columns.savings)
-        counts: dict[str, float] = {"num_compared": compared, "num_uncompared": columns.rows - compared}
+        counts: dict[str, float] = {
+            "num_compared": compared,
+            "num_uncompared": columns.rows - compared,
+        }
         if not compared:
             return counts
         for key in ("tokens_saved", "tokens_saved_mean", "compression_factor"):
@@ -201,9 +214,14 @@ class CostOfPass(ByColumns):
         values = columns.values(self.score_field)
         if not values:
             return {}
-        passed, rows = columns.passing(self.score_field, self.threshold), sum(columns.spenders.values())
+        passed, rows = (
+            columns.passing(self.score_field, self.threshold),
+            sum(columns.spenders.values()),
+        )
         found: dict[str, float] = {"num_passing": passed}
-        if not rows:  # nothing was answered, so there is nothing that different sources could have counted
+        if (
+            not rows
+        ):  # nothing was answered, so there is nothing that different sources could have counted
             return found | {"cost_of_pass": math.inf}
         source = REPORTED if columns.spenders.get(REPORTED) else next(iter(columns.spenders))
         covered = columns.spenders[source] / rows if source != NO_SOURCE else 0.0

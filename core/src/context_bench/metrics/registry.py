@@ -19,7 +19,14 @@ from attrs import Factory, frozen
 
 from context_bench.aggregation import Columns, read_columns
 from context_bench.answers import UNREADABLE
-from context_bench.errors import ConfigurationError, ContextBenchError, MetricError, PluginError, message_of, misfit
+from context_bench.errors import (
+    ConfigurationError,
+    ContextBenchError,
+    MetricError,
+    PluginError,
+    message_of,
+    misfit,
+)
 from context_bench.metrics import check_score_field
 from context_bench.plugins.catalog import BLOCKED, Catalog, Component, component_of, install_line
 from context_bench.plugins.component_metadata import SummaryValue
@@ -143,7 +150,11 @@ def stored_metrics(
         options = entry["options"]
         try:
             component = _recorded(catalog, entry["component"])
-            found.append(_built(component, {**options, **{k: v for k, v in changes.items() if k in options}}, {}))
+            found.append(
+                _built(
+                    component, {**options, **{k: v for k, v in changes.items() if k in options}}, {}
+                )
+            )
         except ContextBenchError as error:
             absent.append({**entry, "reason": str(error).rstrip(".")})
     return found, absent
@@ -158,13 +169,17 @@ def _recorded(catalog: Catalog, name: str) -> Component:
     if not name:
         raise PluginError("it was given to evaluate() as an object")
     owner, _, short = name.partition("/")
-    found = catalog.named("metrics", name) or (catalog.named("metrics", short) if owner == CORE else ())
+    found = catalog.named("metrics", name) or (
+        catalog.named("metrics", short) if owner == CORE else ()
+    )
     if found:
         return found[0].called_by_id()
     from context_bench.plugins.first_party import COMPONENTS
 
     _, home = COMPONENTS["metrics"].get(short, ("", ""))
-    raise PluginError(f"{short} comes with {home}: `{install_line(home)}`" if home else f"{name} is not installed")
+    raise PluginError(
+        f"{short} comes with {home}: `{install_line(home)}`" if home else f"{name} is not installed"
+    )
 
 
 def with_declarations(metric: Metric, catalog: Catalog | None = None) -> RunMetric:
@@ -199,28 +214,41 @@ def _of(catalog: Catalog, one: str | Metric, shared: Mapping[str, Any]) -> RunMe
         name, options = _parsed(one)
         return _built(catalog.find("metrics", name), options, shared)
     if isinstance(one, type) or not _is_metric(one):
-        raise misfit(one, "metric", "it has no name, or none of compute(), compute_columns() and compare()")
+        raise misfit(
+            one, "metric", "it has no name, or none of compute(), compute_columns() and compare()"
+        )
     return with_declarations(one, catalog)
 
 
 def _is_metric(found: Any) -> bool:
-    computes = any(callable(getattr(found, method, None)) for method in ("compute", "compute_columns", "compare"))
+    computes = any(
+        callable(getattr(found, method, None))
+        for method in ("compute", "compute_columns", "compare")
+    )
     return computes and isinstance(getattr(found, "name", None), str)
 
 
 def _parsed(text: str) -> tuple[str, dict[str, str]]:
     name, _, rest = text.partition(":")
-    options = written_options([part for part in rest.split(",") if part], f"metric {name.strip()!r}")
+    options = written_options(
+        [part for part in rest.split(",") if part], f"metric {name.strip()!r}"
+    )
     return name.strip(), {key.strip(): value.strip() for key, value in options.items()}
 
 
-def _built(component: Component, options: Mapping[str, Any], shared: Mapping[str, Any]) -> RunMetric:
+def _built(
+    component: Component, options: Mapping[str, Any], shared: Mapping[str, Any]
+) -> RunMetric:
     declared = component.said.options
     given = {**{name: value for name, value in shared.items() if name in declared}, **options}
     metric = build(component, given)
     if not _is_metric(metric):
-        raise unfit(component, "it has no name, or none of compute(), compute_columns() and compare()")
-    return RunMetric(metric, component.said.values, component.id, component.distribution.version, given)
+        raise unfit(
+            component, "it has no name, or none of compute(), compute_columns() and compare()"
+        )
+    return RunMetric(
+        metric, component.said.values, component.id, component.distribution.version, given
+    )
 
 
 def _value(key: str, found: Any) -> SummaryValue:
@@ -246,11 +274,15 @@ def metrics_record(
         said: Which keys each of them gave, by its name.
     """
     keys = said or {}
-    record: dict[str, Any] = {"metrics": [{**one.to_dict(), "keys": list(keys.get(one.name, ()))} for one in metrics]}
+    record: dict[str, Any] = {
+        "metrics": [{**one.to_dict(), "keys": list(keys.get(one.name, ()))} for one in metrics]
+    }
     return record if summary is None else {**record, "summary": summary}
 
 
-def recalled(record: Mapping[str, Any], summary: Mapping[str, Mapping[str, Any]]) -> tuple[RunMetric, str]:
+def recalled(
+    record: Mapping[str, Any], summary: Mapping[str, Mapping[str, Any]]
+) -> tuple[RunMetric, str]:
     """Return a metric that cannot be had as the run file keeps it, and what to tell of that.
 
     Args:
@@ -260,10 +292,16 @@ def recalled(record: Mapping[str, Any], summary: Mapping[str, Mapping[str, Any]]
     values = {key: SummaryValue(**value) for key, value in record["values"].items()}
     name = str(record["name"])
     said = {
-        system: {key: float(kept[key]) for key in record.get("keys", ()) if key in kept}  # once written as "inf"
+        system: {
+            key: float(kept[key]) for key in record.get("keys", ()) if key in kept
+        }  # once written as "inf"
         for system, kept in summary.items()
     }
-    what = "its values are those of when the run ended" if any(said.values()) else "it said nothing when the run ended"
+    what = (
+        "its values are those of when the run ended"
+        if any(said.values())
+        else "it said nothing when the run ended"
+    )
 
     def compare(columns_by_system: Mapping[str, Any]) -> Mapping[str, Mapping[str, float]]:
         return {label: told for label, told in said.items() if label in columns_by_system}
@@ -310,11 +348,15 @@ def summarise(
         check_score_field(metric, rows, declared)
     fields = [field for metric in inner if (field := getattr(metric, "score_field", None))]
     found = _columns(rows, fields)
-    columns_by_system = {label: found.get(label) or Columns(fields) for label in config.get("systems") or found}
+    columns_by_system = {
+        label: found.get(label) or Columns(fields) for label in config.get("systems") or found
+    }
     said: dict[str, dict[str, None]] = {}
 
     def note(metric: Metric, label: str, values: Mapping[str, float]) -> None:
-        columns_by_system[label].summary |= {key: _value_of(metric, key, value) for key, value in values.items()}
+        columns_by_system[label].summary |= {
+            key: _value_of(metric, key, value) for key, value in values.items()
+        }
         said.setdefault(metric.name, {}).update(dict.fromkeys(values))
 
     for label, columns in columns_by_system.items():
@@ -324,7 +366,9 @@ def summarise(
             note(metric, label, _told(metric, _alone, metric, columns, own))
     for metric in inner:
         compare = getattr(metric, "compare", None)
-        for label, values in _told(metric, compare, columns_by_system).items() if compare is not None else ():
+        for label, values in (
+            _told(metric, compare, columns_by_system).items() if compare is not None else ()
+        ):
             note(metric, label, _told(metric, lambda found: found, values))
     summary = {
         label: {**columns.summary, SCORES: columns.scores.to_dict(), **_sources(columns)}
@@ -357,7 +401,9 @@ class ChosenRows(Sequence[EvalRow]):
 
 
 def _sources(columns: Columns) -> dict[str, dict[str, dict[str, Any]]]:
-    found = {key: {"source": name, "covered": share} for key, (name, share) in columns.sources.items()}
+    found = {
+        key: {"source": name, "covered": share} for key, (name, share) in columns.sources.items()
+    }
     return {SOURCES: found} if found else {}
 
 
@@ -372,7 +418,11 @@ def weak_baseline(columns_by_system: Mapping[str, Columns], baseline: str | None
         told = f"answered {columns.answered} of {columns.rows} rows, another system {most}"
     else:
         values = columns.values("score")
-        if columns.better("score") != "higher" or not values or sum(values) / len(values) >= _NEAR_ZERO:
+        if (
+            columns.better("score") != "higher"
+            or not values
+            or sum(values) / len(values) >= _NEAR_ZERO
+        ):
             return
         told = f"scores {sum(values) / len(values):.4f}"
     yield f"The baseline {baseline} cannot do the task: it {told}. Savings are cheap when nobody answers."
@@ -442,22 +492,32 @@ def silences_of(rows: Sequence[EvalRow], summary: Mapping[str, Mapping[str, Any]
     for system, values in summary.items():
         for evaluator, scores in values[SCORES].items():
             if any(score["unscored"] for score in scores.values()):
-                asked[evaluator, system] = max(s["n"] - s["failed"] + s["unscored"] for s in scores.values())
-            if evaluator == ANY_KEY or not scores or any(score["n"] - score["failed"] for score in scores.values()):
+                asked[evaluator, system] = max(
+                    s["n"] - s["failed"] + s["unscored"] for s in scores.values()
+                )
+            if (
+                evaluator == ANY_KEY
+                or not scores
+                or any(score["n"] - score["failed"] for score in scores.values())
+            ):
                 speaking.add(evaluator)
             else:
                 silent.setdefault(evaluator, []).append(system)
     reasons: dict[str, Counter[str]] = {evaluator: Counter() for evaluator in silent}
     unread: Counter[tuple[str, str]] = Counter()
     for system, evaluator, reason, count, has_spoken in _silences(rows, bool(asked)):
-        if system in silent.get(evaluator, ()) or not (has_spoken or evaluator in speaking or evaluator in silent):
+        if system in silent.get(evaluator, ()) or not (
+            has_spoken or evaluator in speaking or evaluator in silent
+        ):
             reasons.setdefault(evaluator, Counter())[reason] += count
         if (evaluator, system) in asked and reason.startswith(UNREADABLE):
             unread[evaluator, system] += count
     for evaluator, counts in reasons.items():
         if counts:
             where = f" of {', '.join(silent[evaluator])}" if evaluator in speaking else ""
-            why = "; ".join(f"{' '.join(reason.split())} ({times})" for reason, times in counts.most_common(3))
+            why = "; ".join(
+                f"{' '.join(reason.split())} ({times})" for reason, times in counts.most_common(3)
+            )
             yield f"{evaluator} scored none of {counts.total()} rows{where}: {why}."
     for (evaluator, system), count in unread.items():
         of = asked[evaluator, system]
@@ -474,5 +534,11 @@ def _silences(rows: Sequence[EvalRow], is_unscored: bool) -> Iterator[tuple[Any,
         return
     for row in rows:
         if not row.is_extra:
-            failures = ((error.evaluator, f"{error.kind}: {error.message}") for error in row.errors if error.evaluator)
-            yield from ((row.system, name, why, 1, True) for name, why in (*row.unscored.items(), *failures))
+            failures = (
+                (error.evaluator, f"{error.kind}: {error.message}")
+                for error in row.errors
+                if error.evaluator
+            )
+            yield from (
+                (row.system, name, why, 1, True) for name, why in (*row.unscored.items(), *failures)
+            )

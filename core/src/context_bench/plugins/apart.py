@@ -57,15 +57,24 @@ class Child:
         self._most, self._written = most, 0
         self._said: SimpleQueue[bytes | None] = SimpleQueue()
         path = [os.path.abspath(place) for place in sys.path]
-        code = f"import sys; sys.path[:] = {path!r}; from {__name__} import serve; serve({answerer!r})"
+        code = (
+            f"import sys; sys.path[:] = {path!r}; from {__name__} import serve; serve({answerer!r})"
+        )
         errors = subprocess.PIPE if most else None
         command = [sys.executable, "-c", code]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors)
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors
+        )
         self._threads: list[Thread] = []
         try:
-            for read, stream in ((self._listen, self._process.stdout), (self._count, self._process.stderr)):
+            for read, stream in (
+                (self._listen, self._process.stdout),
+                (self._count, self._process.stderr),
+            ):
                 if stream is not None:
-                    thread = Thread(target=read, args=(stream,), name="context-bench-child", daemon=True)
+                    thread = Thread(
+                        target=read, args=(stream,), name="context-bench-child", daemon=True
+                    )
                     thread.start()
                     self._threads.append(thread)
             self.ask(first, seconds)
@@ -90,7 +99,9 @@ class Child:
             raise TimeoutError(f"was not done after {seconds:g} s") from None
         if answer is None:
             ended = f"ended the process, with exit code {self.kill()}"
-            raise EOFError(f"wrote more than {self._most // 2**20} MiB" if self._has_flooded else ended)
+            raise EOFError(
+                f"wrote more than {self._most // 2**20} MiB" if self._has_flooded else ended
+            )
         return answer
 
     def kill(self) -> int:
@@ -185,11 +196,17 @@ def examine_apart(
     try:
         for component in components:
             try:
-                child = child or Child(f"{__name__}:examiner", pickle.dumps(check), _STARTING, FLOOD)
+                child = child or Child(
+                    f"{__name__}:examiner", pickle.dumps(check), _STARTING, FLOOD
+                )
                 *state, found = json.loads(child.ask(pickle.dumps(component), seconds))
                 component = component.with_state(*state)
             except (TimeoutError, EOFError, ValueError, RecursionError) as error:
-                why = error if isinstance(error, TimeoutError | EOFError) else "spoke in place of the examination"
+                why = (
+                    error
+                    if isinstance(error, TimeoutError | EOFError)
+                    else "spoke in place of the examination"
+                )
                 name, found = component.distribution.name, []
                 remedy = f"tell the authors of {name}, or uninstall it: `pip uninstall {name}`"
                 component = component.with_state(FAILED, f"importing it {why}", remedy)

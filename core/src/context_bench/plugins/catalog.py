@@ -9,7 +9,15 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from context_bench.errors import PluginError, UnknownNameError
-from context_bench.plugins.component_metadata import FACTS, FACTS_OF_KIND, Facts, Option, Score, SummaryValue, WireRule
+from context_bench.plugins.component_metadata import (
+    FACTS,
+    FACTS_OF_KIND,
+    Facts,
+    Option,
+    Score,
+    SummaryValue,
+    WireRule,
+)
 
 OK = "ok"
 INCOMPATIBLE = "incompatible"
@@ -23,7 +31,11 @@ OPTIONAL = "optional"
 
 STATES = (OK, INCOMPATIBLE, INVALID, BLOCKED, CONFLICT, MISSING_DEPENDENCY, FAILED)
 
-_STATED = {CONFLICT: "is in conflict", MISSING_DEPENDENCY: "is missing a dependency", FAILED: "has failed"}
+_STATED = {
+    CONFLICT: "is in conflict",
+    MISSING_DEPENDENCY: "is missing a dependency",
+    FAILED: "has failed",
+}
 
 PACKAGE = "packages"
 """The kind that stands for a distribution as a whole, where nobody can tell what it brings."""
@@ -122,7 +134,9 @@ class Component(NamedTuple):
     @property
     def edition(self) -> dict[str, str]:
         """What tells it from another edition of itself."""
-        return edition(self.said.version, self.distribution.version, self.distribution.manifest_hash)
+        return edition(
+            self.said.version, self.distribution.version, self.distribution.manifest_hash
+        )
 
     @property
     def capabilities(self) -> tuple[str, ...]:
@@ -161,20 +175,32 @@ class Component(NamedTuple):
         from context_bench.plugins.manifest import FILE_NAME, parse_manifest
 
         if self.distribution.manifest_path is None:
-            return [f"it has no {FILE_NAME} beside its package's __init__.py, so it is never wired by itself"]
+            return [
+                f"it has no {FILE_NAME} beside its package's __init__.py, so it is never wired by itself"
+            ]
         manifest = parse_manifest(self.distribution.manifest_source)
         key = self.kind, self.name
         faults = [*manifest.faults, *manifest.component_faults.get(key, ())]
         if key not in manifest.components and not manifest.faults:
-            faults.append(f"its manifest has no table [{self.kind}.{self.name}] for its entry point")
+            faults.append(
+                f"its manifest has no table [{self.kind}.{self.name}] for its entry point"
+            )
         return faults
 
     def doctor(self) -> Component | None:
         """Return what its manifest names for ``context-bench doctor``, as something to examine; None when it names none."""
         from context_bench.plugins.manifest import parse_manifest
 
-        target = parse_manifest(self.distribution.manifest_source).doctor if self.distribution.manifest_source else None
-        return None if target is None else self.called_by_id()._replace(target=target, state=OK, facts=None)
+        target = (
+            parse_manifest(self.distribution.manifest_source).doctor
+            if self.distribution.manifest_source
+            else None
+        )
+        return (
+            None
+            if target is None
+            else self.called_by_id()._replace(target=target, state=OK, facts=None)
+        )
 
     def with_state(self, state: str, reason: str, remedy: str) -> Component:
         """Return this component in another state."""
@@ -196,7 +222,9 @@ class Component(NamedTuple):
             return self
         if self.rivals:
             raise contested(self.kind, self.name, (self.id, *self.rivals))
-        raise PluginError(f"{self.noun.capitalize()} {self.id} {stated(self.state)}: {self.reason}. {self.cure}")
+        raise PluginError(
+            f"{self.noun.capitalize()} {self.id} {stated(self.state)}: {self.reason}. {self.cure}"
+        )
 
     @property
     def cure(self) -> str:
@@ -226,7 +254,9 @@ class Catalog:
 
         return read_faults(manifest)
 
-    def checked(self, check: str | None = None, seconds: float = 60.0) -> Iterator[tuple[Component, list[Any]]]:
+    def checked(
+        self, check: str | None = None, seconds: float = 60.0
+    ) -> Iterator[tuple[Component, list[Any]]]:
         """Yield each component in the state that importing it, in a child process, leaves it in, and what a check says of it.
 
         Args:
@@ -244,14 +274,20 @@ class Catalog:
 
     def named(self, kind: str, name: str) -> list[Component]:
         """Return every component of a kind that answers to a short name or canonical id."""
-        return [component for component in self.of_kind(kind) if name in (component.name, component.id)]
+        return [
+            component for component in self.of_kind(kind) if name in (component.name, component.id)
+        ]
 
     @property
     def proxy_system(self) -> str:
         """Name of the system that an address without a system means, whether it is installed or not."""
         from context_bench.plugins.first_party import PROXY_SYSTEM
 
-        named = [c for c in self.of_kind("systems") if c.facts and c.facts.proxy_default and c.state == OK]
+        named = [
+            c
+            for c in self.of_kind("systems")
+            if c.facts and c.facts.proxy_default and c.state == OK
+        ]
         ours = [c for c in named if c.name == PROXY_SYSTEM]
         return (ours or named)[0].name if named else PROXY_SYSTEM
 
@@ -281,7 +317,10 @@ class Catalog:
         for component in self.of_kind(kind):
             for suffix in component.said.files:
                 claims.setdefault(suffix, []).append(component.called_by_id())
-        return {suffix: [one for one in found if one.state == OK] or found for suffix, found in claims.items()}
+        return {
+            suffix: [one for one in found if one.state == OK] or found
+            for suffix, found in claims.items()
+        }
 
     def unknown(self, kind: str, name: str) -> UnknownNameError:
         """Return the error for a name that nothing of a kind has; it suggests close ones, and says what is damaged."""
@@ -355,7 +394,15 @@ def _plain(value: Any) -> Any:
     return [_plain(one) for one in value] if isinstance(value, tuple | list) else value
 
 
-_UNTOLD = {"uses", "proxy_default", "is_group", "default", "values", "evaluators.reads", "reporters.files"}
+_UNTOLD = {
+    "uses",
+    "proxy_default",
+    "is_group",
+    "default",
+    "values",
+    "evaluators.reads",
+    "reporters.files",
+}
 _OF_OPTION = ("type", "default", "help", "secret", "choices", "flag", "env", "required")
 _CALLED = {"class_name": "class", "wire": "wired_to"}
 
@@ -373,21 +420,32 @@ def commands(catalog: Catalog, words: str, own: Container[str]) -> Iterator[Comp
             yield component
 
 
-def absent_commands(catalog: Catalog, words: str, own: Container[str]) -> dict[str, tuple[str, str]]:
+def absent_commands(
+    catalog: Catalog, words: str, own: Container[str]
+) -> dict[str, tuple[str, str]]:
     """Return summary and distribution of the commands of ours that a group does not have here, by all their words."""
     from context_bench.plugins.first_party import COMMANDS
 
     here = {f"{words} {component.name}".strip() for component in commands(catalog, words, own)}
-    return {name: told for name, told in COMMANDS.items() if name.rpartition(" ")[0] == words and name not in here}
+    return {
+        name: told
+        for name, told in COMMANDS.items()
+        if name.rpartition(" ")[0] == words and name not in here
+    }
 
 
-def command_rows(catalog: Catalog, words: str, own: Mapping[str, str]) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+def command_rows(
+    catalog: Catalog, words: str, own: Mapping[str, str]
+) -> Iterator[tuple[str, list[tuple[str, str]]]]:
     """Yield the headings of what the help of a group lists, each with names and summaries; ``own`` gives core's."""
     told = [
-        (c.name, ("" if c.state == OK else f"[{c.state}] ") + c.said.summary) for c in commands(catalog, words, own)
+        (c.name, ("" if c.state == OK else f"[{c.state}] ") + c.said.summary)
+        for c in commands(catalog, words, own)
     ]
     absent = absent_commands(catalog, words, own).items()
-    missing = [(name.rpartition(" ")[2], f"{said} `{install_line(home)}`") for name, (said, home) in absent]
+    missing = [
+        (name.rpartition(" ")[2], f"{said} `{install_line(home)}`") for name, (said, home) in absent
+    ]
     headed = (("Commands", [*own.items(), *told]), ("Not installed", missing))
     yield from ((heading, rows) for heading, rows in headed if rows)
 
@@ -398,14 +456,24 @@ def component_of(catalog: Catalog, kind: str, thing: object) -> Component | None
     for component in catalog.of_kind(kind):
         module, _, attribute = component.target.partition(":")
         is_its = module.strip().partition(".")[0] == kind_of.__module__.partition(".")[0]
-        if is_its and component.facts and kind_of.__name__ == (component.facts.class_name or attribute.strip()):
+        if (
+            is_its
+            and component.facts
+            and kind_of.__name__ == (component.facts.class_name or attribute.strip())
+        ):
             return component
     return None
 
 
-def edition(version: str, distribution_version: str = "", manifest_sha256: str = "") -> dict[str, str]:
+def edition(
+    version: str, distribution_version: str = "", manifest_sha256: str = ""
+) -> dict[str, str]:
     """Return what a run records of the edition of a component, or of an object that is none."""
-    return {"version": version, "distribution_version": distribution_version, "manifest_sha256": manifest_sha256}
+    return {
+        "version": version,
+        "distribution_version": distribution_version,
+        "manifest_sha256": manifest_sha256,
+    }
 
 
 def of_suffix(catalog: Catalog, kind: str, suffix: str) -> Component:
@@ -445,7 +513,9 @@ def install_line(*distributions: str) -> str:
     """Return the command that installs some of the project's own plugins from a checkout."""
     from context_bench.plugins.first_party import NEEDS
 
-    names = dict.fromkeys(name for one in distributions for name in (*NEEDS.get(one, "").split(), one))
+    names = dict.fromkeys(
+        name for one in distributions for name in (*NEEDS.get(one, "").split(), one)
+    )
     return " ".join(["pip install ./core", *(f"./plugins/{name}" for name in names)])
 
 

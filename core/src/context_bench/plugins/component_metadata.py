@@ -29,7 +29,10 @@ CAPABILITIES = ("network", "subprocess", "executes-model-code", "model-download"
 
 
 _TYPES: dict[str, tuple[type, ...]] = {"int": (int,), "float": (float, int), "bool": (bool,)}
-_TYPES |= {**dict.fromkeys(("str", "path"), (str,)), **dict.fromkeys(("list", "words", "tables"), (list,))}
+_TYPES |= {
+    **dict.fromkeys(("str", "path"), (str,)),
+    **dict.fromkeys(("list", "words", "tables"), (list,)),
+}
 
 
 OPTION_TYPES = ("str", "int", "float", "bool", "path", "list", "words", "tables")
@@ -70,12 +73,16 @@ class Option(NamedTuple):
 
     def misfit(self, value: Any) -> str | None:
         """Return what is wrong with a default or choice in a manifest, which is not converted; None when it fits."""
-        if not isinstance(value, _TYPES[self.type]) or (isinstance(value, bool) and self.type != "bool"):
+        if not isinstance(value, _TYPES[self.type]) or (
+            isinstance(value, bool) and self.type != "bool"
+        ):
             return f"expected a value of type {self.type}, got {value!r}"
         if isinstance(value, float) and value - value != 0:
             return f"expected a finite number, got {value!r}"
         if self.choices and value not in self.choices:
-            return f"expected one of its choices ({', '.join(map(str, self.choices))}), got {value!r}"
+            return (
+                f"expected one of its choices ({', '.join(map(str, self.choices))}), got {value!r}"
+            )
         return None
 
 
@@ -133,7 +140,9 @@ class WireRule(NamedTuple):
     tags: tuple[str, ...] = ()
     option: str | None = None
 
-    def match(self, names: tuple[str, ...], tags: tuple[str, ...], given: frozenset[str]) -> str | None:
+    def match(
+        self, names: tuple[str, ...], tags: tuple[str, ...], given: frozenset[str]
+    ) -> str | None:
         """Return why this rule chooses the evaluator for a dataset, or None when it does not.
 
         Args:
@@ -149,7 +158,9 @@ class WireRule(NamedTuple):
         for tag in tags:
             if tag in self.tags:
                 return f"tag {tag}"
-        return f"option --{self.option}" if self.option is not None and self.option in given else None
+        return (
+            f"option --{self.option}" if self.option is not None and self.option in given else None
+        )
 
     def __str__(self) -> str:
         if self.always:
@@ -245,7 +256,11 @@ class Facts(NamedTuple):
     @property
     def only_watches(self) -> bool:
         """Whether a hook says that it only watches: it may then be active without being named."""
-        return bool(self.implements) and "adjust_wiring" not in self.implements and not self.capabilities
+        return (
+            bool(self.implements)
+            and "adjust_wiring" not in self.implements
+            and not self.capabilities
+        )
 
 
 FACTS = (
@@ -263,7 +278,17 @@ FACTS = (
 FACTS_OF_KIND = {
     "evaluators": ("primary", "scores", "needs", "wire", "cpu_bound", "reads"),
     "datasets": (
-        *("primary", "tags", "splits", "configs", "default_config", "licence", "homepage", "citation", "language"),
+        *(
+            "primary",
+            "tags",
+            "splits",
+            "configs",
+            "default_config",
+            "licence",
+            "homepage",
+            "citation",
+            "language",
+        ),
         *("sizes", "inputs", "gold", "by_config", "card", "fields", "files"),
     ),
     "systems": ("system_kind", "reads", "reads_gold", "proxy_default"),

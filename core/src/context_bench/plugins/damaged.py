@@ -12,7 +12,15 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from context_bench.plugins.catalog import INVALID, PACKAGE, Component, Distribution, reinstallation, singular, stated
+from context_bench.plugins.catalog import (
+    INVALID,
+    PACKAGE,
+    Component,
+    Distribution,
+    reinstallation,
+    singular,
+    stated,
+)
 from context_bench.plugins.component_metadata import KINDS
 from context_bench.plugins.installed import (
     Copy,
@@ -66,7 +74,9 @@ def _damaged(catalog: Catalog, installed: dict[str, list[Copy]]) -> Iterator[Com
         for copy in copies if name not in known else ():
             if not _text(copy, "entry_points.txt") and _had_entry_points(copy):
                 whole = Component(PACKAGE, name, Distribution(name, copy.version, copy.folder), "")
-                yield whole.with_state(INVALID, "its entry_points.txt is missing or empty", reinstallation(name))
+                yield whole.with_state(
+                    INVALID, "its entry_points.txt is missing or empty", reinstallation(name)
+                )
                 break
 
 

@@ -106,7 +106,11 @@ def _stamps(catalog: Catalog) -> list[tuple[int, int, int, int] | None]:
 
 
 def _behind_a_border(
-    name: str, distributions: list[Copy], installed: Mapping[str, object], settings: PluginSettings, sources: list[str]
+    name: str,
+    distributions: list[Copy],
+    installed: Mapping[str, object],
+    settings: PluginSettings,
+    sources: list[str],
 ) -> list[Component]:
     """Return the components of one distribution; whatever goes wrong there is told of it alone, and hides nobody else."""
     try:
@@ -123,7 +127,9 @@ def _behind_a_border(
     found = Component(PACKAGE, name, Distribution(name, used.version, used.folder), "")
     block = settings.blocked_by(found.names)
     remedy = reinstallation(name) if is_name(name) else "remove that folder: no installer made it"
-    return [found.with_state(BLOCKED, *block) if block else found.with_state(INVALID, reason, remedy)]
+    return [
+        found.with_state(BLOCKED, *block) if block else found.with_state(INVALID, reason, remedy)
+    ]
 
 
 class _Package(NamedTuple):
@@ -137,17 +143,25 @@ class _Package(NamedTuple):
 
 
 def _components(
-    name: str, distributions: list[Copy], installed: Mapping[str, object], settings: PluginSettings, sources: list[str]
+    name: str,
+    distributions: list[Copy],
+    installed: Mapping[str, object],
+    settings: PluginSettings,
+    sources: list[str],
 ) -> Iterator[Component]:
     every = copies(distributions)
-    trusted = [copy for copy in every if settings.allow_current_directory or not _is_here(copy.folder)]
+    trusted = [
+        copy for copy in every if settings.allow_current_directory or not _is_here(copy.folder)
+    ]
     used = (trusted or every)[0]
     distribution = Distribution(name, used.version, used.folder, used.editable_source())
     distribution, verdict = _judge_copies(distribution, trusted)
     verdict = verdict or _judge_name(used) or _judge_requirements(used, installed)
     packages: dict[str, _Package] = {}
     found: dict[tuple[str, str], tuple[str, _Package]] = {}
-    told = [copy for copy in trusted if verdict] or [used]  # what is in conflict is told whoever brings it
+    told = [copy for copy in trusted if verdict] or [
+        used
+    ]  # what is in conflict is told whoever brings it
     for kind, point, target in (point for copy in told for point in copy.entry_points()):
         package = target.partition(":")[0].strip().partition(".")[0]
         if package not in packages:
@@ -167,7 +181,9 @@ def _components(
         yield component.with_state(*state) if state else component
 
 
-def _judge(component: Component, seen: _Package, verdict: Verdict | None, settings: PluginSettings) -> Verdict | None:
+def _judge(
+    component: Component, seen: _Package, verdict: Verdict | None, settings: PluginSettings
+) -> Verdict | None:
     """Return what is wrong with a component; None where nothing is.
 
     Args:
@@ -176,14 +192,23 @@ def _judge(component: Component, seen: _Package, verdict: Verdict | None, settin
         verdict: What is wrong with its distribution.
         settings: What may be used.
     """
-    kind, target, name, manifest = component.kind, component.target, component.distribution.name, seen.manifest
+    kind, target, name, manifest = (
+        component.kind,
+        component.target,
+        component.distribution.name,
+        seen.manifest,
+    )
     if block := settings.blocked_by(switches(component)):
         return BLOCKED, *block
     if verdict is not None:
         return verdict
     if not target and component.said.card is None:  # of a card, its loader's entry point is used
         why = f"its manifest describes it, but no entry point in {GROUP_PREFIX}{kind} names it"
-        return INVALID, why, f"add the entry point to {name}, or take [{kind}.{component.name}] out of its manifest"
+        return (
+            INVALID,
+            why,
+            f"add the entry point to {name}, or take [{kind}.{component.name}] out of its manifest",
+        )
     removal = f"uninstall it: `pip uninstall {name}`"
     if not is_name(component.name):
         told = f"{component.name[:80]!r} is no name: it begins with a letter or digit, and has only those, '-', '_' and '.'"
@@ -194,14 +219,22 @@ def _judge(component: Component, seen: _Package, verdict: Verdict | None, settin
     if seen.elsewhere is not None:
         why = f"its entry point {target} names the package {seen.name}, but what Python finds under that name, in "
         why += f"{seen.elsewhere}, is none of its files"
-        return CONFLICT, why, f"uninstall it (`pip uninstall {name}`), or take {seen.elsewhere} off Python's path"
+        return (
+            CONFLICT,
+            why,
+            f"uninstall it (`pip uninstall {name}`), or take {seen.elsewhere} off Python's path",
+        )
     if target and not is_target(target):
         return INVALID, f"its entry point {target!r} is no module:attribute", reinstallation(name)
     if manifest is None:
         return None
     without = f"leave it out with --without {component.name}"
     if manifest.incompatibility:
-        newer = "upgrade context-bench" if manifest.is_newer else f"install a version of {name} that fits"
+        newer = (
+            "upgrade context-bench"
+            if manifest.is_newer
+            else f"install a version of {name} that fits"
+        )
         return INCOMPATIBLE, manifest.incompatibility, f"{newer}, or {without}"
     faults = [*manifest.faults, *manifest.component_faults.get((kind, component.name), ())]
     if not faults:
@@ -211,7 +244,9 @@ def _judge(component: Component, seen: _Package, verdict: Verdict | None, settin
     return INVALID, why, f"{shown}, {without}, or uninstall it"
 
 
-def _judge_copies(distribution: Distribution, trusted: list[Copy]) -> tuple[Distribution, Verdict | None]:
+def _judge_copies(
+    distribution: Distribution, trusted: list[Copy]
+) -> tuple[Distribution, Verdict | None]:
     name = distribution.name
     if not trusted:
         return distribution, (
@@ -237,10 +272,16 @@ def _judge_name(used: Copy) -> Verdict | None:
     said = used.header("Name")
     if not said or normalise(said) == used.name:
         return None
-    return INVALID, f"its METADATA is that of {said[:80]!r}", f"remove {used.place}: no installer made it"
+    return (
+        INVALID,
+        f"its METADATA is that of {said[:80]!r}",
+        f"remove {used.place}: no installer made it",
+    )
 
 
-def _judge_requirements(used: Copy, installed: Mapping[str, object], extra: str | None = None) -> Verdict | None:
+def _judge_requirements(
+    used: Copy, installed: Mapping[str, object], extra: str | None = None
+) -> Verdict | None:
     try:
         missing = missing_requirements(used, installed, extra)
     except UnreadableFileError as error:
@@ -249,7 +290,11 @@ def _judge_requirements(used: Copy, installed: Mapping[str, object], extra: str 
         return None
     are = "is" if len(missing) == 1 else "are"
     wanted = _installation(missing) if extra is None else f'pip install "{used.name}[{extra}]"'
-    return (MISSING_DEPENDENCY, f"it requires {', '.join(missing)}, which {are} not installed", f"`{wanted}`")
+    return (
+        MISSING_DEPENDENCY,
+        f"it requires {', '.join(missing)}, which {are} not installed",
+        f"`{wanted}`",
+    )
 
 
 def _installation(missing: list[str]) -> str:
@@ -265,7 +310,11 @@ def _installation(missing: list[str]) -> str:
 def _look_at(package: str, distribution: Distribution, copy: Copy, sources: list[str]) -> _Package:
     exists, places = _find(package)
     seen = _Package(package, exists, distribution)
-    sources += [place for place in (os.path.join(place, package) for place in sys.path) if os.path.isdir(place)]
+    sources += [
+        place
+        for place in (os.path.join(place, package) for place in sys.path)
+        if os.path.isdir(place)
+    ]
     own = [place for place in places if copy.owns(package, place)]
     if exists and not own:
         return seen._replace(elsewhere=places[0] if places else "the interpreter itself")
@@ -276,14 +325,21 @@ def _look_at(package: str, distribution: Distribution, copy: Copy, sources: list
             source = read_small_file(path)
         except UnreadableFileError as error:
             fault = Manifest(faults=(f"unreadable: {error}",))
-            return seen._replace(distribution=distribution._replace(manifest_path=path), manifest=fault)
+            return seen._replace(
+                distribution=distribution._replace(manifest_path=path), manifest=fault
+            )
         if source is None:
             continue
         if not copy.ships(package, FILE_NAME):
             note = f"{path} is none of the files that it was installed with, and is not read"
-            return seen._replace(distribution=distribution._replace(warnings=(*distribution.warnings, note)))
+            return seen._replace(
+                distribution=distribution._replace(warnings=(*distribution.warnings, note))
+            )
         manifest = parse_manifest(source)
-        warnings = (*distribution.warnings, *(f"manifest: {warning}" for warning in manifest.warnings))
+        warnings = (
+            *distribution.warnings,
+            *(f"manifest: {warning}" for warning in manifest.warnings),
+        )
         found = distribution._replace(manifest_path=path, manifest_source=source, warnings=warnings)
         return seen._replace(distribution=found, manifest=manifest)
     return seen
@@ -293,7 +349,9 @@ def _find(package: str) -> tuple[bool, list[str]]:
     """Return whether there is a top-level package, and its folders; of a single module, the file."""
     if package in sys.modules:
         found = sys.modules[package]
-        return True, [*getattr(found, "__path__", ())] or list(filter(None, [getattr(found, "__file__", None)]))
+        return True, [*getattr(found, "__path__", ())] or list(
+            filter(None, [getattr(found, "__file__", None)])
+        )
     from importlib.util import find_spec
 
     try:
@@ -302,7 +360,12 @@ def _find(package: str) -> tuple[bool, list[str]]:
         spec = None
     if spec is None:
         return False, []
-    return True, [*(spec.submodule_search_locations or ([spec.origin] if spec.has_location and spec.origin else []))]
+    return True, [
+        *(
+            spec.submodule_search_locations
+            or ([spec.origin] if spec.has_location and spec.origin else [])
+        )
+    ]
 
 
 def _is_here(folder: str) -> bool:
@@ -314,5 +377,7 @@ def _is_here(folder: str) -> bool:
         return False
     import site
 
-    places = {os.path.realpath(place) for place in (*site.getsitepackages(), site.getusersitepackages())}
+    places = {
+        os.path.realpath(place) for place in (*site.getsitepackages(), site.getusersitepackages())
+    }
     return os.path.realpath(folder) not in places

@@ -62,7 +62,9 @@ class Hooks:
         warn: Is told, in a line, of each hook that fails; from any thread.
     """
 
-    def __init__(self, components: Iterable[Component] = (), warn: Callable[[str], None] | None = None) -> None:
+    def __init__(
+        self, components: Iterable[Component] = (), warn: Callable[[str], None] | None = None
+    ) -> None:
         self._warn = warn
         self._manager: Any = None
         self._watchers: list[Any] = []
@@ -76,11 +78,15 @@ class Hooks:
         """Whether anybody wants to see each row."""
         return bool(self._watchers)
 
-    def run_started(self, config: dict[str, Any], systems: list[dict[str, Any]], warn: Callable[[str], None]) -> None:
+    def run_started(
+        self, config: dict[str, Any], systems: list[dict[str, Any]], warn: Callable[[str], None]
+    ) -> None:
         """Tell every hook that the run begins."""
         self._has_begun = True
         for hook in self._implementations("run_started"):
-            self._call(hook, {"config": deepcopy(config), "systems": deepcopy(systems), "warn": warn})
+            self._call(
+                hook, {"config": deepcopy(config), "systems": deepcopy(systems), "warn": warn}
+            )
 
     def row_finished(self, row: EvalRow) -> None:
         """Show every hook that still wants rows a copy of a committed one."""
@@ -121,7 +127,9 @@ class Hooks:
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001 - a plugin may raise anything, SystemExit too
-            self._switch_off(component.id, f"registering it raised {type(error).__name__}: {message_of(error)}")
+            self._switch_off(
+                component.id, f"registering it raised {type(error).__name__}: {message_of(error)}"
+            )
 
     def _call(self, hook: Any, arguments: Mapping[str, Any]) -> Any:
         try:
@@ -130,7 +138,9 @@ class Hooks:
             raise
         except BaseException as error:  # noqa: BLE001 - a plugin may raise anything, SystemExit too
             name = hook.function.__name__.removeprefix(f"{PROJECT}_")
-            self._switch_off(hook.plugin_name, f"{name} raised {type(error).__name__}: {message_of(error)}")
+            self._switch_off(
+                hook.plugin_name, f"{name} raised {type(error).__name__}: {message_of(error)}"
+            )
             return None
 
     def _switch_off(self, name: str, why: str) -> None:
@@ -150,7 +160,9 @@ def active_hooks(catalog: Catalog, named: Collection[str]) -> list[Component]:
     Raises:
         ContextBenchError: A name is unknown, or what it names cannot be used.
     """
-    chosen = {component.id: component for component in (catalog.find("hooks", name) for name in named)}
+    chosen = {
+        component.id: component for component in (catalog.find("hooks", name) for name in named)
+    }
     for component in chosen.values():
         component.require_ok()
     for component in catalog.of_kind("hooks"):
@@ -176,9 +188,15 @@ def _misfit(plan: DatasetPlan, adjusted: Any) -> str | None:
     if type(adjusted) is not type(plan):
         return f"{type(adjusted).__name__}, not a plan"
     ids = [getattr(one, "evaluator", None) for one in adjusted.decisions or ()]
-    if adjusted.dataset != plan.dataset or sorted(map(str, ids)) != sorted(one.evaluator for one in plan.decisions):
+    if adjusted.dataset != plan.dataset or sorted(map(str, ids)) != sorted(
+        one.evaluator for one in plan.decisions
+    ):
         return "a plan of another dataset or of other evaluators"
-    if adjusted.headline not in (None, plan.headline, *(key for one in adjusted.wired for key in one.keys)):
+    if adjusted.headline not in (
+        None,
+        plan.headline,
+        *(key for one in adjusted.wired for key in one.keys),
+    ):
         return f"a plan with the headline {adjusted.headline!r}, which none of its evaluators gives"
     return None
 
@@ -204,5 +222,7 @@ def _check(manager: Any, component: Component) -> None:
         if declared and name not in declared:
             raise ValueError(f"it implements {name}, which its manifest does not say")
         for found in caller.get_hookimpls():
-            if found.plugin_name == component.id and (found.hookwrapper or getattr(found, "wrapper", False)):
+            if found.plugin_name == component.id and (
+                found.hookwrapper or getattr(found, "wrapper", False)
+            ):
                 raise ValueError(f"its {name} wraps those of others")

@@ -32,7 +32,11 @@ def is_target(value: str) -> bool:
 
 def is_name(text: str) -> bool:
     """Whether a text can be the name of a component or a distribution, in whose remedy it stands as a word of a command."""
-    return text.isascii() and text[:1].isalnum() and all(letter.isalnum() or letter in "-_." for letter in text)
+    return (
+        text.isascii()
+        and text[:1].isalnum()
+        and all(letter.isalnum() or letter in "-_." for letter in text)
+    )
 
 
 class Copy(NamedTuple):
@@ -63,7 +67,9 @@ class Copy(NamedTuple):
         """Its version: from the folder's name where that says it, which is much cheaper than METADATA."""
         stem, _, suffix = os.path.basename(self.place).rpartition(".")
         parts = stem.split("-")
-        return parts[1] if len(parts) == 2 and suffix == "dist-info" else self.header("Version") or "?"
+        return (
+            parts[1] if len(parts) == 2 and suffix == "dist-info" else self.header("Version") or "?"
+        )
 
     def text(self, name: str, errors: str = "strict") -> str:
         """Return a file of the metadata; empty when there is none.
@@ -79,7 +85,10 @@ class Copy(NamedTuple):
         try:
             if self.metadata is None:
                 is_file = name == "PKG-INFO" and os.path.isfile(self.place)  # as distutils left it
-                content = read_small_file(self.place if is_file else os.path.join(self.place, name)) or b""
+                content = (
+                    read_small_file(self.place if is_file else os.path.join(self.place, name))
+                    or b""
+                )
                 return content.decode("utf-8", errors)
             told = self.metadata.read_text(name) or ""
             if len(told) > LARGEST:
@@ -92,7 +101,9 @@ class Copy(NamedTuple):
                 return ""
             raise UnreadableFileError(f"its {name} is not read: it is no text in UTF-8") from error
         except Exception as error:
-            raise UnreadableFileError(f"its {name} is not read: {type(error).__name__}: {error}") from error
+            raise UnreadableFileError(
+                f"its {name} is not read: {type(error).__name__}: {error}"
+            ) from error
 
     def headers(self) -> str:
         """Return METADATA, or what older tools left in its place, without the description.
@@ -109,7 +120,9 @@ class Copy(NamedTuple):
             lines = self.headers().split("\n")
         except UnreadableFileError:
             return ""
-        return next((line.partition(":")[2].strip() for line in lines if line.startswith(f"{key}:")), "")
+        return next(
+            (line.partition(":")[2].strip() for line in lines if line.startswith(f"{key}:")), ""
+        )
 
     def entry_points(self) -> list[tuple[str, str, str]]:
         """Return its entry points in groups that begin with :data:`GROUP_PREFIX`: what follows that, name and value.
@@ -130,8 +143,19 @@ class Copy(NamedTuple):
             from urllib.parse import unquote, urlsplit
 
             origin = json.loads(text)
-            return unquote(urlsplit(origin["url"]).path) if origin["dir_info"]["editable"] is True else None
-        except (UnreadableFileError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            return (
+                unquote(urlsplit(origin["url"]).path)
+                if origin["dir_info"]["editable"] is True
+                else None
+            )
+        except (
+            UnreadableFileError,
+            ValueError,
+            TypeError,
+            KeyError,
+            AttributeError,
+            RecursionError,
+        ):
             return None  # no such file, or one of another shape
 
     def owns(self, package: str, place: str) -> bool:
@@ -182,7 +206,9 @@ def distribution_sources(distributions: list[Copy], brings_components: bool) -> 
         if copy.place:
             yield copy.place
             yield os.path.join(copy.place, "entry_points.txt")
-        if copy.place and (brings_components or len(distributions) > 1 or not copy.place.endswith(".dist-info")):
+        if copy.place and (
+            brings_components or len(distributions) > 1 or not copy.place.endswith(".dist-info")
+        ):
             for name in ("METADATA", "PKG-INFO", "direct_url.json", "RECORD"):
                 yield os.path.join(copy.place, name)
 
@@ -197,15 +223,21 @@ def copies(distributions: list[Copy]) -> list[Copy]:
         return distributions
     found: dict[str, Copy] = {}
     for copy in distributions:
-        found.setdefault(os.path.realpath(copy.place or copy.folder), copy)  # a folder may stand twice in the path
+        found.setdefault(
+            os.path.realpath(copy.place or copy.folder), copy
+        )  # a folder may stand twice in the path
     every = sorted(found.values(), key=lambda copy: not _has_metadata(copy))
     sources = [source for source in (copy.editable_source() for copy in every) if source]
     return [
-        copy for copy in every if not (copy.place.endswith(".egg-info") and _lies_in(copy.folder, sources))
+        copy
+        for copy in every
+        if not (copy.place.endswith(".egg-info") and _lies_in(copy.folder, sources))
     ] or every
 
 
-def missing_requirements(copy: Copy, installed: Mapping[str, object], extra: str | None = None) -> list[str]:
+def missing_requirements(
+    copy: Copy, installed: Mapping[str, object], extra: str | None = None
+) -> list[str]:
     """Return the requirements of a distribution, or of one of its extras, that are not installed.
 
     Those with any other marker than the extra's are left to the import.
@@ -215,7 +247,9 @@ def missing_requirements(copy: Copy, installed: Mapping[str, object], extra: str
     """
     marker = "" if extra is None else normalise(f"extra=={extra}")
     return [
-        name for name, markers in requirements(copy).items() if marker in markers and normalise(name) not in installed
+        name
+        for name, markers in requirements(copy).items()
+        if marker in markers and normalise(name) not in installed
     ]
 
 
@@ -231,8 +265,13 @@ def requirements(copy: Copy) -> dict[str, set[str]]:
             requirement, _, condition = line[len("Requires-Dist:") :].partition(";")
             requirement = requirement.strip()
             name = requirement[: _OF_A_NAME.match(requirement).end()]  # type: ignore[union-attr]
-            if not (name[:1].isalnum() and name[-1:].isalnum()) or requirement[len(name) :][:1] not in " \t<>=!~[(@,":
-                raise UnreadableFileError(f"its METADATA requires {requirement!r}, which is no name of a package")
+            if (
+                not (name[:1].isalnum() and name[-1:].isalnum())
+                or requirement[len(name) :][:1] not in " \t<>=!~[(@,"
+            ):
+                raise UnreadableFileError(
+                    f"its METADATA requires {requirement!r}, which is no name of a package"
+                )
             found.setdefault(name, set()).add(normalise(condition.translate(_UNQUOTED)))
     return found
 
@@ -280,7 +319,9 @@ def entry_points_in(text: str) -> Iterator[tuple[str, str, str]]:
             name, _, value = map(str.strip, line.partition("="))
             count += 1
             if not name or not value:
-                raise UnreadableFileError(f"its entry_points.txt is damaged: {line[:80]!r} in [{group}]")
+                raise UnreadableFileError(
+                    f"its entry_points.txt is damaged: {line[:80]!r} in [{group}]"
+                )
             if count > _MOST_ENTRY_POINTS:
                 raise UnreadableFileError(f"it has more than {_MOST_ENTRY_POINTS} entry points")
             yield group.removeprefix(GROUP_PREFIX), name, value
@@ -313,11 +354,15 @@ def read_small_file(path: str) -> bytes | None:
         UnreadableFileError: It is no regular file, is larger than 1 MiB, or may not be read.
     """
     try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+        descriptor = os.open(
+            path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+        )
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError) as error:
-        raise UnreadableFileError(f"it cannot be read: {getattr(error, 'strerror', None) or error}") from error
+        raise UnreadableFileError(
+            f"it cannot be read: {getattr(error, 'strerror', None) or error}"
+        ) from error
     try:
         found = os.fstat(descriptor)
         if found.st_mode & 0o170000 != 0o100000:
@@ -345,8 +390,12 @@ def read_toml(source: bytes) -> dict[str, Any]:
     try:
         return tomli.loads(source.removeprefix(b"\xef\xbb\xbf").decode("utf-8"))
     except RecursionError:
-        raise UnreadableFileError("no valid TOML: its lists or tables are nested too deeply") from None
-    except ValueError as error:  # TOMLDecodeError, UnicodeDecodeError, and numbers of thousands of digits
+        raise UnreadableFileError(
+            "no valid TOML: its lists or tables are nested too deeply"
+        ) from None
+    except (
+        ValueError
+    ) as error:  # TOMLDecodeError, UnicodeDecodeError, and numbers of thousands of digits
         raise UnreadableFileError(f"no valid TOML: {error}") from error
 
 

@@ -14,7 +14,13 @@ from threading import Timer
 from typing import Any, TextIO, cast
 
 from context_bench.console import tell
-from context_bench.errors import ConfigurationError, ContextBenchError, PluginError, UnknownNameError, message_of
+from context_bench.errors import (
+    ConfigurationError,
+    ContextBenchError,
+    PluginError,
+    UnknownNameError,
+    message_of,
+)
 from context_bench.plugins.catalog import FAILED, MISSING_DEPENDENCY, OK, Component, install_line
 from context_bench.plugins.component_metadata import Option
 from context_bench.secrecy import Secrecy, secrets_in
@@ -41,7 +47,9 @@ def try_load(component: Component) -> tuple[Component, Any, BaseException | None
     module_name, attribute = module_name.strip(), attribute.partition("[")[0].strip()
     name = component.distribution.name
     try:
-        with redirect_stdout(cast("TextIO", _Unclosable(sys.stderr))):  # standard output is for results
+        with redirect_stdout(
+            cast("TextIO", _Unclosable(sys.stderr))
+        ):  # standard output is for results
             value: Any = sys.modules.get(module_name) or _imported(component, module_name)
             for part in filter(None, attribute.split(".")):
                 value = getattr(value, part)
@@ -102,7 +110,9 @@ def staying() -> Iterator[None]:
 
 def _imported(component: Component, module: str) -> Any:
     """Import a module; one that takes long is named meanwhile. The folder stays, and no recursion limit is lowered."""
-    watch = Timer(_LONG, tell, [f"Importing {component.id} (module {module}) takes more than {_LONG:g} s."])
+    watch = Timer(
+        _LONG, tell, [f"Importing {component.id} (module {module}) takes more than {_LONG:g} s."]
+    )
     watch.daemon = True
     folder, depth = "", sys.getrecursionlimit()
     with suppress(OSError):  # it is gone
@@ -138,7 +148,9 @@ def _bind(loader: Any, component: Component) -> Any:
     return make(component.name, {"default_config": facts.default_config, **facts.card})
 
 
-def build(component: Component, options: Mapping[str, Any], environ: Mapping[str, str] | None = None) -> Any:
+def build(
+    component: Component, options: Mapping[str, Any], environ: Mapping[str, str] | None = None
+) -> Any:
     """Return a configured instance of a component (for a dataset: see :mod:`context_bench.datasets`).
 
     Args:
@@ -157,7 +169,9 @@ def build(component: Component, options: Mapping[str, Any], environ: Mapping[str
     arguments = read_options(declared, options, where, environ, more=more)
     if not callable(factory):
         if arguments:
-            raise ConfigurationError(f"{where} takes no options: its entry point names an object, not a class.")
+            raise ConfigurationError(
+                f"{where} takes no options: its entry point names an object, not a class."
+            )
         return factory
     secret = [name for name, option in declared.items() if option.secret]
     hide = Secrecy(found for name in secret for found in secrets_in(arguments.get(name))).of
@@ -212,7 +226,9 @@ def written_options(parts: Sequence[str], owner: str) -> dict[str, str]:
     options: dict[str, str] = {}
     for part in parts:
         key, equals, value = part.partition("=")
-        if not equals or not key:  # a later part is not repeated: it may be the rest of a secret that holds a comma
+        if (
+            not equals or not key
+        ):  # a later part is not repeated: it may be the rest of a secret that holds a comma
             told = f"what stands behind {next(reversed(options))!r}" if options else repr(part)
             raise ConfigurationError(f"In the {owner}, {told} is no option: write key=value.")
         if key in options:
@@ -251,7 +267,9 @@ def read_options(
             values[name] = value
             continue
         if name not in declared:
-            hint = f"It takes {', '.join(sorted(declared))}." if declared else "It takes no options."
+            hint = (
+                f"It takes {', '.join(sorted(declared))}." if declared else "It takes no options."
+            )
             raise UnknownNameError(f"option of {where}", raw_name, declared, hint)
         values[name] = read_option(declared[name], value, where)
     for option in declared.values():
@@ -275,7 +293,9 @@ def read_option(option: Option, value: Any, where: str) -> Any:
     if option.type == "words" and isinstance(value, str):
         found = _words(option, value, where)
     elif option.type == "tables":
-        found = [_table(option, one) for one in (value if isinstance(value, list | tuple) else [value])]
+        found = [
+            _table(option, one) for one in (value if isinstance(value, list | tuple) else [value])
+        ]
     try:
         converted = _CONVERTERS[option.type](found)
     except (TypeError, ValueError, OverflowError):
@@ -327,7 +347,9 @@ def _words(option: Option, text: str, where: str) -> list[str]:
     try:
         return list(words)
     except ValueError as error:
-        raise ConfigurationError(f"{where}: {option.name} is {_shown(option, text)}: {str(error).lower()}.") from None
+        raise ConfigurationError(
+            f"{where}: {option.name} is {_shown(option, text)}: {str(error).lower()}."
+        ) from None
 
 
 _EXPECTED = {
@@ -338,7 +360,16 @@ _EXPECTED = {
     "tables": "a table, or the path of a TOML file with one",
     "words": "a list of texts, or one text with white space between them",
 }
-_BOOLEANS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
+_BOOLEANS = {
+    "true": True,
+    "yes": True,
+    "on": True,
+    "1": True,
+    "false": False,
+    "no": False,
+    "off": False,
+    "0": False,
+}
 
 
 def _one_of(value: Any, *kinds: type) -> Any:
@@ -394,7 +425,8 @@ def _plain(value: Any) -> Any:
 
 _CONVERTERS: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(
-        ("str", "path"), lambda value: value if isinstance(value, str) else str(_one_of(value, int, float))
+        ("str", "path"),
+        lambda value: value if isinstance(value, str) else str(_one_of(value, int, float)),
     ),
     "int": _whole,
     "float": _real,
@@ -405,7 +437,9 @@ _CONVERTERS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def facade(kind: str, module: dict[str, Any]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+def facade(
+    kind: str, module: dict[str, Any]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return ``__getattr__`` and ``__dir__`` of a module that exports what installed plugins of a kind do, by its namespace."""
 
     def find(name: str) -> Any:
@@ -415,7 +449,11 @@ def facade(kind: str, module: dict[str, Any]) -> tuple[Callable[[str], Any], Cal
     def names() -> list[str]:
         from context_bench.plugins.discovery import discover
 
-        usable = {component.said.class_name for component in discover().of_kind(kind) if component.state == OK}
+        usable = {
+            component.said.class_name
+            for component in discover().of_kind(kind)
+            if component.state == OK
+        }
         return sorted(filter(None, usable))
 
     return find, names
@@ -444,7 +482,9 @@ def resolve(kind: str, module: str, name: str) -> Any:
     found = [c for c in discover().of_kind(kind) if c.said.class_name == name]
     usable = [component for component in found if component.state == OK] or found
     if len(usable) > 1 and name in ours:
-        usable = [component for component in usable if component.distribution.name == ours[name]] or usable
+        usable = [
+            component for component in usable if component.distribution.name == ours[name]
+        ] or usable
     if len(usable) > 1:
         ids = ", ".join(component.id for component in usable)
         raise ImportError(f"{name} is exported by {ids}. Import it from the package that you mean.")

@@ -14,7 +14,9 @@ from context_bench.errors import ConfigurationError, LockDriftError
 FORMAT = 1
 
 
-def write_lock(path: Path, plans: Mapping[str, Mapping[str, Any]], **more: Mapping[str, Mapping[str, Any]]) -> None:
+def write_lock(
+    path: Path, plans: Mapping[str, Mapping[str, Any]], **more: Mapping[str, Mapping[str, Any]]
+) -> None:
     """Write the plans of some datasets, by label, and run parts, active hooks and metrics, by id, to ``path``.
 
     Raises:
@@ -28,7 +30,9 @@ def write_lock(path: Path, plans: Mapping[str, Mapping[str, Any]], **more: Mappi
 
 
 def check_lock(
-    path: Path, plans: Mapping[str, Mapping[str, Any]], parts: Mapping[str, Mapping[str, Any]] | None = None
+    path: Path,
+    plans: Mapping[str, Mapping[str, Any]],
+    parts: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> None:
     """Compare the plans of this run, the version of core, and the run parts where they are given, with the locked ones.
 
@@ -38,7 +42,9 @@ def check_lock(
     """
     locked, differences = _read(path), list[str]()
     if plans and locked.get("context_bench") != __version__:
-        differences.append(f"context-bench: version was {locked.get('context_bench')!r}, is {__version__!r}")
+        differences.append(
+            f"context-bench: version was {locked.get('context_bench')!r}, is {__version__!r}"
+        )
     if parts is not None:
         before, one = _table(locked, "parts"), "the run part"
         new = [f"{one} {name} is not in the lock file" for name in parts if name not in before]
@@ -46,13 +52,18 @@ def check_lock(
     for label, plan in plans.items():
         name = label or "rows without a label"
         if isinstance(locked["datasets"].get(label), dict):
-            differences += [f"{name}: {line}" for line in sorted(_drift_of_plan(locked["datasets"][label], plan))]
+            differences += [
+                f"{name}: {line}"
+                for line in sorted(_drift_of_plan(locked["datasets"][label], plan))
+            ]
         else:
             differences.append(f"{name}: not in the lock file")
     _refuse(path, differences)
 
 
-def unlocked(path: Path, kind: str, active: Mapping[str, Mapping[str, Any]], named: Collection[str]) -> list[str]:
+def unlocked(
+    path: Path, kind: str, active: Mapping[str, Mapping[str, Any]], named: Collection[str]
+) -> list[str]:
     """Return the ids of the active hooks or metrics that the lock file does not name: a locked run does not import them.
 
     Args:
@@ -66,7 +77,11 @@ def unlocked(path: Path, kind: str, active: Mapping[str, Mapping[str, Any]], nam
         LockDriftError: One that was asked for is not locked, or a locked one is another now, or not active.
     """
     locked, one = _table(_read(path), kind), f"the {kind.removesuffix('s')}"
-    asked = [f"{one} {name} was asked for, but is not in the lock file" for name in named if name not in locked]
+    asked = [
+        f"{one} {name} was asked for, but is not in the lock file"
+        for name in named
+        if name not in locked
+    ]
     _refuse(path, [*asked, *_drift_of(one, locked, active, "not active now")])
     return [name for name in active if name not in locked]
 
@@ -90,15 +105,25 @@ def _read(path: Path) -> dict[str, Any]:
             raise ConfigurationError(f"The lock file {path} cannot be read: it is no regular file.")
         locked = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise ConfigurationError(f"There is no lock file {path}. Write one with `context-bench lock`.") from None
+        raise ConfigurationError(
+            f"There is no lock file {path}. Write one with `context-bench lock`."
+        ) from None
     except (OSError, ValueError, RecursionError) as error:
         raise ConfigurationError(f"The lock file {path} cannot be read: {error}.") from error
-    if not isinstance(locked, dict) or locked.get("format") != FORMAT or not isinstance(locked.get("datasets"), dict):
-        raise ConfigurationError(f"{path} is no lock file of format {FORMAT}. Write one with `context-bench lock`.")
+    if (
+        not isinstance(locked, dict)
+        or locked.get("format") != FORMAT
+        or not isinstance(locked.get("datasets"), dict)
+    ):
+        raise ConfigurationError(
+            f"{path} is no lock file of format {FORMAT}. Write one with `context-bench lock`."
+        )
     return locked
 
 
-def _drift_of(one: str, before: Mapping[str, Any], now: Mapping[str, Any], absent: str) -> Iterator[str]:
+def _drift_of(
+    one: str, before: Mapping[str, Any], now: Mapping[str, Any], absent: str
+) -> Iterator[str]:
     """Yield what has become of locked components."""
     yield from (f"{one} {name} is locked, but {absent}" for name in before if name not in now)
     for name in before:

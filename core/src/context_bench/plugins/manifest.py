@@ -69,12 +69,18 @@ class Manifest(NamedTuple):
         ours = ".".join(map(str, API))
         if major != API[0]:
             return f"it was written for plugin API {self.api}, this version has {ours}"
-        return f"it needs plugin API {self.api}, this version has only {ours}" if minor > API[1] else None
+        return (
+            f"it needs plugin API {self.api}, this version has only {ours}"
+            if minor > API[1]
+            else None
+        )
 
     @property
     def is_newer(self) -> bool:
         """Whether a newer version of context-bench could use the plugin."""
-        return self.schema > SCHEMA or (bool(self.api) and tuple(map(int, self.api.split("."))) > API)
+        return self.schema > SCHEMA or (
+            bool(self.api) and tuple(map(int, self.api.split("."))) > API
+        )
 
 
 @lru_cache(maxsize=256)
@@ -100,7 +106,9 @@ def parse_manifest(source: bytes) -> Manifest:
             if own:
                 component_faults[kind, name] = tuple(own)
     top.close()
-    return Manifest(schema, api, components, tuple(faults), component_faults, tuple(warnings), doctor)
+    return Manifest(
+        schema, api, components, tuple(faults), component_faults, tuple(warnings), doctor
+    )
 
 
 def _unusual(document: Mapping[str, Any]) -> Iterator[str]:
@@ -109,7 +117,11 @@ def _unusual(document: Mapping[str, Any]) -> Iterator[str]:
     for path, value, depth in waiting:
         for key, item in value.items() if isinstance(value, dict) else enumerate(value):
             nested = isinstance(item, dict | list)
-            if nested or depth > _DEEPEST or (isinstance(item, int) and not -(2**63) <= item < 2**63):
+            if (
+                nested
+                or depth > _DEEPEST
+                or (isinstance(item, int) and not -(2**63) <= item < 2**63)
+            ):
                 place = f"{path}.{key}".lstrip(".") if isinstance(value, dict) else f"{path}[{key}]"
                 if depth > _DEEPEST:
                     yield f"{place[:80]}: nested more than {_DEEPEST} times"
@@ -139,12 +151,16 @@ def _facts(kind: str, name: str, body: Any, faults: list[str], warnings: list[st
         return Facts(kind, name)
     letters = name.replace("-", "").replace(".", "")
     if not (name.isascii() and name[:1].isalpha() and name == name.lower() and letters.isalnum()):
-        faults.append(f"{path}: a component name is lower-case letters, digits, '-' and '.', and starts with a letter")
+        faults.append(
+            f"{path}: a component name is lower-case letters, digits, '-' and '.', and starts with a letter"
+        )
     table = Table(path, body, faults, warnings)
     has_card = kind == "datasets" and "card" in body
     required = ("summary",) if has_card else _REQUIRED.get(kind, ("summary",))
     names = (*FACTS, *FACTS_OF_KIND.get(kind, ()))
-    said = _take(table, [name for name in names if name not in _TABLES], Facts._field_defaults, required)
+    said = _take(
+        table, [name for name in names if name not in _TABLES], Facts._field_defaults, required
+    )
     said |= {name: table.tables(name, _TABLES[name]) for name in names if name in _TABLES}
     table.close()
     if has_card and said["card"] is None:
@@ -159,9 +175,17 @@ def _contradictions(facts: Facts, body: Mapping[str, Any]) -> Iterator[tuple[str
     """Yield the keys that do not fit to others, and why."""
     if facts.kind == "evaluators" and not facts.scores:
         yield "scores", "missing; say what each key means, {} for the defaults"
-    elif facts.kind == "evaluators" and facts.primary is not None and facts.primary not in facts.scores:
+    elif (
+        facts.kind == "evaluators"
+        and facts.primary is not None
+        and facts.primary not in facts.scores
+    ):
         yield "primary", f"{facts.primary!r} is none of its scores ({', '.join(facts.scores)})"
-    if facts.default_config is not None and facts.configs and facts.default_config not in facts.configs:
+    if (
+        facts.default_config is not None
+        and facts.configs
+        and facts.default_config not in facts.configs
+    ):
         yield "default_config", f"{facts.default_config!r} is none of its configs"
     if facts.parent is not None and facts.extends is not None:
         yield "parent", f"what extends {facts.extends} is no command, and has no parent"
@@ -175,7 +199,9 @@ def _take(
     table: Table, names: Iterable[str], defaults: Mapping[str, Any], required: Collection[str] = ()
 ) -> dict[str, Any]:
     return {
-        name: table.take(_KEYS.get(name, name), _READERS[name], defaults[name], required=name in required)
+        name: table.take(
+            _KEYS.get(name, name), _READERS[name], defaults[name], required=name in required
+        )
         for name in names
     }
 
@@ -188,7 +214,9 @@ def _by_config(name: str, table: Table) -> dict[str, Any]:
 def _summary_value(name: str, table: Table) -> SummaryValue:
     if not name.replace("_", "").replace(":", "").removesuffix("*").isalnum():
         table.faults.append(f"{table.path}: a key of a metric is snake_case")
-    return SummaryValue(**_take(table, SummaryValue._fields, {**SummaryValue._field_defaults, "heading": name}))
+    return SummaryValue(
+        **_take(table, SummaryValue._fields, {**SummaryValue._field_defaults, "heading": name})
+    )
 
 
 def _score(name: str, table: Table) -> Score:
@@ -203,7 +231,9 @@ def _option(name: str, table: Table) -> Option:
             f"{table.path}: an option is a keyword, in snake_case where its class does not say otherwise"
         )
     is_secret = is_secret_name(name)
-    option = Option(name, **_take(table, _OPTION, {**Option._field_defaults, "secret": is_secret}, ("help",)))
+    option = Option(
+        name, **_take(table, _OPTION, {**Option._field_defaults, "secret": is_secret}, ("help",))
+    )
     if is_secret and not option.secret and name != "key":  # which is a place in a table, too
         table.warnings.append(
             f"{table.at('secret')}: false, though only secrets are called {name}: give it another name"
@@ -222,11 +252,15 @@ _OPTION = ("type", "help", "secret", "flag", "env", "required", "bare", "key")
 _TABLES: dict[str, Callable[[str, Table], Any]]
 _TABLES = {"options": _option, "scores": _score, "by_config": _by_config, "values": _summary_value}
 _READERS: dict[str, Reader] = {
-    **dict.fromkeys(("summary", "class_name", "version", "primary", "parent", "default_config", "licence"), text),
+    **dict.fromkeys(
+        ("summary", "class_name", "version", "primary", "parent", "default_config", "licence"), text
+    ),
     **dict.fromkeys(("homepage", "citation", "heading", "help", "env", "bare", "key"), text),
     **dict.fromkeys(("uses", "reads", "tags", "splits", "configs", "fields", "files"), texts),
     **dict.fromkeys(("language", "inputs", "gold"), texts),
-    **dict.fromkeys(("deterministic", "more_options", "cpu_bound", "reads_gold", "proxy_default"), boolean),
+    **dict.fromkeys(
+        ("deterministic", "more_options", "cpu_bound", "reads_gold", "proxy_default"), boolean
+    ),
     **dict.fromkeys(("is_group", "default", "detail", "secret", "required"), boolean),
     "capabilities": fields.list_of(fields.capability),
     "extra": fields.word,

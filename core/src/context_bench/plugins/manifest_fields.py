@@ -27,7 +27,9 @@ class Table:
         warnings: Gets a line for each key that was not asked for.
     """
 
-    def __init__(self, path: str, body: Mapping[str, Any], faults: list[str], warnings: list[str]) -> None:
+    def __init__(
+        self, path: str, body: Mapping[str, Any], faults: list[str], warnings: list[str]
+    ) -> None:
         self.path, self.body, self.faults, self.warnings = path, body, faults, warnings
         self.asked: list[str] = []
 
@@ -92,7 +94,14 @@ def _unknown(key: str, known: Iterable[str], body: Mapping[str, Any]) -> str:
     return f"unknown key. {hint if hint.startswith('Did') else ''}".rstrip()
 
 
-_KINDS = {bool: "boolean", int: "whole number", float: "number", str: "text", list: "list", dict: "table"}
+_KINDS = {
+    bool: "boolean",
+    int: "whole number",
+    float: "number",
+    str: "text",
+    list: "list",
+    dict: "table",
+}
 
 
 def kind_of(value: Any) -> str:
@@ -119,7 +128,9 @@ _text = _of(str, "a text")
 
 def text(value: Any) -> str:
     """Return a text without line breaks and other control characters, as every text of a manifest is shown in a line."""
-    if not _text(value).isprintable() and any(ord(letter) < 32 or 127 <= ord(letter) < 160 for letter in value):
+    if not _text(value).isprintable() and any(
+        ord(letter) < 32 or 127 <= ord(letter) < 160 for letter in value
+    ):
         raise FaultError(f"expected a line of text, got {value!r} with control characters")
     return str(value)
 
@@ -140,15 +151,21 @@ def _below(place: str, read: Callable[[Any], Read], value: Any) -> Read:
 
 def list_of(read: Callable[[Any], Read]) -> Callable[[Any], tuple[Read, ...]]:
     """Return a reader of a list, as a tuple; one text is no list of letters."""
-    return lambda value: tuple(_below(f"[{index}]", read, item) for index, item in enumerate(sequence(value)))
+    return lambda value: tuple(
+        _below(f"[{index}]", read, item) for index, item in enumerate(sequence(value))
+    )
 
 
 def table_of(read: Callable[[Any], Read]) -> Callable[[Any], dict[str, Read]]:
     """Return a reader of a table with any keys."""
-    return lambda value: {name: _below(f".{name}", read, item) for name, item in mapping(value).items()}
+    return lambda value: {
+        name: _below(f".{name}", read, item) for name, item in mapping(value).items()
+    }
 
 
-def table_with(readers: Mapping[str, Reader], required: Collection[str] = ()) -> Callable[[Any], dict[str, Any]]:
+def table_with(
+    readers: Mapping[str, Reader], required: Collection[str] = ()
+) -> Callable[[Any], dict[str, Any]]:
     """Return a reader of a table with these keys and no other; those that are absent are left out."""
 
     def read(value: Any) -> dict[str, Any]:
@@ -157,7 +174,11 @@ def table_with(readers: Mapping[str, Reader], required: Collection[str] = ()) ->
                 raise FaultError("missing", f".{key}")
             if key not in readers:
                 raise FaultError(_unknown(key, readers, value), f".{key}")
-        return {key: _below(f".{key}", read, value[key]) for key, read in readers.items() if key in value}
+        return {
+            key: _below(f".{key}", read, value[key])
+            for key, read in readers.items()
+            if key in value
+        }
 
     return read
 
@@ -197,7 +218,9 @@ def word(value: Any) -> str:
 def api(value: Any) -> str:
     """Return a plugin API version, ``MAJOR.MINOR``."""
     parts = text(value).split(".")
-    if len(parts) != 2 or not all(part.isascii() and part.isdigit() and len(part) < 10 for part in parts):
+    if len(parts) != 2 or not all(
+        part.isascii() and part.isdigit() and len(part) < 10 for part in parts
+    ):
         raise FaultError(f"expected 'MAJOR.MINOR', such as '1.0', got {value!r}")
     return str(value)
 
@@ -205,7 +228,9 @@ def api(value: Any) -> str:
 def capability(value: Any) -> str:
     """Return something that a component needs."""
     if text(value) not in CAPABILITIES and not (value.startswith("env:") and len(value) > 4):
-        raise FaultError(f"{value!r} is no capability; there is {', '.join(CAPABILITIES)}, and env:NAME")
+        raise FaultError(
+            f"{value!r} is no capability; there is {', '.join(CAPABILITIES)}, and env:NAME"
+        )
     return str(value)
 
 
@@ -289,5 +314,7 @@ _OF_A_CARD: dict[str, Reader] = {
     "shot": lines,
     "shots_split": text,
 }
-card = table_with({"loader": text, **_OF_A_CARD, "by_config": table_of(table_with(_OF_A_CARD))}, ["loader"])
+card = table_with(
+    {"loader": text, **_OF_A_CARD, "by_config": table_of(table_with(_OF_A_CARD))}, ["loader"]
+)
 """Returns how a loader of another package reads a dataset, as ``docs/reference/manifest.md`` says."""

@@ -9,14 +9,26 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from context_bench.plugins.catalog import CONFLICT, MISSING_DEPENDENCY, OK, Component, install_line, singular, stated
+from context_bench.plugins.catalog import (
+    CONFLICT,
+    MISSING_DEPENDENCY,
+    OK,
+    Component,
+    install_line,
+    singular,
+    stated,
+)
 from context_bench.plugins.settings import PluginSettings
 
 
 def settle_groups(components: Iterable[Component]) -> Iterator[Component]:
     """Yield the components; each that uses a flag group has the group's options too, or the state that the group is in."""
     components = list(components)
-    groups = {component.name: component for component in components if component.kind == "flags" and component.facts}
+    groups = {
+        component.name: component
+        for component in components
+        if component.kind == "flags" and component.facts
+    }
     for component in components:
         for name in component.said.uses:
             if component.state == OK:
@@ -54,15 +66,21 @@ def _with_loader(component: Component, name: str, loader: Component | None) -> C
     if loader is None:
         from context_bench.plugins.first_party import COMPONENTS
 
-        remedy = _install(COMPONENTS["datasets"].get(name, ("", None))[1], f"brings the loader {name!r}")
+        remedy = _install(
+            COMPONENTS["datasets"].get(name, ("", None))[1], f"brings the loader {name!r}"
+        )
         why = f"its card is read by the loader {name!r}, which no installed package brings"
         return component.with_state(MISSING_DEPENDENCY, why, remedy)
     if loader.state != OK:
         why = f"its card is read by {loader.id}, which {stated(loader.state)}: {loader.reason}"
-        return component.with_state(loader.state, why, loader.remedy)._replace(lacks_extra=loader.lacks_extra)
+        return component.with_state(loader.state, why, loader.remedy)._replace(
+            lacks_extra=loader.lacks_extra
+        )
     facts, options = component.said, dict(loader.said.options)
     for key, option in options.items():
-        if option.group is None:  # a flag of a flag group is everybody's, one of the loader's own is not
+        if (
+            option.group is None
+        ):  # a flag of a flag group is everybody's, one of the loader's own is not
             options[key] = option._replace(flag=None)
     needs = tuple(dict.fromkeys((*loader.capabilities, *facts.capabilities)))
     facts = facts._replace(options={**options, **facts.options}, capabilities=needs)
@@ -80,8 +98,14 @@ def settle_contests(components: Iterable[Component], settings: PluginSettings) -
 
 def _settle_command(component: Component) -> Component:
     parent, name = component.said.parent or "", component.distribution.name
-    is_command = component.kind == "commands" and component.state == OK and component.facts is not None
-    if not is_command or component.said.extends is not None or component.name not in COMMANDS.get(parent, ()):
+    is_command = (
+        component.kind == "commands" and component.state == OK and component.facts is not None
+    )
+    if (
+        not is_command
+        or component.said.extends is not None
+        or component.name not in COMMANDS.get(parent, ())
+    ):
         return component
     return component.with_state(
         CONFLICT,
@@ -120,7 +144,9 @@ def _called(component: Component) -> tuple[str, ...]:
 
 def _settle_flags(components: Iterable[Component], settings: PluginSettings) -> Iterator[Component]:
     components, owners = list(components), defaultdict[str, list[str]](list)
-    used = {name for component in components if component.state == OK for name in component.said.uses}
+    used = {
+        name for component in components if component.state == OK for name in component.said.uses
+    }
     for component in components:
         if component.state == OK and (component.kind != "flags" or component.name in used):
             for flag in _flags_of(component):
@@ -129,7 +155,9 @@ def _settle_flags(components: Iterable[Component], settings: PluginSettings) -> 
         yield _judge_flags(component, owners, settings) if component.state == OK else component
 
 
-def _judge_flags(component: Component, owners: dict[str, list[str]], settings: PluginSettings) -> Component:
+def _judge_flags(
+    component: Component, owners: dict[str, list[str]], settings: PluginSettings
+) -> Component:
     own = component.distribution.name
     for flag in _flags_of(component):
         remedy = f"leave it out with -p no:{component.id}, or tell the authors of {own}"
@@ -138,13 +166,19 @@ def _judge_flags(component: Component, owners: dict[str, list[str]], settings: P
         rivals = [owner for owner in owners[flag] if owner != component.id]
         if rivals and settings.preferred.get(flag) != own:
             remedy = f'say whose it is in context-bench.toml: [plugins.prefer] "{flag}" = "{own}"; or {remedy}'
-            return component.with_state(CONFLICT, f"{flag} is also a flag of {' and '.join(rivals)}", remedy)
+            return component.with_state(
+                CONFLICT, f"{flag} is also a flag of {' and '.join(rivals)}", remedy
+            )
     return component
 
 
 def _flags_of(component: Component) -> list[str]:
     """Return the flags that a component itself declares; those of a group are the group's."""
-    return [option.flag for option in component.said.options.values() if option.flag and option.group is None]
+    return [
+        option.flag
+        for option in component.said.options.values()
+        if option.flag and option.group is None
+    ]
 
 
 _FLAGS_OF_CORE = frozenset(

@@ -105,7 +105,9 @@ class PluginSettings(NamedTuple):
             ),
         )
         allow_here = environ.get(CURRENT_DIRECTORY_VARIABLE, "").strip().lower() not in _NO
-        return cls(layers, dict(project.get("prefer", {})), allow_here or project.get(_ALLOW_HERE, False))
+        return cls(
+            layers, dict(project.get("prefer", {})), allow_here or project.get(_ALLOW_HERE, False)
+        )
 
     def blocked_by(self, names: frozenset[str]) -> tuple[str, str] | None:
         """Return why a component that answers to ``names`` may not be used and how to change that; None when it may."""
@@ -114,7 +116,9 @@ class PluginSettings(NamedTuple):
             said = [(name, on) for name, on in layer.switches if name in names]
             if said:
                 name, on = said[-1]
-                blocker = None if on else (f"switched off by {layer.off}", layer.undo.format(name=name))
+                blocker = (
+                    None if on else (f"switched off by {layer.off}", layer.undo.format(name=name))
+                )
             elif layer.allowed is not None and CORE not in names:
                 admit = layer.admit.format(name=min(names, key=len))
                 blocker = None if names & layer.allowed else (f"not in {layer.list}", admit)
@@ -139,8 +143,12 @@ class PluginSettings(NamedTuple):
         for name, where in names:
             known = here if where == _COMMAND_LINE or name in here else here | _ours()
             if name not in known:
-                hint = f"It stands in {where}. `context-bench plugins list` shows what is installed."
-                whole = [one for one in known if one.endswith(f"/{name}")]  # of a flag group, which goes by its id
+                hint = (
+                    f"It stands in {where}. `context-bench plugins list` shows what is installed."
+                )
+                whole = [
+                    one for one in known if one.endswith(f"/{name}")
+                ]  # of a flag group, which goes by its id
                 raise UnknownNameError("plugin", name, whole or known, hint)
 
 
@@ -166,20 +174,26 @@ def _check(project: Any) -> None:
         if key == _ALLOW_HERE:
             fits, wanted = isinstance(value, bool), "true or false"
         elif key == "prefer":
-            fits = isinstance(value, Mapping) and all(isinstance(name, str) for name in value.values())
+            fits = isinstance(value, Mapping) and all(
+                isinstance(name, str) for name in value.values()
+            )
             wanted = 'a table of distributions by short name: rouge = "context-bench-rouge"'
         else:
             fits = isinstance(value, list) and all(isinstance(name, str) for name in value)
             wanted = 'a list of names: ["rouge"]'
         if not fits:
-            raise ConfigurationError(f"{PROJECT_FILE}: plugins.{key} is {value!r}, but must be {wanted}.")
+            raise ConfigurationError(
+                f"{PROJECT_FILE}: plugins.{key} is {value!r}, but must be {wanted}."
+            )
 
 
 def _names(value: str | None) -> list[str]:
     return [name.strip() for name in (value or "").split(",") if name.strip()]
 
 
-def load_project(project: str | os.PathLike[str] | Mapping[str, Any] | None = None) -> Mapping[str, Any]:
+def load_project(
+    project: str | os.PathLike[str] | Mapping[str, Any] | None = None,
+) -> Mapping[str, Any]:
     """Return the project file as a table.
 
     Args:

@@ -218,7 +218,9 @@ def _lines_of(plan: DatasetPlan) -> Iterator[str]:
         if decision.wired and decision.keys:
             yield wrapped("scores", ", ".join(decision.keys), 6, 8)
         if decision.needs_isolation:
-            yield wrapped("only", "in an isolating sandbox, or with --allow executes-model-code", 6, 8)
+            yield wrapped(
+                "only", "in an isolating sandbox, or with --allow executes-model-code", 6, 8
+            )
     yield ""
 
 
@@ -273,7 +275,9 @@ def check_choice(catalog: Catalog, choice: Choice) -> None:
     for name in (*(choice.exact or ()), *choice.also):
         component = catalog.find("evaluators", name)
         if component.names & choice.without:
-            raise ConfigurationError(f"The evaluator {name!r} is both chosen and left out. Decide for one of them.")
+            raise ConfigurationError(
+                f"The evaluator {name!r} is both chosen and left out. Decide for one of them."
+            )
         component.require_ok()
     for name in choice.without:
         if not any(name in component.names for component in catalog):
@@ -296,19 +300,30 @@ def broken_plugins(catalog: Catalog) -> list[str]:
     for component in catalog:
         if component.rivals:
             if component.outranked_by is None:
-                contests.setdefault((component.kind, component.name), f"{component.reason}. {component.cure}")
+                contests.setdefault(
+                    (component.kind, component.name), f"{component.reason}. {component.cure}"
+                )
         elif component.state not in (OK, BLOCKED) and not component.lacks_extra:
             broken.setdefault(component.distribution.name, []).append(component)
-    return [*map(_broken_line, broken.values()), *(f"{line[:1].upper()}{line[1:]}" for line in contests.values())]
+    return [
+        *map(_broken_line, broken.values()),
+        *(f"{line[:1].upper()}{line[1:]}" for line in contests.values()),
+    ]
 
 
 def _broken_line(components: list[Component]) -> str:
     first = components[0]
-    others = f" (and {len(components) - 1} more of {first.distribution.name})" if len(components) > 1 else ""
+    others = (
+        f" (and {len(components) - 1} more of {first.distribution.name})"
+        if len(components) > 1
+        else ""
+    )
     return f"{first.id}{others} {stated(first.state)} and unused: {first.reason}. {first.cure}"
 
 
-def _decide(component: Component, dataset: DatasetFacts, choice: Choice, explicit: bool) -> Decision:
+def _decide(
+    component: Component, dataset: DatasetFacts, choice: Choice, explicit: bool
+) -> Decision:
     rules = component.said.wire
     fit = _fit(rules, dataset)
     prefix = choice.prefixes.get(component.id, choice.prefixes.get(component.name, ""))
@@ -331,17 +346,24 @@ def _decide(component: Component, dataset: DatasetFacts, choice: Choice, explici
         return out(f"{undescribed}, so it is used only when asked for by name")
     if not rules:
         return out("it has no wiring rule; add it with --also")
-    flags = {option.flag.removeprefix("--") for option in component.said.options.values() if option.flag}
+    flags = {
+        option.flag.removeprefix("--") for option in component.said.options.values() if option.flag
+    }
     given = choice.given & flags  # nobody is wired by another's flag
     matches = filter(None, (rule.match(dataset.names, dataset.tags, given) for rule in rules))
     matched = min(matches, key=lambda match: match == ALWAYS, default=None)
     if matched is None:
         return out(f"no rule matches; it is wired to {'; '.join(map(str, rules))}")
     if component.outranked_by is not None:
-        return out(f"the project prefers {component.outranked_by}; add this one with --also {component.id}")
+        return out(
+            f"the project prefers {component.outranked_by}; add this one with --also {component.id}"
+        )
     needed = frozenset(component.capabilities) - choice.allowed
     if "network" in needed and not matched.startswith("option "):
-        return out(f"it calls a network service; allow it with --allow network (rule: {matched})", "network")
+        return out(
+            f"it calls a network service; allow it with --allow network (rule: {matched})",
+            "network",
+        )
     consent = "executes-model-code" if "executes-model-code" in needed else None
     return Decision(component, True, matched, False, fit, prefix, consent=consent)
 
@@ -356,7 +378,9 @@ FALLBACK_HEADLINE = "f1"
 """Headline of rows whose dataset and evaluators name none: AnswerQuality's token F1."""
 
 
-def settle_keys(decisions: Sequence[Decision], dataset: DatasetFacts, warnings: list[str]) -> list[Decision]:
+def settle_keys(
+    decisions: Sequence[Decision], dataset: DatasetFacts, warnings: list[str]
+) -> list[Decision]:
     """Return the decisions with the keys that each yields to a more specific one.
 
     Raises:
@@ -382,7 +406,9 @@ def settle_keys(decisions: Sequence[Decision], dataset: DatasetFacts, warnings: 
                 f"{loser.evaluator} leaves the score {key!r} to {winner.evaluator} ({winner.reason}); its own value is "
                 f"stored under its id."
             )
-    return [evolve(decision, yields=tuple(yields.get(decision.evaluator, ()))) for decision in decisions]
+    return [
+        evolve(decision, yields=tuple(yields.get(decision.evaluator, ()))) for decision in decisions
+    ]
 
 
 def find_headline(dataset: DatasetFacts, decisions: Sequence[Decision]) -> str | None:
@@ -432,6 +458,11 @@ def check_headline(plan: DatasetPlan, choice: Choice) -> list[str]:
             )
     if choice.exact is not None or any(d.component.names & choice.without for d in able):
         return []
-    why = "; ".join(f"{d.evaluator} is left out: {d.reason}" for d in able) or "no installed evaluator gives it"
-    instead = f"the headline is {plan.headline!r} instead" if plan.headline else "there is no headline"
+    why = (
+        "; ".join(f"{d.evaluator} is left out: {d.reason}" for d in able)
+        or "no installed evaluator gives it"
+    )
+    instead = (
+        f"the headline is {plan.headline!r} instead" if plan.headline else "there is no headline"
+    )
     return [f"The headline score of {plan.dataset.label} is {primary!r}, but {why}; {instead}."]

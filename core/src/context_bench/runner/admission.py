@@ -14,7 +14,15 @@ from context_bench.errors import message_of
 from context_bench.plugins.loading import attempted
 from context_bench.protocols import Call, Governor, Rates, RowId
 from context_bench.records import REPORTED_CURRENCY, Usage
-from context_bench.runner.parts import Bill, Job, Slot, endpoint_of, models_of, reported_cost, steps_of_system
+from context_bench.runner.parts import (
+    Bill,
+    Job,
+    Slot,
+    endpoint_of,
+    models_of,
+    reported_cost,
+    steps_of_system,
+)
 from context_bench.runner.stopping import Raised, Stop, call_on, guarded
 
 if TYPE_CHECKING:
@@ -78,14 +86,18 @@ class Admission:
     ) -> None:
         self.is_patient = is_patient
         self.bill = bill_of(governors)
-        self.currency = next((str(one.currency) for one in governors if hasattr(one, "currency")), REPORTED_CURRENCY)
+        self.currency = next(
+            (str(one.currency) for one in governors if hasattr(one, "currency")), REPORTED_CURRENCY
+        )
         self.stop = stop or Stop()
         self.governors = tuple(governors)
         self.in_flight: dict[int, int] = {}
         self.retried: dict[int, int] = {}
         self.failures: dict[int, tuple[float, str]] = {}
         self.cost: dict[int, float] = {}
-        self.is_limited = requests_per_minute is not None or tokens_per_minute is not None or bool(self.governors)
+        self.is_limited = (
+            requests_per_minute is not None or tokens_per_minute is not None or bool(self.governors)
+        )
         self._lock = Lock()
         self._workers, self._limits = workers, (requests_per_minute, tokens_per_minute)
         self._grows, self._learned, self._rates = grows, learned or {}, rates
@@ -115,7 +127,11 @@ class Admission:
         with self._lock:
             if slot.number not in self._roads:
                 endpoint = self._endpoints[slot.number]
-                same = (made for made in self._roads.values() if endpoint is not None and made.endpoint == endpoint)
+                same = (
+                    made
+                    for made in self._roads.values()
+                    if endpoint is not None and made.endpoint == endpoint
+                )
                 self._roads[slot.number] = next(same, None) or self._road_to(endpoint)
             return self._roads[slot.number]
 
@@ -123,13 +139,17 @@ class Admission:
         """Only an endpoint is asked gently, and few at once in the beginning: a slot without one is asked by nobody else."""
         from context_bench.runner import limits  # a run on the caller's thread asks for no leave
 
-        rates = self._rates and self._rates(endpoint or "", *self._limits, self._learned.get(endpoint or "", {}))
+        rates = self._rates and self._rates(
+            endpoint or "", *self._limits, self._learned.get(endpoint or "", {})
+        )
         if rates is None:
             from context_bench.runner.rates import ToldRates
 
             rates = ToldRates(*self._limits)
         is_gentle = endpoint is not None
-        limiter = limits.Limiter(self._workers, rates, gentle=is_gentle, grows=self._grows and is_gentle)
+        limiter = limits.Limiter(
+            self._workers, rates, gentle=is_gentle, grows=self._grows and is_gentle
+        )
         return limits.Road(endpoint, limiter, self.is_patient)
 
     def enter(self, job: Job, attempt: int = 1, is_first: bool = False) -> Place | float | None:
@@ -141,7 +161,9 @@ class Admission:
             is_first: Whether the call stands first in the line; one that has not lined up goes only where none stands.
         """
         slot, road = job.slot, self.road(job.slot)
-        row = 0 if road.trial.is_over else job.id.pack()  # behind the trial nobody asks which row it is
+        row = (
+            0 if road.trial.is_over else job.id.pack()
+        )  # behind the trial nobody asks which row it is
         if not is_first and len(road.line):
             return _GLANCE
         wait = road.enter(row, job.input_tokens)
@@ -153,7 +175,9 @@ class Admission:
         call = None
         if self.governors:
             identity = RowId(job.wiring.label, job.id.position, job.id.sample)
-            call = Call(slot.number, slot.label, road.endpoint, identity, job.input_tokens, attempt - 1)
+            call = Call(
+                slot.number, slot.label, road.endpoint, identity, job.input_tokens, attempt - 1
+            )
         return Place(self, job, row, road, call)
 
     def leave(self, slot: Slot, cost: float | None) -> None:
@@ -166,7 +190,9 @@ class Admission:
                 self.cost[slot.number] = self.cost.get(slot.number, 0.0) + cost
         road.line.move()
 
-    def retry(self, slot: Slot, error: BaseException, wait: float, *what: str, count: int = 1) -> None:
+    def retry(
+        self, slot: Slot, error: BaseException, wait: float, *what: str, count: int = 1
+    ) -> None:
         """Count an attempt that is repeated so many seconds after an error, and what is waited for until then."""
         with self._lock:
             self.retried[slot.number] += count
@@ -232,7 +258,9 @@ class Admission:
 def bill_of(governors: Iterable[Any]) -> Bill:
     """Return what says what a response cost: the first governor that bills, else what endpoints report."""
     bills = (
-        partial(attempted, f"The run part {one.name}", _billed, one.bill) for one in governors if hasattr(one, "bill")
+        partial(attempted, f"The run part {one.name}", _billed, one.bill)
+        for one in governors
+        if hasattr(one, "bill")
     )
     return next(bills, reported_cost)
 
@@ -240,7 +268,9 @@ def bill_of(governors: Iterable[Any]) -> Bill:
 def _billed(bill: Bill, *asked: Any) -> tuple[float | None, str | None]:
     cost, source = bill(*asked)
     if not (cost is None or 0 <= cost < float("inf")) or not isinstance(source, str | None):
-        raise ValueError(f"bill() returned {cost!r} and {source!r}, not money from 0 on and where it comes from")
+        raise ValueError(
+            f"bill() returned {cost!r} and {source!r}, not money from 0 on and where it comes from"
+        )
     return cost, source
 
 
@@ -304,7 +334,9 @@ class Place:
         """Note what an output, or that of a turn, has used, with its cost where that is known; and return it."""
         usage = _usage_of(output)
         if usage is not _NO_USAGE:
-            usage = evolve(usage, cost=self._admission.bill(usage, models_of(self._job.slot, output))[0])
+            usage = evolve(
+                usage, cost=self._admission.bill(usage, models_of(self._job.slot, output))[0]
+            )
         self._usage = usage
         if usage.cost is not None:
             self._total = (self._total or 0.0) + usage.cost
@@ -336,7 +368,9 @@ class Place:
                 return None
             trial, cause = self._road.trial, error.__cause__ or error
             left = trial.failed(self._row, wait_asked_for(cause) or error.pause, monotonic())
-            self._admission.retry(self._job.slot, cause, left, "to ask {} again", count=trial.is_over)
+            self._admission.retry(
+                self._job.slot, cause, left, "to ask {} again", count=trial.is_over
+            )
             return error.pause if trial.is_over else 0.0
         asked = wait_asked_for(error)
         if not self._admission.is_patient:
@@ -372,7 +406,9 @@ _NO_USAGE = Usage()
 
 def _usage_of(output: Any) -> Usage:
     found = guarded(Usage.read, output)
-    return found if type(found) is Usage else _NO_USAGE  # what cannot be read is found out when the output is taken
+    return (
+        found if type(found) is Usage else _NO_USAGE
+    )  # what cannot be read is found out when the output is taken
 
 
 def is_refusal(error: BaseException) -> bool:
@@ -429,14 +465,18 @@ def _retry_after(headers: Any, now: datetime | None) -> float | None:
             return None
         from datetime import datetime, timezone
 
-        start = date_of(headers.get("Date") or headers.get("date")) or now or datetime.now(timezone.utc)
+        start = (
+            date_of(headers.get("Date") or headers.get("date")) or now or datetime.now(timezone.utc)
+        )
         return max(0.0, (until - start).total_seconds())
     return seconds if 0 <= seconds < float("inf") else None
 
 
 def date_of(text: Any) -> datetime | None:
     """Return the moment that a header such as ``Date`` says; None where it says none."""
-    from datetime import timezone  # here and below: most runs are refused nothing, and these imports take a while
+    from datetime import (
+        timezone,
+    )  # here and below: most runs are refused nothing, and these imports take a while
     from email.utils import parsedate_to_datetime
 
     try:
@@ -455,4 +495,6 @@ def pause(attempt: int, asked: float | None) -> float | None:
 
     if asked is not None and asked > _LONGEST_WAIT:
         return None
-    return max(asked or 0.0, random.uniform(0.0, min(_LONGEST_PAUSE, 0.5 * 2.0 ** min(attempt, 16))))
+    return max(
+        asked or 0.0, random.uniform(0.0, min(_LONGEST_PAUSE, 0.5 * 2.0 ** min(attempt, 16)))
+    )

@@ -96,7 +96,9 @@ class Ticket:
             self.answer = found
 
 
-def steps_of(ticket: Ticket, admission: Admission, workbench: Workbench, wake: Callable[[], None]) -> Steps:
+def steps_of(
+    ticket: Ticket, admission: Admission, workbench: Workbench, wake: Callable[[], None]
+) -> Steps:
     """Yield what the call of a ticket needs; return False when the run is stopping, or somebody else has ended the row.
 
     The ticket then holds what the system said, or the row of its failure.
@@ -131,7 +133,9 @@ def steps_of(ticket: Ticket, admission: Admission, workbench: Workbench, wake: C
                 if stop.is_set():
                     return False
             started = perf_counter()
-            ticket.attempts = attempt  # one that is never sent, because the row's time is up, is none
+            ticket.attempts = (
+                attempt  # one that is never sent, because the row's time is up, is none
+            )
             if ticket.started is None:
                 ticket.start()
                 ticket.sent = started
@@ -140,7 +144,11 @@ def steps_of(ticket: Ticket, admission: Admission, workbench: Workbench, wake: C
             if type(found) is not Raised:
                 place.answered(found, seconds)
                 before = started - ticket.sent
-                ticket.take(workbench.take(job, found, Timing(seconds, attempt, before, ticket.waiting + before)))
+                ticket.take(
+                    workbench.take(
+                        job, found, Timing(seconds, attempt, before, ticket.waiting + before)
+                    )
+                )
                 if ticket.answer is not None:
                     place.prove()
                 return True

@@ -32,7 +32,9 @@ class Children:
         stop: Says that nothing more is to be begun; None never does.
     """
 
-    def __init__(self, scorer: Scorer, most: int, deadline: float | None, stop: Stop | None = None) -> None:
+    def __init__(
+        self, scorer: Scorer, most: int, deadline: float | None, stop: Stop | None = None
+    ) -> None:
         self._scorer, self._most, self._deadline = scorer, most, deadline
         self._stop = stop or Stop()
         self._queue: SimpleQueue[Any] = SimpleQueue()
@@ -99,7 +101,9 @@ class Children:
                 if child.is_dead:
                     self._forget(child)
                     child = None
-                    if self._is_closed:  # it was killed for that, and is asked again in the next session
+                    if (
+                        self._is_closed
+                    ):  # it was killed for that, and is asked again in the next session
                         pending.drop()
                         continue
                 pending.add(self._scorer, found.error if isinstance(found, Raised) else found)
@@ -133,7 +137,9 @@ class Children:
             found = pickle.loads(child.ask(pickle.dumps(pending.pair), self._deadline))
         except TimeoutError:
             child.kill()
-            raise TimeoutError(f"it took longer than the deadline of {self._deadline:g} s, and was killed.") from None
+            raise TimeoutError(
+                f"it took longer than the deadline of {self._deadline:g} s, and was killed."
+            ) from None
         except EOFError as error:
             raise RuntimeError(f"it {error}.") from error
         if isinstance(found, BaseException):

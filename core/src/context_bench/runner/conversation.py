@@ -91,7 +91,9 @@ class Transcript:
         self._has_asked = True
         return None
 
-    def keep(self, number: int, history: Sequence[Any], found: Any, seconds: float) -> Mapping[str, Any]:
+    def keep(
+        self, number: int, history: Sequence[Any], found: Any, seconds: float
+    ) -> Mapping[str, Any]:
         """Take the answer to a turn, and return it when it is safe.
 
         Raises:

@@ -19,7 +19,16 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 from attrs import define, field, frozen
 
 from context_bench.errors import ContextBenchError, DatasetError, UnstorableError, reason_of
-from context_bench.runner.parts import EVERYTHING, Job, LabelWiring, Slot, Stream, is_conversation, private, shown
+from context_bench.runner.parts import (
+    EVERYTHING,
+    Job,
+    LabelWiring,
+    Slot,
+    Stream,
+    is_conversation,
+    private,
+    shown,
+)
 from context_bench.runner.stopping import Raised, guarded, is_ours
 from context_bench.store.encoding import from_json, to_json
 from context_bench.store.keys import RowId, dataset_hash, example_key, response_key
@@ -101,13 +110,19 @@ class Feed:
 
         with TemporaryFile("w+", encoding="utf-8", newline="\n") as spool:
             for number, slot in enumerate(self._slots):
-                yield from self._pass([slot], _again(spool) if number else _keep(self._read(), spool))
+                yield from self._pass(
+                    [slot], _again(spool) if number else _keep(self._read(), spool)
+                )
 
     @property
     def waiting(self) -> str | None:
         """Which dataset is waited for, and for how long; None where none takes long."""
         stream, seconds = self._pulled, monotonic() - self._since
-        return f"{seconds:.0f} s so far for {called(stream)}" if stream and seconds >= _WORTH_TELLING else None
+        return (
+            f"{seconds:.0f} s so far for {called(stream)}"
+            if stream and seconds >= _WORTH_TELLING
+            else None
+        )
 
     def _read(self) -> Iterator[Fed]:
         for stream in self._streams:
@@ -150,8 +165,12 @@ class Feed:
             stored: StoredExample | None = None
             tokens = None
             for slot in slots:
-                sent = example if slot.sees == EVERYTHING else shown(slot, streams[dataset], example)
-                seen = key if slot.reads is None and sent is example else example_key(sent, slot.reads)
+                sent = (
+                    example if slot.sees == EVERYTHING else shown(slot, streams[dataset], example)
+                )
+                seen = (
+                    key if slot.reads is None and sent is example else example_key(sent, slot.reads)
+                )
                 samples = self._samples
                 if reference is not None:
                     samples = reference.samples_of(slot.number, wiring.label, samples)
@@ -163,19 +182,39 @@ class Feed:
                         number, known, held = next(done, _NOTHING)
                     if number == packed and known == response:
                         if held != key:
-                            self._changed.add((dataset, position))  # the first of its rows writes it anew
+                            self._changed.add(
+                                (dataset, position)
+                            )  # the first of its rows writes it anew
                         is_changed = (dataset, position) in self._changed
                         self.skipped += not is_changed
                         if is_changed or packed in self._unscored:
-                            yield self._scored_again(Job(row, slot, wiring, example, response, 0, key), fed, is_changed)
+                            yield self._scored_again(
+                                Job(row, slot, wiring, example, response, 0, key), fed, is_changed
+                            )
                         continue
                     if tokens is None:
                         tokens, stored = self._prepared(fed, wiring)
                     output, latency = None, 0.0
                     if self._reuse is not None and slot.shared:
                         output, latency = self._reuse(response) or (None, 0.0)
-                    job = Job(row, slot, wiring, example, response, tokens, key, stored, output, latency, shown=sent)
-                    if output is None and "multi_turn" in sent and is_conversation(sent, slot.system):
+                    job = Job(
+                        row,
+                        slot,
+                        wiring,
+                        example,
+                        response,
+                        tokens,
+                        key,
+                        stored,
+                        output,
+                        latency,
+                        shown=sent,
+                    )
+                    if (
+                        output is None
+                        and "multi_turn" in sent
+                        and is_conversation(sent, slot.system)
+                    ):
                         self._converse(job, seen)
                     yield job
                     stored = None
@@ -202,7 +241,9 @@ class Feed:
         except Exception as error:
             stream = next(one for one in self._streams if one.number == fed.dataset)
             raise _damaged(stream, fed.position, error) from error
-        return tokens, StoredExample(fed.dataset, fed.position, fed.name, wiring.number, fed.key, body)
+        return tokens, StoredExample(
+            fed.dataset, fed.position, fed.name, wiring.number, fed.key, body
+        )
 
     def _wiring(self, label: str) -> LabelWiring:
         if label not in self._wirings:
@@ -240,7 +281,9 @@ class _Names:
 
     def __init__(self, stream: Stream) -> None:
         self._stream = stream
-        self._seen: dict[int, int] = {}  # by hash of the name: position and beginning of the key, in one small integer
+        self._seen: dict[
+            int, int
+        ] = {}  # by hash of the name: position and beginning of the key, in one small integer
         self._further: Further | None = None  # what memory need not hold
 
     def name(self, example: Mapping[str, Any], position: int, key: bytes) -> str:
@@ -253,7 +296,11 @@ class _Names:
                 return name
             found = self._first(number, place)
             if found & _WHOLE_CONTENT != content:
-                hint = " (a number and the same text are one)" if name.lstrip("-")[:1].isdigit() else ""
+                hint = (
+                    " (a number and the same text are one)"
+                    if name.lstrip("-")[:1].isdigit()
+                    else ""
+                )
                 raise DatasetError(
                     f"Rows {found >> _CONTENT} and {position} of {called(self._stream)} are different examples with one "
                     f"id, {name!r}{hint}. Give each its own, or take the id from another column (--field id=COLUMN)."
@@ -333,7 +380,9 @@ class ById:
                 missing.pop(name, None)
                 yield position, example
         if missing:
-            raise DatasetError(f"The dataset has no example {', '.join(map(repr, missing))} (--ids).")
+            raise DatasetError(
+                f"The dataset has no example {', '.join(map(repr, missing))} (--ids)."
+            )
 
 
 Selection = RandomSample | ById
@@ -359,7 +408,9 @@ def _placed(stream: Stream, timeout: float | None) -> Iterator[Placed]:
     while True:
         try:
             if examples is None:
-                examples = iter(stream.examples if timeout is None else _elsewhere(stream.examples, timeout))
+                examples = iter(
+                    stream.examples if timeout is None else _elsewhere(stream.examples, timeout)
+                )
             found: Any = private(next(examples, _END))
         except BaseException as error:
             if is_ours(error):
@@ -373,7 +424,9 @@ def _placed(stream: Stream, timeout: float | None) -> Iterator[Placed]:
                 raise _hangs(named(stream), f"{where}: it gave no example", timeout)
             if isinstance(found.error, ContextBenchError):
                 raise found.error
-            raise DatasetError(f"{named(stream)} cannot be read {where}: {reason_of(found.error)}") from found.error
+            raise DatasetError(
+                f"{named(stream)} cannot be read {where}: {reason_of(found.error)}"
+            ) from found.error
         yield position, found
         position += 1
 
@@ -429,7 +482,9 @@ def bounded(load: Callable[[], Any], timeout: float | None, name: str) -> Any:
     found = next(_elsewhere((make() for make in [load]), timeout))
     if found is _LATE:
         sys.stdout = out  # whoever imports a package has put another one in its place
-        raise _hangs(f"{name[:1].upper()}{name[1:]}", "before its first row: it was not loaded", timeout)
+        raise _hangs(
+            f"{name[:1].upper()}{name[1:]}", "before its first row: it was not loaded", timeout
+        )
     if isinstance(found, Raised):
         raise found.error
     return found

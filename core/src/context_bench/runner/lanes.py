@@ -19,7 +19,15 @@ from attrs import evolve
 
 from context_bench.records import Failure, shown_seconds
 from context_bench.runner.call import Ticket, adrive, drive
-from context_bench.runner.parts import Job, LabelWiring, Scorer, Timing, is_async, scorers_of, slow_scorers
+from context_bench.runner.parts import (
+    Job,
+    LabelWiring,
+    Scorer,
+    Timing,
+    is_async,
+    scorers_of,
+    slow_scorers,
+)
 from context_bench.runner.scoring import Later, claim
 from context_bench.runner.stopping import Raised, call_on, guarded
 from context_bench.runner.threads import EventLoop, Finished, Threads, Window, Writer
@@ -39,7 +47,11 @@ class Lanes:
     """Does the jobs of a loop, many at once, and commits their rows."""
 
     def __init__(self, loop: Loop) -> None:
-        self._workbench, self._admission, self._signals = loop.workbench, loop.admission, loop.signals
+        self._workbench, self._admission, self._signals = (
+            loop.workbench,
+            loop.admission,
+            loop.signals,
+        )
         self._deadline, self._on_row = loop.deadline, loop.on_row
         self._stop = loop.admission.stop
         self._error: BaseException | None = None
@@ -56,7 +68,9 @@ class Lanes:
         self._threads = Threads(self._work, loop.workers)
         self._scoring = Threads(self._work, _SCORING_THREADS)
         self._loop: EventLoop | None = None
-        self._later = Later(self._workbench, self._deadline, self._said, self._event_loop, self._stop)
+        self._later = Later(
+            self._workbench, self._deadline, self._said, self._event_loop, self._stop
+        )
         self._has_ended = Event()
 
     def run(self, jobs: Iterable[Job]) -> None:
@@ -181,7 +195,9 @@ class Lanes:
             return ticket.failed
         started = perf_counter()
         found = workbench.score(job, ticket.quick, answer)
-        self._pace[job.wiring] = max(perf_counter() - started, 0.9 * self._pace.get(job.wiring, 0.0))
+        self._pace[job.wiring] = max(
+            perf_counter() - started, 0.9 * self._pace.get(job.wiring, 0.0)
+        )
         return workbench.row(job, answer, *found)
 
     # The event loop calls the system; threads score.
@@ -208,7 +224,9 @@ class Lanes:
                 return False
             if not self._stop.is_set():
                 error = TimeoutError("the call was cancelled by the system itself.")
-                ticket.failed = self._workbench.failed(ticket.job, error, ticket.seconds, ticket.attempts)
+                ticket.failed = self._workbench.failed(
+                    ticket.job, error, ticket.seconds, ticket.attempts
+                )
         except BaseException as raised:  # noqa: BLE001 - handed to the caller's thread
             self._broken(raised)
         if ticket.turn != turn:
@@ -232,7 +250,9 @@ class Lanes:
 
     # How rows end.
 
-    def _end(self, ticket: Ticket, row: StoredRow | None, hand_over: Callable[[Finished], None]) -> bool:
+    def _end(
+        self, ticket: Ticket, row: StoredRow | None, hand_over: Callable[[Finished], None]
+    ) -> bool:
         """End a row and hand it to the writer; return False when it has ended already."""
         if not ticket.settle():
             self._note_late(ticket)
@@ -246,7 +266,12 @@ class Lanes:
         self._window.leave()
         answer = ticket.answer
         if ticket.slow:
-            if row is not None and answer is not None and ticket.late is None and not self._stop.is_set():
+            if (
+                row is not None
+                and answer is not None
+                and ticket.late is None
+                and not self._stop.is_set()
+            ):
                 self._later.put(ticket.job, answer, ticket.slow, row)
                 return
             self._later_places.release()  # what was stopped is scored on resume
@@ -307,7 +332,11 @@ class Lanes:
         self._loop = EventLoop()
         others = stuck.leave()
         for ticket in list(self._open.values()):
-            if ticket.started is None and ticket.job.output is None and self._is_async(ticket.job.slot):
+            if (
+                ticket.started is None
+                and ticket.job.output is None
+                and self._is_async(ticket.job.slot)
+            ):
                 ticket.turn += 1
                 if ticket.steps is not None:
                     guarded(ticket.steps.close)  # it stands in line no more
@@ -316,7 +345,9 @@ class Lanes:
             self._loop.put(make)
 
     def _give_up(self, ticket: Ticket, deadline: float) -> None:
-        ticket.late = self._workbench.late(ticket.job, ticket.answer, deadline, ticket.seconds, ticket.attempts)
+        ticket.late = self._workbench.late(
+            ticket.job, ticket.answer, deadline, ticket.seconds, ticket.attempts
+        )
         if ticket.place is not None:
             ticket.place.leave()
         self._open.pop(id(ticket), None)
@@ -329,10 +360,17 @@ class Lanes:
     def _note_late(self, ticket: Ticket) -> None:
         """Say in the failure that the system did answer, too late to count."""
         row = ticket.late
-        if row is None or row.output is not None or row.again or ticket.answer is None or self._has_ended.is_set():
+        if (
+            row is None
+            or row.output is not None
+            or row.again
+            or ticket.answer is None
+            or self._has_ended.is_set()
+        ):
             return
         late = f"An answer came {shown_seconds(ticket.seconds)} after the call; it was not counted."
         failures: list[tuple[int, Failure]] = [
-            (number, evolve(failure, traceback=f"{failure.traceback}{late}\n")) for number, failure in row.failures
+            (number, evolve(failure, traceback=f"{failure.traceback}{late}\n"))
+            for number, failure in row.failures
         ]
         self._writer.put((None, evolve(row, failures=failures)))

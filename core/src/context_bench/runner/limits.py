@@ -81,7 +81,11 @@ class Road:
         """What its calls wait for, for a second or more; None where one of them goes ahead."""
         until, what = self._waits or (0.0, "")
         left = until - monotonic()
-        return f"{left:.0f} s {what.format(self.endpoint or 'the system')}" if left >= _WORTH_TELLING else None
+        return (
+            f"{left:.0f} s {what.format(self.endpoint or 'the system')}"
+            if left >= _WORTH_TELLING
+            else None
+        )
 
     def check(self, error: BaseException) -> None:
         """Take note that the endpoint has refused.
@@ -172,7 +176,9 @@ class Line:
         return next(chain(*self._waiting), None)
 
     def _throttled_until(self, now: float) -> float:
-        return self._throttled + (0.0 if self._throttled_since is None else max(0.0, now - self._throttled_since))
+        return self._throttled + (
+            0.0 if self._throttled_since is None else max(0.0, now - self._throttled_since)
+        )
 
 
 class Limiter:
@@ -219,15 +225,23 @@ class Limiter:
             now = self._clock()
             if self._begun is None:
                 self._begun = now
-            if self.in_flight >= int(self._growth.cap) and self.in_flight >= int(self._growth.wanted(now)):
+            if self.in_flight >= int(self._growth.cap) and self.in_flight >= int(
+                self._growth.wanted(now)
+            ):
                 return FULL
             wait = self._rates.wait(now, tokens)
-            if self._gentle and now - self._begun < _GENTLE_SECONDS and self._gentle_next - now > max(wait, 0.0):
+            if (
+                self._gentle
+                and now - self._begun < _GENTLE_SECONDS
+                and self._gentle_next - now > max(wait, 0.0)
+            ):
                 return OwnPause(self._gentle_next - now)
             if wait > 0:
                 return wait
             if self._gentle:
-                self._gentle_next = max(self._gentle_next, now - 1.5 / _GENTLE_RATE) + 1.0 / _GENTLE_RATE
+                self._gentle_next = (
+                    max(self._gentle_next, now - 1.5 / _GENTLE_RATE) + 1.0 / _GENTLE_RATE
+                )
             self._rates.sent(now, tokens)
             self.in_flight += 1
             return 0.0
@@ -237,7 +251,9 @@ class Limiter:
         with self._lock:
             self.in_flight -= 1
 
-    def answered(self, seconds: float, tokens: int = 0, headers: Any = None, expected: int = 0) -> None:
+    def answered(
+        self, seconds: float, tokens: int = 0, headers: Any = None, expected: int = 0
+    ) -> None:
         """Learn from an answer.
 
         Args:
@@ -250,7 +266,9 @@ class Limiter:
             self._growth.answered(seconds)
             self._rates.answered(self._clock(), seconds, tokens, expected, headers)
 
-    def refused(self, asked: float | None = None, seconds: float = 0.0, headers: Any = None) -> None:
+    def refused(
+        self, asked: float | None = None, seconds: float = 0.0, headers: Any = None
+    ) -> None:
         """Learn from a refusal.
 
         Args:
@@ -259,7 +277,9 @@ class Limiter:
             headers: Its response headers.
         """
         with self._lock:
-            self._growth.settle(are_fewer=self._rates.refused(self._clock(), seconds, asked, headers))
+            self._growth.settle(
+                are_fewer=self._rates.refused(self._clock(), seconds, asked, headers)
+            )
 
 
 _FIRST = 8

@@ -273,7 +273,11 @@ class Job:
     def ask(self) -> Any:
         """Return what the system says of a private copy of the example."""
         system: Any = self.slot.system
-        return system.process(self.given) if self.transcript is None else system.converse(self.given, self.transcript)
+        return (
+            system.process(self.given)
+            if self.transcript is None
+            else system.converse(self.given, self.transcript)
+        )
 
     def aask(self) -> Any:
         """Return what is awaited for it, or is the answer already, when the system is async."""
@@ -323,7 +327,17 @@ def needs_lanes(job: Job) -> bool:
     return (job.output is None and is_async(job.slot)) or bool(slow_scorers(job))
 
 
-INPUTS = ("id", "context", "question", "messages", "region", "tools", "turns", "multi_turn", "choices")
+INPUTS = (
+    "id",
+    "context",
+    "question",
+    "messages",
+    "region",
+    "tools",
+    "turns",
+    "multi_turn",
+    "choices",
+)
 """The fields of an example that are its input, where its dataset's manifest names none."""
 
 GOLD = (*REFERENCE_FIELDS, "correct_letter")
@@ -357,7 +371,9 @@ def shown(slot: Slot, stream: Stream, example: Mapping[str, Any]) -> Mapping[str
 
 
 @lru_cache(maxsize=256)
-def _fields(gold: tuple[str, ...], *named: tuple[str, ...]) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+def _fields(
+    gold: tuple[str, ...], *named: tuple[str, ...]
+) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
     """Return the fields of gold, those that are no input inside of a field either, and the named ones without gold."""
     whole = frozenset((*GOLD, *gold))
     return whole, whole.union(_MARKS), frozenset().union(*named) - whole
@@ -395,13 +411,19 @@ def gold_sources(fields: Mapping[str, str], gold: Iterable[str] = ()) -> tuple[s
     targets = {*GOLD, *gold}
     sources = [source for target, source in fields.items() if target in targets]
     for target, source in fields.items():
-        within = [one for one in sources if one.startswith(f"{source}.")] if target not in targets else []
+        within = (
+            [one for one in sources if one.startswith(f"{source}.")]
+            if target not in targets
+            else []
+        )
         if within:
             raise ConfigurationError(
                 f"--field {target}={source} would show systems the answer, which is {within[0]!r} inside of {source!r}. Take "
                 f"a part of it: {target}={source}.NAME."
             )
-    return tuple(dict.fromkeys(name for source in sources for name in (source, source.partition(".")[0])))
+    return tuple(
+        dict.fromkeys(name for source in sources for name in (source, source.partition(".")[0]))
+    )
 
 
 def usual_workers(slots: Iterable[Slot], is_waiting: bool) -> int:
@@ -413,7 +435,13 @@ def usual_workers(slots: Iterable[Slot], is_waiting: bool) -> int:
         slots: The systems.
         is_waiting: Whether one of them waits for a network or a process.
     """
-    return 64 if any(endpoint_of(slot.system) is not None for slot in slots) else 8 if is_waiting else 1
+    return (
+        64
+        if any(endpoint_of(slot.system) is not None for slot in slots)
+        else 8
+        if is_waiting
+        else 1
+    )
 
 
 def endpoint_of(system: Any) -> str | None:
@@ -439,7 +467,9 @@ def close_systems(slots: Iterable[Slot]) -> list[str]:
 def model_of(system: Any) -> str | None:
     """Return the model that a system asks, as its fingerprint or its attribute ``model`` names it; None without one."""
     steps = reversed(steps_of_system(system))
-    return _first_text(_fingerprint(step).get("model", getattr(step, "model", None)) for step in steps)
+    return _first_text(
+        _fingerprint(step).get("model", getattr(step, "model", None)) for step in steps
+    )
 
 
 def max_tokens_of(system: Any) -> int | None:
@@ -461,7 +491,9 @@ def _first_text(found: Iterable[object]) -> str | None:
 
 def _fingerprint(step: Any) -> Mapping[str, Any]:
     found = guarded(lambda: step.fingerprint())
-    return found if isinstance(found, Mapping) else {}  # one without a usable fingerprint tells nothing of itself
+    return (
+        found if isinstance(found, Mapping) else {}
+    )  # one without a usable fingerprint tells nothing of itself
 
 
 def steps_of_system(system: Any) -> tuple[Any, ...]:
@@ -476,7 +508,8 @@ def talks(system: Any) -> bool:
     One that can only be asked for the whole, and reads ``multi_turn`` by itself, takes it through ``process``.
     """
     by_turn, by_turn_async, whole = (
-        callable(getattr(system, name, None)) for name in ("process_turn", "aprocess_turn", "process_conversation")
+        callable(getattr(system, name, None))
+        for name in ("process_turn", "aprocess_turn", "process_conversation")
     )
     if by_turn or (by_turn_async and async_way(system, "process") is not None):
         return True
@@ -507,7 +540,9 @@ class Chain:
     def __init__(self, steps: Sequence[System], name: str | None = None) -> None:
         self.steps = tuple(steps)
         self.name = name or "+".join(step.name for step in self.steps)
-        self.latency_headers = [name for step in self.steps for name in getattr(step, "latency_headers", None) or ()]
+        self.latency_headers = [
+            name for step in self.steps for name in getattr(step, "latency_headers", None) or ()
+        ]
 
     def process(self, example: dict[str, Any]) -> dict[str, Any]:
         """Return the merged outputs of all steps, with the seconds of all, and of those before the last.
@@ -517,7 +552,10 @@ class Chain:
         output: dict[str, Any] = {}
         seconds: list[float] = []
         for number, step in enumerate(self.steps):
-            seen = {**example, **{key: value for key, value in output.items() if key not in _OF_A_CALL}}
+            seen = {
+                **example,
+                **{key: value for key, value in output.items() if key not in _OF_A_CALL},
+            }
             started = perf_counter()
             found = step.process(isolate(seen) if number else seen)
             clock = perf_counter() - started
@@ -526,7 +564,11 @@ class Chain:
             seconds.append(seconds_of(found.get("latency"), clock))
             output.update(found)
         if len(seconds) > 1:
-            own = seconds_of(output.pop("system_latency", None), 0.0) if "system_latency" in found else 0.0
+            own = (
+                seconds_of(output.pop("system_latency", None), 0.0)
+                if "system_latency" in found
+                else 0.0
+            )
             output |= {"latency": sum(seconds), "system_latency": sum(seconds[:-1]) + own}
         return output
 
@@ -610,7 +652,9 @@ Bill = Callable[["Usage | None", Iterable["str | None"]], "tuple[float | None, s
 """Returns what a response cost, and where that comes from; of its usage, and the names of its model."""
 
 
-def reported_cost(usage: Usage | None, models: Iterable[str | None]) -> tuple[float | None, str | None]:
+def reported_cost(
+    usage: Usage | None, models: Iterable[str | None]
+) -> tuple[float | None, str | None]:
     """Return the cost that an endpoint reported, as ``"reported"``; None twice where it reported none."""
     cost = None if usage is None else usage.cost
     return (None, None) if cost is None else (float(cost), "reported")
@@ -622,7 +666,9 @@ def models_of(slot: Slot, output: Mapping[str, Any]) -> tuple[str | None, str | 
     return slot.model, answered if isinstance(answered, str) else None
 
 
-def take_apart(output: Any, timing: Timing, system: Any = None) -> tuple[Mapping[str, Any], Measured]:
+def take_apart(
+    output: Any, timing: Timing, system: Any = None
+) -> tuple[Mapping[str, Any], Measured]:
     """Part what a system said from what it measured about the call.
 
     That is ``latency``, ``system_latency``, ``attempts``, ``headers``, ``ttft``, ``envelope`` and ``timings``, the seconds of
@@ -644,7 +690,9 @@ def take_apart(output: Any, timing: Timing, system: Any = None) -> tuple[Mapping
         return output, Measured(timing.seconds)
     told, attempts = seconds_of(output.get("latency"), timing.seconds), output.get("attempts")
     own_attempts = int(quantity(attempts) or 1)
-    whole = max(told, timing.seconds) if own_attempts > 1 and "turn_responses" not in output else told
+    whole = (
+        max(told, timing.seconds) if own_attempts > 1 and "turn_responses" not in output else told
+    )
     rest = {name: output[name] for name in _MEASUREMENTS[3:] if output.get(name) is not None}
     waiting = timing.waiting + whole - told
     if timing.before + whole > told:

@@ -52,9 +52,16 @@ class Tally:
         self.failed += row.output is None
         self.unjudged += row.output is not None and bool(row.failures)
         self.reused += row.reused
-        if row.output is not None or row.prompt_tokens is not None:  # what was refused spent nothing
-            known = (count for count in (row.prompt_tokens, row.context_tokens) if count is not None)
-            is_reported, tokens = row.prompt_tokens is not None, next(known, row.input_tokens) + row.response_tokens
+        if (
+            row.output is not None or row.prompt_tokens is not None
+        ):  # what was refused spent nothing
+            known = (
+                count for count in (row.prompt_tokens, row.context_tokens) if count is not None
+            )
+            is_reported, tokens = (
+                row.prompt_tokens is not None,
+                next(known, row.input_tokens) + row.response_tokens,
+            )
             self._tokens[is_reported] = self._tokens.get(is_reported, 0) + tokens
         if row.failures:
             self.failure = monotonic(), cause_of(row)
@@ -85,7 +92,11 @@ class Progress:
     """
 
     def __init__(
-        self, slots: Sequence[Slot], total: int | None = None, stream: TextIO | None = None, log_format: str = "text"
+        self,
+        slots: Sequence[Slot],
+        total: int | None = None,
+        stream: TextIO | None = None,
+        log_format: str = "text",
     ) -> None:
         self._stream: TextIO | None = stream or sys.stderr
         self._labels = {slot.number: slot.label for slot in slots}
@@ -106,7 +117,9 @@ class Progress:
             self._bars = Bars(self._stream, self._labels, self.state, _note)
             self._bars.start()
 
-    def watch(self, admission: Admission, feed: Feed | None = None, clean: Callable[[str], str] = str) -> None:
+    def watch(
+        self, admission: Admission, feed: Feed | None = None, clean: Callable[[str], str] = str
+    ) -> None:
         """Show, too, what is in flight, what was asked again, what is waited for, and what it cost.
 
         Args:
@@ -167,7 +180,9 @@ class Progress:
         seconds = monotonic() - self._started
         fresh = tally.done - tally.reused - tally.kept
         left = None if self._total is None else max(0, self._total - tally.done)
-        _, failure = max(tally.failure, admission.failures.get(slot, _NO_FAILURE) if admission else _NO_FAILURE)
+        _, failure = max(
+            tally.failure, admission.failures.get(slot, _NO_FAILURE) if admission else _NO_FAILURE
+        )
         waiting = (admission and admission.waiting(slot)) or (self._feed and self._feed.waiting)
         return {
             "system": self._labels[slot],
@@ -193,8 +208,14 @@ class Progress:
         with self._lock:
             for slot in self._labels:
                 state = self.state(slot)
-                news = state["done"], state["latest_failure"], (state["waiting"] or "").partition(" ")[2]
-                if not is_last and (state["done"] == state["total"] or news == self._told.get(slot, _NO_NEWS)):
+                news = (
+                    state["done"],
+                    state["latest_failure"],
+                    (state["waiting"] or "").partition(" ")[2],
+                )
+                if not is_last and (
+                    state["done"] == state["total"] or news == self._told.get(slot, _NO_NEWS)
+                ):
                     continue
                 self._told[slot] = news
                 line = json_text({"event": "progress", **state}) if self._is_json else _line(state)
@@ -204,7 +225,10 @@ class Progress:
         if self._stream is not None:
             try:
                 print(printable(line), file=self._stream, flush=True)
-            except (OSError, ValueError):  # nobody reads it any more, which is no reason to end a run
+            except (
+                OSError,
+                ValueError,
+            ):  # nobody reads it any more, which is no reason to end a run
                 self._stream = None
 
 
@@ -216,9 +240,13 @@ def _is_terminal(stream: TextIO) -> bool:
 def _line(state: dict[str, Any]) -> str:
     total = "" if state["total"] is None else f"/{state['total']}"
     counts = f"{state['system']}: {state['done']}{total} rows, {state['failed']} failed"
-    speed = state["rows_per_second"] and _rate(state["rows_per_second"])  # without a fresh row there is none
+    speed = state["rows_per_second"] and _rate(
+        state["rows_per_second"]
+    )  # without a fresh row there is none
     left = state["eta"] and f"about {state['eta']:.0f} s left"
-    return ", ".join(filter(None, [counts, speed, *_facts({**state, "failed": 0}), left, *_trouble(state)]))
+    return ", ".join(
+        filter(None, [counts, speed, *_facts({**state, "failed": 0}), left, *_trouble(state)])
+    )
 
 
 def _note(state: dict[str, Any]) -> str:
@@ -231,7 +259,11 @@ def _facts(state: dict[str, Any]) -> Iterator[str]:
         if state[name]:
             yield f"{state[name]} {name.replace('_', ' ')}"
     if state["p95"] is not None:
-        yield f"p95 {state['p95']:.1f} s" if state["p95"] >= 0.9995 else f"p95 {1000 * state['p95']:.3g} ms"
+        yield (
+            f"p95 {state['p95']:.1f} s"
+            if state["p95"] >= 0.9995
+            else f"p95 {1000 * state['p95']:.3g} ms"
+        )
     if state["tokens"]:
         yield f"{state['tokens']:,} tokens"
     if state["cost"] is not None:
@@ -241,7 +273,10 @@ def _facts(state: dict[str, Any]) -> Iterator[str]:
 def _trouble(state: dict[str, Any]) -> tuple[str | None, str | None]:
     """Return what is waited for, and what failed last; None for nothing."""
     failure, waiting = state["latest_failure"], state["waiting"]
-    return waiting and f"waiting {waiting}", failure and f"latest failure: {failure[:_SHOWN_OF_FAILURE]}"
+    return (
+        waiting and f"waiting {waiting}",
+        failure and f"latest failure: {failure[:_SHOWN_OF_FAILURE]}",
+    )
 
 
 def _rate(rows_per_second: float) -> str:

@@ -55,7 +55,9 @@ class ToldRates:
         if self._shut_until is not None and self._ahead is None:
             self._ahead = now
 
-    def answered(self, now: float, seconds: float, tokens: float, expected: float, headers: Any) -> None:
+    def answered(
+        self, now: float, seconds: float, tokens: float, expected: float, headers: Any
+    ) -> None:
         """Take note of an answer, and count the tokens that its request had beyond what was expected."""
         if tokens:
             self._tokens.spend(now, tokens - expected)
@@ -75,7 +77,9 @@ class ToldRates:
             elif sent - self._opened > _LONG * self._pause:
                 self._pause = _PAUSE
             self._ahead = None
-            self._shut_until = now + (self._pause if asked is None else max(asked, 0.1 * self._pause))
+            self._shut_until = now + (
+                self._pause if asked is None else max(asked, 0.1 * self._pause)
+            )
         elif asked is not None:
             self._shut_until = max(self._shut_until or 0.0, now + asked)
         return is_new

@@ -58,7 +58,9 @@ class Scoring:
         self._secrecy = secrecy
         self._is_secretive = bool(secrecy)
 
-    def score(self, job: Job, scorers: Sequence[Scorer], answer: Answer) -> tuple[list[StoredEvaluation], Failures]:
+    def score(
+        self, job: Job, scorers: Sequence[Scorer], answer: Answer
+    ) -> tuple[list[StoredEvaluation], Failures]:
         """Return what scorers say of an answer, and which of them failed.
 
         Raises:
@@ -73,7 +75,9 @@ class Scoring:
             if gold is None:
                 gold = gold_keys[scorer.reads] = job.gold_key(scorer.reads)
             key = score_key(job.key, answer.digest, scorer.key, gold)
-            if (scorer.needs or job.unscored is not None) and (missing := why_unscored(job, scorer, answer.output)):
+            if (scorer.needs or job.unscored is not None) and (
+                missing := why_unscored(job, scorer, answer.output)
+            ):
                 evaluations.append(StoredEvaluation(scorer.number, key, {}, unscored=missing))
                 continue
             try:
@@ -92,7 +96,9 @@ class Scoring:
             evaluations.append(evaluation)
         return evaluations, failures
 
-    def judge(self, job: Job, scorer: Scorer, answer: Answer, found: Any) -> StoredEvaluation | tuple[int, Failure]:
+    def judge(
+        self, job: Job, scorer: Scorer, answer: Answer, found: Any
+    ) -> StoredEvaluation | tuple[int, Failure]:
         """Return what a scorer said elsewhere - in a batch, in another process - of an answer, or its failure.
 
         Args:
@@ -105,7 +111,9 @@ class Scoring:
         if isinstance(found, BaseException):
             return scorer.number, self.failure("evaluator", found, scorer.id)
         try:
-            return self._evaluation(job, scorer, score_key(job.key, answer.digest, scorer.key, gold), found)
+            return self._evaluation(
+                job, scorer, score_key(job.key, answer.digest, scorer.key, gold), found
+            )
         except BaseException as error:
             if is_ours(error):
                 raise
@@ -123,9 +131,15 @@ class Scoring:
         details: Mapping[str, Any] | None = None
         if type(found) is not dict:
             if not isinstance(found, Mapping):
-                raise TypeError(f"it returned {type(found).__name__}, not a mapping of score keys to numbers")
+                raise TypeError(
+                    f"it returned {type(found).__name__}, not a mapping of score keys to numbers"
+                )
             details = getattr(found, "details", None) or None
-        scores = {f"{scorer.prefix}{name}": _number(name, value) for name, value in found.items() if value is not None}
+        scores = {
+            f"{scorer.prefix}{name}": _number(name, value)
+            for name, value in found.items()
+            if value is not None
+        }
         if scorer.ranges:
             for name, value in scores.items():
                 _check(scorer, name, value)
@@ -147,13 +161,19 @@ def scores_only(
     job: Job, evaluations: Sequence[StoredEvaluation], failures: Sequence[tuple[int, Failure]]
 ) -> StoredRow:
     """Return what is written about a response that is stored already."""
-    return StoredRow(id=job.id, key=job.key, output=None, evaluations=evaluations, failures=failures, again=True)
+    return StoredRow(
+        id=job.id, key=job.key, output=None, evaluations=evaluations, failures=failures, again=True
+    )
 
 
 def unscored_of(job: Job) -> list[StoredEvaluation]:
     """Return the scorers that could say nothing of any answer to a job: that there is none is no fault of the system."""
     told = ((scorer, why_unscored(job, scorer, None)) for scorer in job.wiring.scorers)
-    return [StoredEvaluation(scorer.number, scorer.key, {}, unscored=why) for scorer, why in told if why is not None]
+    return [
+        StoredEvaluation(scorer.number, scorer.key, {}, unscored=why)
+        for scorer, why in told
+        if why is not None
+    ]
 
 
 def why_unscored(job: Job, scorer: Scorer, output: Mapping[str, Any] | None) -> str | None:
@@ -162,7 +182,10 @@ def why_unscored(job: Job, scorer: Scorer, output: Mapping[str, Any] | None) -> 
         return job.unscored
     if not scorer.needs:
         return None
-    for side, fields, where in (("original", job.example, "example"), ("processed", output, "output")):
+    for side, fields, where in (
+        ("original", job.example, "example"),
+        ("processed", output, "output"),
+    ):
         for need in scorer.needs.get(side, ()):
             if fields is not None and all(fields.get(name) is None for name in need.split("|")):
                 return f"the {where} has no {need.replace('|', ' or ')}"
@@ -195,10 +218,16 @@ def _check(scorer: Scorer, name: str, value: float) -> None:
     declared = scorer.ranges.get(name)
     if declared is None:
         keys = ", ".join(sorted(scorer.ranges))
-        raise ValueError(f"it gave the score {name!r}, which its manifest does not declare; it declares {keys}")
+        raise ValueError(
+            f"it gave the score {name!r}, which its manifest does not declare; it declares {keys}"
+        )
     least, most = declared
-    if (least is not None and value < least - _TOLERANCE) or (most is not None and value > most + _TOLERANCE):
-        raise ValueError(f"the score {name!r} is {value!r}, outside its declared range [{least}, {most}]")
+    if (least is not None and value < least - _TOLERANCE) or (
+        most is not None and value > most + _TOLERANCE
+    ):
+        raise ValueError(
+            f"the score {name!r} is {value!r}, outside its declared range [{least}, {most}]"
+        )
 
 
 def _number(name: object, value: Any) -> float:
@@ -215,7 +244,9 @@ def _number(name: object, value: Any) -> float:
     except (TypeError, ValueError) as error:
         raise TypeError(f"the score {name!r} is {value!r}, not a number") from error
     if not -_MOST <= number <= _MOST:
-        raise ValueError(f"the score {name!r} is {number}, not a finite number of which a mean can be taken")
+        raise ValueError(
+            f"the score {name!r} is {number}, not a finite number of which a mean can be taken"
+        )
     return number + 0.0
 
 
@@ -246,7 +277,9 @@ class Pending:
     def take(self, result: Any) -> None:
         """Take a finished evaluation or failure; the last one ends the row."""
         with self._lock:
-            (self._evaluations if isinstance(result, StoredEvaluation) else self._failures).append(result)
+            (self._evaluations if isinstance(result, StoredEvaluation) else self._failures).append(
+                result
+            )
             self._open -= 1
             if self._open or self._is_dropped:
                 return
@@ -327,8 +360,19 @@ class Later:
 class Asked:
     """Asks an async evaluator on the event loop, for as many rows at once as its ``max_in_flight`` says."""
 
-    def __init__(self, scorer: Scorer, deadline: float | None, stop: Stop, event_loop: Callable[[], EventLoop]) -> None:
-        self._scorer, self._deadline, self._stop, self._event_loop = scorer, deadline, stop, event_loop
+    def __init__(
+        self,
+        scorer: Scorer,
+        deadline: float | None,
+        stop: Stop,
+        event_loop: Callable[[], EventLoop],
+    ) -> None:
+        self._scorer, self._deadline, self._stop, self._event_loop = (
+            scorer,
+            deadline,
+            stop,
+            event_loop,
+        )
         most = getattr(scorer.evaluator, "max_in_flight", None)
         self._most = most if type(most) is int and most > 0 else math.inf
         self._lock = Lock()
@@ -344,7 +388,10 @@ class Asked:
         """Fail what takes longer than the deadline: its event loop is blocked."""
         for pending, until in list(self._until.items()):
             if monotonic() > until:
-                self._end(pending, TimeoutError(f"it took longer than the deadline of {self._deadline:g} s."))
+                self._end(
+                    pending,
+                    TimeoutError(f"it took longer than the deadline of {self._deadline:g} s."),
+                )
 
     def close(self) -> None:
         """What is under way ends with its event loop."""
@@ -477,11 +524,17 @@ class Batches:
     def _ask(self, batch: list[Pending]) -> list[Any]:
         evaluator: Any = self._scorer.evaluator
         if self._most > 1:
-            found = guarded(lambda: list(islice(evaluator.score_batch([one.pair for one in batch]), len(batch) + 1)))
+            found = guarded(
+                lambda: list(
+                    islice(evaluator.score_batch([one.pair for one in batch]), len(batch) + 1)
+                )
+            )
         else:
             found = guarded(lambda: [evaluator.score(*pending.pair) for pending in batch])
         if isinstance(found, Raised):
             return [found.error] * len(batch)
         if len(found) != len(batch):
-            return [ValueError(f"score_batch returned {len(found)} results for {len(batch)} pairs.")] * len(batch)
+            return [
+                ValueError(f"score_batch returned {len(found)} results for {len(batch)} pairs.")
+            ] * len(batch)
         return list(found)

@@ -148,7 +148,9 @@ class Signals:
                 start_new_thread(
                     self._attend, ()
                 )  # not before: with a second thread in the process every lock costs more
-            except RuntimeError:  # no thread is to be had, and nobody would keep the time of the calls in flight
+            except (
+                RuntimeError
+            ):  # no thread is to be had, and nobody would keep the time of the calls in flight
                 is_at_once = True
         if is_at_once and not self._is_deaf:
             raise Interruption(self.number)
@@ -162,7 +164,9 @@ class Signals:
             calls = f"{count} call{'s' * (count != 1)}"
             told = f"Finishing {calls} in flight, for {LONGEST:g} s at most; again to stop now."
             # It may block.
-            Thread(target=self._say, args=(told,), name="context-bench-signal-line", daemon=True).start()
+            Thread(
+                target=self._say, args=(told,), name="context-bench-signal-line", daemon=True
+            ).start()
         while not self._over.wait(LONGEST):  # more than once: code that tries again may swallow one
             with self._ending:
                 if self._over.is_set():
@@ -305,7 +309,11 @@ class Failures:
         if row.output is not None or row.again:
             return
         self._failed += 1
-        if not self._share if self._expected is None else self._failed > self._share * self._expected:
+        if (
+            not self._share
+            if self._expected is None
+            else self._failed > self._share * self._expected
+        ):
             of = self._expected or "an unknown number of"
             raise TooManyFailuresError(
                 f"{self._failed} of {of} rows have failed, more than the share of {self._share:g} that may "
@@ -334,7 +342,9 @@ class Breaker:
         endpoints: Mapping[int, str | None] | None = None,
     ) -> None:
         self._expected = expected
-        self._failed_before = {slot: failed for slot, (answered, failed) in (before or {}).items() if answered}
+        self._failed_before = {
+            slot: failed for slot, (answered, failed) in (before or {}).items() if answered
+        }
         self._endpoints = endpoints or {}
         self._seen = 0
         self._causes: dict[int, tuple[str, int]] = {}
@@ -357,11 +367,15 @@ class Breaker:
             return
         failure = row.failures[0][1]
         endpoint = self._endpoints.get(slot)
-        group = [one for one, its in self._endpoints.items() if its == endpoint and its is not None] or [slot]
+        group = [
+            one for one, its in self._endpoints.items() if its == endpoint and its is not None
+        ] or [slot]
         has_answered = not self._answered.isdisjoint(group)
         is_kind_enough = endpoint is not None and not has_answered
         cause = (
-            failure.kind if is_kind_enough else f"{failure.kind}: {_NUMBER.sub('0', failure.message[:_CAUSE_LENGTH])}"
+            failure.kind
+            if is_kind_enough
+            else f"{failure.kind}: {_NUMBER.sub('0', failure.message[:_CAUSE_LENGTH])}"
         )
         before, count = self._causes.get(slot, (cause, 0))
         self._causes[slot] = cause, count + 1 if before == cause else 1
@@ -370,8 +384,14 @@ class Breaker:
         most = LATER if slot in self._answered else max(FIRST, min(_TOGETHER, _EACH * len(counted)))
         most += sum(self._failed_before.get(one, 0) for one in counted)
         if count >= most and self._seen != self._expected:
-            which = f"{count} rows in a row" if slot in self._answered else f"The first {count} rows"
-            whose = "one system" if len(counted) == 1 else f"the {len(counted)} systems that ask {endpoint}"
+            which = (
+                f"{count} rows in a row" if slot in self._answered else f"The first {count} rows"
+            )
+            whose = (
+                "one system"
+                if len(counted) == 1
+                else f"the {len(counted)} systems that ask {endpoint}"
+            )
             raise DeadSystemError(
                 f"{which} of {whose} failed with one cause, which asking again will not mend (--keep-going goes on): "
                 f"{cause_of(row)}"

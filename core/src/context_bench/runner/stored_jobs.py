@@ -25,7 +25,14 @@ from context_bench.records import AGREEMENT
 from context_bench.runner.parts import Job, LabelWiring, Scorer, Slot, Stream, shown
 from context_bench.runner.work import Workbench
 from context_bench.store.encoding import from_json, isolate
-from context_bench.store.keys import RowId, derived_key, example_key, example_of, response_key, score_key
+from context_bench.store.keys import (
+    RowId,
+    derived_key,
+    example_key,
+    example_of,
+    response_key,
+    score_key,
+)
 from context_bench.store.questions import examples, response_keys, responses_to_score
 from context_bench.store.reader import RunReader
 
@@ -71,7 +78,11 @@ class Again:
             lines = list(group)
             _, key, output, digest, label, body, *_ = lines[0]
             row, wiring = RowId.unpack(number), self._wire(labels[label])
-            kinds = {scorer.agrees for scorer in wiring.scorers if scorer.agrees or not self._agreement_only}
+            kinds = {
+                scorer.agrees
+                for scorer in wiring.scorers
+                if scorer.agrees or not self._agreement_only
+            }
             if kinds and place != row[:2]:
                 place, example = row[:2], self._example(body)
                 plain = _Seen(example, example_key(example))
@@ -80,7 +91,17 @@ class Again:
             for agrees in sorted(kinds):
                 seen = self._unless_itself(agreed, row) if agrees else plain
                 found = from_json(output)
-                job = Job(row, slots[row.slot], wiring, seen.example, key, 0, seen.key, output=found, agrees=agrees)
+                job = Job(
+                    row,
+                    slots[row.slot],
+                    wiring,
+                    seen.example,
+                    key,
+                    0,
+                    seen.key,
+                    output=found,
+                    agrees=agrees,
+                )
                 job.unscored = seen.unscored
                 job.only = tuple(
                     scorer
@@ -130,7 +151,9 @@ class _Seen(NamedTuple):
 _NO_EXAMPLE = _Seen({}, b"")
 
 
-def _is_stale(scorer: Scorer, before: tuple[bytes, str | None] | None, job: Job, digest: bytes) -> bool:
+def _is_stale(
+    scorer: Scorer, before: tuple[bytes, str | None] | None, job: Job, digest: bytes
+) -> bool:
     """Whether a scorer has not scored a response as it is now, may have changed, or may score what it could not then."""
     if before is None or not scorer.provenance.get("version"):
         return True
@@ -158,7 +181,11 @@ class Reference:
 
     def samples_of(self, slot: int, label: str, asked: int) -> int:
         """Return how often a system is given an example of a label, when the run asks for a number of times."""
-        return max(asked, self.part.least_samples) if slot == self.slot and label == self.name(label) else asked
+        return (
+            max(asked, self.part.least_samples)
+            if slot == self.slot and label == self.name(label)
+            else asked
+        )
 
     def is_needed(self, wiring: LabelWiring, example: Mapping[str, Any]) -> bool:
         """Whether evaluators of a label need a gold answer, and an example has none for any of them."""
@@ -177,7 +204,9 @@ class Reference:
         """Return the slots of a run, with what is recorded of the reference."""
         told = {"reference": {"samples": self.samples}}
         return [
-            evolve(slot, description={**slot.description, **told}) if slot.number == self.slot else slot
+            evolve(slot, description={**slot.description, **told})
+            if slot.number == self.slot
+            else slot
             for slot in slots
         ]
 
@@ -185,7 +214,8 @@ class Reference:
         """Return the wiring of the rows of a label that have no gold answer; the new label has that number."""
         needy = [scorer for scorer in wiring.scorers if self._gold(scorer)]
         scorers = tuple(
-            evolve(scorer.prefixed(AGREEMENT), agrees=True) if scorer in needy else scorer for scorer in wiring.scorers
+            evolve(scorer.prefixed(AGREEMENT), agrees=True) if scorer in needy else scorer
+            for scorer in wiring.scorers
         )
         headline = wiring.headline
         if any(headline in scorer.keys for scorer in needy):
@@ -215,16 +245,24 @@ class DerivedSystem:
         self.name, self._derived, self._reader = derived.label, derived, reader
         self.steps = () if reader is None else (reader,)
 
-    def process(self, example: dict[str, Any], source: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
+    def process(
+        self, example: dict[str, Any], source: Mapping[str, Any] | None = None
+    ) -> Mapping[str, Any]:
         """Return what is made of a source's output, with the reader's answer.
 
         Raises:
             NothingToDeriveError: The source has no output.
         """
         if source is None:
-            raise NothingToDeriveError(f"{self._derived.source_label} has no output for this example")
+            raise NothingToDeriveError(
+                f"{self._derived.source_label} has no output for this example"
+            )
         found = self._derived.process(isolate(example), source)
-        return found if self._reader is None else {**found, **self._reader.process({**example, **isolate(found)})}
+        return (
+            found
+            if self._reader is None
+            else {**found, **self._reader.process({**example, **isolate(found)})}
+        )
 
 
 @define(eq=False)
@@ -280,11 +318,15 @@ class DerivedRows:
                         continue
                     row = place._replace(slot=slot.number, sample=sample)
                     source = place._replace(slot=slot.source, sample=sample).pack()
-                    own = response_key(slot.key, derived_key(key, *answered.get(source, (b"", b""))), sample)
+                    own = response_key(
+                        slot.key, derived_key(key, *answered.get(source, (b"", b""))), sample
+                    )
                     job = DerivedRow(row, slot, wiring, example, own, tokens, key)
                     if answered.get(row.pack(), (None,))[0] != own:
                         job.shown = shown(slot, streams[place.dataset], example)
-                        job.source = from_json(reader.output(source)) if source in answered else None
+                        job.source = (
+                            from_json(reader.output(source)) if source in answered else None
+                        )
                         yield job
                     elif row.pack() in self._unscored:
                         job.only = wiring.numbered(self._unscored[row.pack()])

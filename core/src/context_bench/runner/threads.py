@@ -204,7 +204,12 @@ class _Apart(ThreadPoolExecutor):
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         future: Future[Any] = Future()
-        Thread(target=_fulfil, args=(future, fn, args, kwargs), name="context-bench-blocking", daemon=True).start()
+        Thread(
+            target=_fulfil,
+            args=(future, fn, args, kwargs),
+            name="context-bench-blocking",
+            daemon=True,
+        ).start()
         return future
 
 

@@ -110,7 +110,11 @@ class Loop:
         try:
             while (job := pull(jobs)) is not None:
                 is_asked = job.output is None
-                if job.wiring not in plain or (is_asked and job.slot not in plain) or job.only is not None:
+                if (
+                    job.wiring not in plain
+                    or (is_asked and job.slot not in plain)
+                    or job.only is not None
+                ):
                     if needs_lanes(job):
                         return chain([job], jobs)
                     plain.update((job.wiring, job.slot) if is_asked else (job.wiring,))
@@ -127,7 +131,9 @@ class Loop:
                 if not is_cheap or len(self._group) >= most or monotonic() - oldest > _LONGEST_WAIT:
                     self._commit()
                     most = (
-                        1 if self._committed < _ONE_BY_ONE else min(_LARGEST_GROUP, self._committed // _SMALLEST_SHARE)
+                        1
+                        if self._committed < _ONE_BY_ONE
+                        else min(_LARGEST_GROUP, self._committed // _SMALLEST_SHARE)
                     )
         finally:
             self._commit()
@@ -137,7 +143,10 @@ class Loop:
         self._plain.clear()  # an evaluator may have cost enough by now to be run elsewhere
         if not self._group:
             return
-        group, self._group = self._group, []  # before: a second signal may come once they are committed
+        group, self._group = (
+            self._group,
+            [],
+        )  # before: a second signal may come once they are committed
         self.store.commit(group)
         self._committed += len(group)
         if self.on_row is not None:
@@ -243,7 +252,9 @@ class Workbench:
                 output = self._secrecy.of_answer(from_json(text))
                 text = to_json(output)
             if measured.rest is not None:
-                measured = evolve(measured, rest=to_json(self._secrecy.of_all(from_json(measured.rest))))
+                measured = evolve(
+                    measured, rest=to_json(self._secrecy.of_all(from_json(measured.rest)))
+                )
         return Answer(output, text, output_key(output), measured)
 
     def row(
@@ -260,7 +271,9 @@ class Workbench:
         measured, usage = answer.measured, answer.usage
         if usage is not None:
             row.prompt_tokens = None if usage.input_tokens is None else int(usage.input_tokens)
-            row.cached_tokens = None if usage.cache_read_tokens is None else int(usage.cache_read_tokens)
+            row.cached_tokens = (
+                None if usage.cache_read_tokens is None else int(usage.cache_read_tokens)
+            )
             row.cost, row.cost_source = self._bill(usage, models_of(job.slot, answer.output))
         row.response_tokens, row.context_tokens = answer.response_tokens, answer.context_tokens
         row.latency, row.system_latency = measured.latency, measured.system_latency
@@ -271,7 +284,9 @@ class Workbench:
             row.turns = job.turns
         return row
 
-    def failed(self, job: Job, error: BaseException, latency: float, attempts: int = 1) -> StoredRow:
+    def failed(
+        self, job: Job, error: BaseException, latency: float, attempts: int = 1
+    ) -> StoredRow:
         """Return the row of a job whose system failed."""
         if attempts > 1:
             add_attempts(error, attempts - 1)
@@ -288,13 +303,22 @@ class Workbench:
             turns=job.turns,
         )
 
-    def late(self, job: Job, answer: Answer | None, deadline: float, seconds: float, attempts: int) -> StoredRow:
+    def late(
+        self, job: Job, answer: Answer | None, deadline: float, seconds: float, attempts: int
+    ) -> StoredRow:
         """Return the row of a job whose time is up: an answer is kept, what is missing has failed."""
         error = TimeoutError(f"it took longer than the deadline of {deadline:g} s.")
         if answer is None and job.only is None:
             return self.failed(job, error, seconds, attempts)
-        failures = [(scorer.number, self._scoring.failure("evaluator", error, scorer.id)) for scorer in scorers_of(job)]
-        return scores_only(job, [], failures) if answer is None else self.row(job, answer, (), failures)
+        failures = [
+            (scorer.number, self._scoring.failure("evaluator", error, scorer.id))
+            for scorer in scorers_of(job)
+        ]
+        return (
+            scores_only(job, [], failures)
+            if answer is None
+            else self.row(job, answer, (), failures)
+        )
 
     def _context_tokens(self, example: Mapping[str, Any], output: Mapping[str, Any]) -> int:
         if self.unseen:

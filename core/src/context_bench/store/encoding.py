@@ -41,7 +41,9 @@ DEEPEST = 200
 """How deep the lists and mappings of a stored value may stand in one another."""
 
 _TYPE = "$type"
-_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), check_circular=False)
+_ENCODER = json.JSONEncoder(
+    ensure_ascii=False, allow_nan=False, separators=(",", ":"), check_circular=False
+)
 _FLOAT = Struct(">d").pack
 _NAN = b"d" + _FLOAT(float("nan"))
 
@@ -52,7 +54,9 @@ def _readable(value: Any) -> str:
     try:
         return "".join(_CHUNKS(value, 0))
     except ValueError as error:
-        raise UnstorableError("", value, "holds a number of more digits than Python writes") from error
+        raise UnstorableError(
+            "", value, "holds a number of more digits than Python writes"
+        ) from error
 
 
 def _make_encoder() -> Callable[[Any, int], Any]:
@@ -117,7 +121,9 @@ def from_json(text: str) -> Any:
     try:
         found = json.loads(text, object_hook=_restore if _TYPE in text else None)
     except RecursionError:
-        raise StoreError(f"A stored value is damaged: it is nested deeper than {DEEPEST}.") from None
+        raise StoreError(
+            f"A stored value is damaged: it is nested deeper than {DEEPEST}."
+        ) from None
     except ValueError as error:
         raise StoreError(f"A stored value is damaged: {error}.") from error
     if _is_too_deep(found, text):
@@ -206,7 +212,11 @@ def _encode_mapping(value: Mapping[Any, Any], out: list[bytes], path: str) -> No
         if type(item) is str:
             raw = item.encode("utf-8", "surrogatepass")
             length = len(raw)
-            out += (name, _SHORT[length] if length < 256 else b"s%d:" % length, raw)  # half the time of three calls
+            out += (
+                name,
+                _SHORT[length] if length < 256 else b"s%d:" % length,
+                raw,
+            )  # half the time of three calls
         else:
             out.append(name)
             _encode(item, out, f"{path}.{key}" if path else str(key))
@@ -266,7 +276,9 @@ def _plain(value: Any) -> Any:
     for kind, plain in _PLAIN:
         if isinstance(value, kind):
             return plain(value)
-    tolist = getattr(value, "tolist", None)  # numpy arrays and scalars, arrays of the standard library
+    tolist = getattr(
+        value, "tolist", None
+    )  # numpy arrays and scalars, arrays of the standard library
     return tolist() if callable(tolist) and hasattr(value, "dtype") else _NOTHING
 
 
@@ -290,7 +302,11 @@ def _kinds() -> dict[str, tuple[type, Callable[[Any], str], Callable[[str], Any]
             lambda text: timedelta(*map(int, text.split())),
         ),
         "Decimal": (Decimal, str, Decimal),
-        "Fraction": (Fraction, str, lambda text: Fraction(*map(int, text.split("/")))),  # an exponent can take hours
+        "Fraction": (
+            Fraction,
+            str,
+            lambda text: Fraction(*map(int, text.split("/"))),
+        ),  # an exponent can take hours
         "UUID": (UUID, str, UUID),
         "path": (PurePath, methodcaller("as_posix"), PurePosixPath),
     }
@@ -314,7 +330,9 @@ def _is_plain(value: Any) -> bool:
     kind = type(value)
     if kind is dict:
         return _is_flat(value) or (
-            _TYPE not in value and _NAMES.issuperset(map(type, value)) and all(map(_is_plain, value.values()))
+            _TYPE not in value
+            and _NAMES.issuperset(map(type, value))
+            and all(map(_is_plain, value.values()))
         )
     if kind is list:
         return all(map(_is_plain, value))
@@ -334,9 +352,16 @@ def _jsonable(value: Any, path: str) -> Any:
     if kind is float:
         return value if value - value == 0 else {_TYPE: "float", "value": repr(value)}
     if kind is dict:
-        if _NAMES.issuperset(map(type, value)) and _TYPE not in value and all(map(_encodable, value)):
+        if (
+            _NAMES.issuperset(map(type, value))
+            and _TYPE not in value
+            and all(map(_encodable, value))
+        ):
             return {key: _jsonable(item, f"{path}.{key}") for key, item in value.items()}
-        pairs = [[_jsonable(key, f"{path} key"), _jsonable(item, f"{path}.{key}")] for key, item in value.items()]
+        pairs = [
+            [_jsonable(key, f"{path} key"), _jsonable(item, f"{path}.{key}")]
+            for key, item in value.items()
+        ]
         return {_TYPE: "mapping", "value": pairs}
     if kind is list or kind is tuple:
         return [_jsonable(item, f"{path}[{index}]") for index, item in enumerate(value)]
@@ -370,7 +395,9 @@ def _restore(found: dict[str, Any]) -> Any:
         return _kinds()[name][2](value)
     if name in _BUILT_IN:
         return _BUILT_IN[name](value)
-    raise StoreError(f"A stored value is of the unknown type {name!r}: was it written by a newer version?")
+    raise StoreError(
+        f"A stored value is of the unknown type {name!r}: was it written by a newer version?"
+    )
 
 
 _BUILT_IN: dict[str, Callable[[Any], Any]] = {

@@ -56,9 +56,18 @@ class RowId(NamedTuple):
             ConfigurationError: A part is out of its range (1,024 datasets, slots and samples; 2**33 positions).
         """
         dataset, position, slot, sample = self
-        if dataset >> _DATASET_BITS or position >> _POSITION_BITS or slot >> _SLOT_BITS or sample >> _SAMPLE_BITS:
-            raise ConfigurationError(f"{self} is out of range: no run numbers so many (examples: {MAX_POSITIONS:,}).")
-        return ((dataset << _POSITION_BITS | position) << _SLOT_BITS | slot) << _SAMPLE_BITS | sample
+        if (
+            dataset >> _DATASET_BITS
+            or position >> _POSITION_BITS
+            or slot >> _SLOT_BITS
+            or sample >> _SAMPLE_BITS
+        ):
+            raise ConfigurationError(
+                f"{self} is out of range: no run numbers so many (examples: {MAX_POSITIONS:,})."
+            )
+        return (
+            (dataset << _POSITION_BITS | position) << _SLOT_BITS | slot
+        ) << _SAMPLE_BITS | sample
 
     @classmethod
     def unpack(cls, number: int) -> RowId:
@@ -78,7 +87,9 @@ def require_room(*counts: int) -> None:
     """
     for (what, most), count in zip(_MOST.items(), counts):
         if count > most:
-            raise ConfigurationError(f"A run holds at most {most:,} {what}, not {count:,}. Split it into several runs.")
+            raise ConfigurationError(
+                f"A run holds at most {most:,} {what}, not {count:,}. Split it into several runs."
+            )
 
 
 def packed_example(dataset: int, position: int) -> int:
@@ -143,7 +154,9 @@ def example_key(example: Mapping[str, Any], reads: Iterable[str] | None = None) 
     return hashed(_EXAMPLE, canonical_bytes(seen))
 
 
-def response_key(system: bytes, example: bytes, sample: int = 0, history: Sequence[Any] = ()) -> bytes:
+def response_key(
+    system: bytes, example: bytes, sample: int = 0, history: Sequence[Any] = ()
+) -> bytes:
     """Return the key of a response.
 
     Args:

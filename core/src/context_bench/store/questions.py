@@ -10,7 +10,15 @@ from typing import Any
 
 from context_bench.errors import StoreError
 from context_bench.store.encoding import from_json
-from context_bench.store.keys import RowId, dataset_hash, example_key, last_of, output_key, sql_example_of, sql_slot_of
+from context_bench.store.keys import (
+    RowId,
+    dataset_hash,
+    example_key,
+    last_of,
+    output_key,
+    sql_example_of,
+    sql_slot_of,
+)
 from context_bench.store.lock import is_whole
 from context_bench.store.reader import RunReader, told_as_damage
 from context_bench.store.rows import lists_of_types
@@ -21,10 +29,24 @@ _EXAMPLES = f"JOIN examples ON examples.id = {sql_example_of('responses.id')}"
 
 _INT, _REAL, _NONE = frozenset({int}), frozenset({float}), {type(None)}
 _SCORE_LINE = (
-    *(_INT, _INT, _INT, _REAL, _INT, _INT | _NONE, _INT, _INT | _NONE, _INT | _NONE, _REAL | _NONE, _REAL | _NONE),
+    *(
+        _INT,
+        _INT,
+        _INT,
+        _REAL,
+        _INT,
+        _INT | _NONE,
+        _INT,
+        _INT | _NONE,
+        _INT | _NONE,
+        _REAL | _NONE,
+        _REAL | _NONE,
+    ),
     *(_INT, _INT, _INT, frozenset({str}) | _NONE, _REAL | _NONE),
 )
-_HAS_MORE = """(measured IS NOT NULL OR instr(output, '"usage"') OR instr(output, '"turn_responses"'))"""
+_HAS_MORE = (
+    """(measured IS NOT NULL OR instr(output, '"usage"') OR instr(output, '"turn_responses"'))"""
+)
 
 
 def score_lines(reader: RunReader, labels: Iterable[int]) -> Iterator[Values]:
@@ -64,7 +86,9 @@ def measured(reader: RunReader) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def troubled(reader: RunReader) -> list[int]:
     """Return the packed identities of the rows that have a failure, in order."""
-    return [number for (number,) in reader.lines("SELECT DISTINCT response FROM failures ORDER BY 1")]
+    return [
+        number for (number,) in reader.lines("SELECT DISTINCT response FROM failures ORDER BY 1")
+    ]
 
 
 def unscored(reader: RunReader, label: int, evaluator: int) -> Iterator[int]:
@@ -89,7 +113,9 @@ def silences(reader: RunReader, is_unscored: bool) -> list[Values]:
         f"(SELECT evaluator FROM scores) FROM failures {told} stage = 'evaluator' GROUP BY 1, 2, kind"
     )
     if is_unscored:
-        reasons = f"SELECT systems.label, evaluators.id, unscored, count(*), 1 FROM evaluations {told}"
+        reasons = (
+            f"SELECT systems.label, evaluators.id, unscored, count(*), 1 FROM evaluations {told}"
+        )
         query = f"{reasons} unscored IS NOT NULL GROUP BY 1, 2, 3 UNION ALL {query}"
     found = reader.typed("the evaluations", (str, str, str, int, int), f"{query} ORDER BY 1, 2, 3")
     with told_as_damage(reader.path):
@@ -170,7 +196,9 @@ def has_example(reader: RunReader, content: bytes) -> bool:
 def response_keys(reader: RunReader, example: int) -> list[Values]:
     """Return identity, response key, hash of the output, and whether it was reused, of every answer to an example."""
     query = "SELECT id, key, hash, reused FROM responses WHERE id BETWEEN ? AND ? ORDER BY id"
-    return list(reader.typed("the responses", (int, bytes, bytes, int), query, example, last_of(example)))
+    return list(
+        reader.typed("the responses", (int, bytes, bytes, int), query, example, last_of(example))
+    )
 
 
 def shares_of(reader: RunReader, key: bytes) -> list[bool]:
@@ -212,7 +240,9 @@ class EarlierResponses:
                 for key, row in reader.typed("the responses", (bytes, int), query):
                     self._index.setdefault(key, (len(self._readers), row))
             except StoreError as error:
-                raise StoreError(f"An earlier run cannot be reused: {error} Leave it out, or delete it.") from error
+                raise StoreError(
+                    f"An earlier run cannot be reused: {error} Leave it out, or delete it."
+                ) from error
             self._readers.append(reader)
 
     def find(self, key: bytes) -> tuple[Mapping[str, Any], float] | None:
@@ -220,7 +250,10 @@ class EarlierResponses:
         place = self._index.get(key)
         if place is None:
             return None
-        reader, query = self._readers[place[0]], "SELECT output, latency FROM responses WHERE id = ?"
+        reader, query = (
+            self._readers[place[0]],
+            "SELECT output, latency FROM responses WHERE id = ?",
+        )
         with reader.snapshot():
             for output, latency in reader.typed("the responses", (str, float), query, place[1]):
                 return dict(from_json(output)), latency
@@ -243,7 +276,11 @@ def is_sealed(path: Path) -> bool:
 def faults(reader: RunReader) -> Iterator[str]:
     """Yield what is wrong with a run file, a line each; the first damaged row ends it."""
     try:
-        yield from (f"SQLite: {line}" for (line,) in reader.lines("PRAGMA integrity_check(20)") if line != "ok")
+        yield from (
+            f"SQLite: {line}"
+            for (line,) in reader.lines("PRAGMA integrity_check(20)")
+            if line != "ok"
+        )
         with reader.snapshot():
             deque(reader.rows(), maxlen=0)  # each is held against its check sum
             yield from _outputs(reader)
@@ -255,7 +292,9 @@ def faults(reader: RunReader) -> Iterator[str]:
 def _outputs(reader: RunReader) -> Iterator[str]:
     turns: dict[int, list[Any]] = {}
     for (number,) in reader.lines("SELECT DISTINCT response FROM turns"):
-        turns[number] = [from_json(turn.output)["response"] for turn in reader.turns(RowId.unpack(number))]
+        turns[number] = [
+            from_json(turn.output)["response"] for turn in reader.turns(RowId.unpack(number))
+        ]
     query = "SELECT id, output, hash FROM responses ORDER BY id"
     for number, output, digest in reader.typed("the responses", (int, str, bytes), query):
         found = from_json(output)

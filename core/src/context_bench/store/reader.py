@@ -31,7 +31,15 @@ from context_bench.store.schema import Values, check_schema
 LARGEST_VALUE = 1 << 29
 """Bytes of the largest value that is read from a run file."""
 
-_DAMAGE = (sqlite3.Error, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
+_DAMAGE = (
+    sqlite3.Error,
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    ArithmeticError,
+    RecursionError,
+)
 
 
 Found = TypeVar("Found")
@@ -48,7 +56,9 @@ class Further:
     """A mapping of integers that lies in a temporary file, for more of them than memory should hold. Nothing is taken out."""
 
     def __init__(self) -> None:
-        self._table = sqlite3.connect("", isolation_level=None, check_same_thread=False, factory=_Connection)
+        self._table = sqlite3.connect(
+            "", isolation_level=None, check_same_thread=False, factory=_Connection
+        )
         self._table.execute("PRAGMA synchronous = OFF")
         self._table.execute("CREATE TABLE held (number INTEGER PRIMARY KEY, value BLOB)")
         self._table.execute("BEGIN")
@@ -56,9 +66,13 @@ class Further:
     def setdefault(self, number: int, value: int) -> int:
         """Return the value of a number; one without a value gets this one."""
         given = value.to_bytes(16, "big"), number
-        if self._table.execute("INSERT OR IGNORE INTO held (value, number) VALUES (?, ?)", given).rowcount:
+        if self._table.execute(
+            "INSERT OR IGNORE INTO held (value, number) VALUES (?, ?)", given
+        ).rowcount:
             return value
-        (held,) = self._table.execute("SELECT value FROM held WHERE number = ?", (number,)).fetchone()
+        (held,) = self._table.execute(
+            "SELECT value FROM held WHERE number = ?", (number,)
+        ).fetchone()
         return int.from_bytes(held, "big")
 
 
@@ -67,7 +81,9 @@ def writing(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, check_same_thread=False, timeout=30.0, factory=_Connection)
     try:
         connection.execute("PRAGMA trusted_schema = OFF")
-        connection.execute("PRAGMA page_size = 8192")  # of a new file; a quarter cheaper for examples of 10 KiB
+        connection.execute(
+            "PRAGMA page_size = 8192"
+        )  # of a new file; a quarter cheaper for examples of 10 KiB
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
     except sqlite3.Error:
@@ -140,7 +156,9 @@ class Source:
             faults: tuple[type[Exception], ...] = ()
             try:
                 yield mine.connection
-            except GeneratorExit:  # nobody reads on; the garbage collector may have closed the connection already
+            except (
+                GeneratorExit
+            ):  # nobody reads on; the garbage collector may have closed the connection already
                 faults = sqlite3.Error, StoreError
                 raise
             finally:
@@ -166,7 +184,9 @@ class Source:
                 with suppress(sqlite3.Error):
                     found.close()
 
-    def typed(self, where: str, allowed: Iterable[Any], query: str, *values: Any) -> Iterator[Values]:
+    def typed(
+        self, where: str, allowed: Iterable[Any], query: str, *values: Any
+    ) -> Iterator[Values]:
         """Yield the lines of an SQL query whose values must be of these types; ``where`` says what they are."""
         return of_types(tuple(allowed), self.stream(query, *values), where)
 
@@ -205,7 +225,9 @@ class Source:
                 if mine.is_over or is_outdated:
                     self._leave(mine)
                 if is_outdated:
-                    raise StoreError(f"The run file {self.path} was changed while it was read. Read it again.")
+                    raise StoreError(
+                        f"The run file {self.path} was changed while it was read. Read it again."
+                    )
 
     def _leave(self, mine: _Open) -> None:
         mine.close_soon()
@@ -245,7 +267,12 @@ def _state(place: Path, path: Path) -> tuple[Any, ...]:
 def _reading(place: Path, path: Path, is_frozen: bool) -> sqlite3.Connection:
     where = f"{place.resolve().as_uri()}?mode=ro{'&immutable=1' if is_frozen else ''}"
     connection = sqlite3.connect(
-        where, uri=True, check_same_thread=False, timeout=30.0, isolation_level=None, factory=_Connection
+        where,
+        uri=True,
+        check_same_thread=False,
+        timeout=30.0,
+        isolation_level=None,
+        factory=_Connection,
     )
     try:
         connection.execute("PRAGMA trusted_schema = OFF")
@@ -262,9 +289,7 @@ def _reading(place: Path, path: Path, is_frozen: bool) -> sqlite3.Connection:
 _LAST = (1 << 63) - 1
 _ROW_IDS = "SELECT id FROM responses UNION SELECT response FROM failures WHERE stage = 'system'"
 
-_HAS_ROW = (
-    "SELECT 1 FROM responses WHERE id = ? UNION ALL SELECT 1 FROM failures WHERE response = ? AND stage = 'system'"
-)
+_HAS_ROW = "SELECT 1 FROM responses WHERE id = ? UNION ALL SELECT 1 FROM failures WHERE response = ? AND stage = 'system'"
 
 
 class RunReader(Source):
@@ -299,7 +324,9 @@ class RunReader(Source):
             [row] = self.lines("SELECT id, created, finished, status, config, provenance FROM run")
             config, provenance = from_json(row[4]), from_json(row[5])
             if not isinstance(config, dict) or not isinstance(provenance, dict):
-                raise StoreError(f"{self.path} is damaged: its request or its provenance is no mapping.")
+                raise StoreError(
+                    f"{self.path} is damaged: its request or its provenance is no mapping."
+                )
             return dict(zip(("id", "created", "finished", "status"), row)) | {
                 "config": config,
                 "provenance": provenance,
@@ -344,16 +371,27 @@ class RunReader(Source):
             found = self.lines(f"SELECT {', '.join(columns)} FROM {table} ORDER BY {columns[0]}")
             mappings = {"description", "provenance"}
             return [
-                {name: dict(from_json(value)) if name in mappings else value for name, value in zip(columns, line)}
+                {
+                    name: dict(from_json(value)) if name in mappings else value
+                    for name, value in zip(columns, line)
+                }
                 for line in found
             ]
 
     def labels(self) -> list[Label]:
         """Return the wiring of each dataset label."""
         with self.snapshot():
-            found = self.lines("SELECT number, label, headline, keys, plan FROM labels ORDER BY number")
+            found = self.lines(
+                "SELECT number, label, headline, keys, plan FROM labels ORDER BY number"
+            )
             return [
-                Label(number, label, headline, {k: KeyMeaning(*v) for k, v in from_json(keys).items()}, from_json(plan))
+                Label(
+                    number,
+                    label,
+                    headline,
+                    {k: KeyMeaning(*v) for k, v in from_json(keys).items()},
+                    from_json(plan),
+                )
                 for number, label, headline, keys, plan in found
             ]
 
@@ -361,9 +399,14 @@ class RunReader(Source):
         """Return how many rows were answered and how many failed at the system, by slot."""
         failed_at = f"SELECT {sql_slot_of('response')}, count(*) FROM failures WHERE stage = 'system' GROUP BY 1"
         with self.snapshot():
-            answered: dict[int, int] = dict(self.lines("SELECT slot, count(*) FROM responses GROUP BY slot"))
+            answered: dict[int, int] = dict(
+                self.lines("SELECT slot, count(*) FROM responses GROUP BY slot")
+            )
             failed: dict[int, int] = dict(self.lines(failed_at))
-        return {slot: (answered.get(slot, 0), failed.get(slot, 0)) for slot in answered.keys() | failed.keys()}
+        return {
+            slot: (answered.get(slot, 0), failed.get(slot, 0))
+            for slot in answered.keys() | failed.keys()
+        }
 
     @property
     def has_examples(self) -> bool:
@@ -400,7 +443,10 @@ class RunReader(Source):
         """Return the slot of the system that the others are held against, or None."""
         if self._held_against is not None:
             return self._held_against
-        return next((entry["slot"] for entry in self.systems() if entry["description"].get("baseline")), None)
+        return next(
+            (entry["slot"] for entry in self.systems() if entry["description"].get("baseline")),
+            None,
+        )
 
     def paired(self) -> dict[int, int]:
         """Return the slots that are held against another baseline than the first, and that one's slot."""
@@ -458,7 +504,11 @@ class RunReader(Source):
         """Open a look-up of the baseline's row beside a packed identity; identities must come in order."""
         slot = self.baseline()
         with self.snapshot() as connection:
-            yield (lambda number: None) if slot is None else Baselines(connection, slot, self.paired()).of
+            yield (
+                (lambda number: None)
+                if slot is None
+                else Baselines(connection, slot, self.paired()).of
+            )
 
 
 class _Places:
@@ -480,7 +530,9 @@ class _Places:
 
     def _work_out(self) -> None:
         lengths: dict[int, Any] = dict(
-            self._reader.lines("SELECT number, length FROM datasets WHERE length IS NOT 0 ORDER BY number")
+            self._reader.lines(
+                "SELECT number, length FROM datasets WHERE length IS NOT 0 ORDER BY number"
+            )
         )
         each = 0 if None in lengths.values() else sum(lengths.values()) * len(self._slots)
         if not each or self.size % each or self._slots != list(range(len(self._slots))):
@@ -488,7 +540,9 @@ class _Places:
         start = 0
         for number, length in lengths.items():
             first, last = RowId(number, 0).pack(), last_of(RowId(number, MAX_POSITIONS - 1).pack())
-            [(found,)] = self._reader.lines("SELECT max(id) FROM examples WHERE id BETWEEN ? AND ?", first, last)
+            [(found,)] = self._reader.lines(
+                "SELECT max(id) FROM examples WHERE id BETWEEN ? AND ?", first, last
+            )
             if found is None or RowId.unpack(found).position != length - 1:
                 return  # a sample of the dataset, whose positions leave gaps
             self._datasets.append(number)

@@ -49,7 +49,9 @@ class StoredExample:
     def values(self) -> Values:
         """Return what table ``examples`` holds of it."""
         number, name = packed_example(self.dataset, self.position), storable(self.example_id)
-        return _summed((number, self.dataset, self.position, name, self.label, self.hash, self.body))
+        return _summed(
+            (number, self.dataset, self.position, name, self.label, self.hash, self.body)
+        )
 
 
 @define(eq=False)  # one for every row: a frozen one takes three times as long to make
@@ -75,12 +77,22 @@ class StoredEvaluation:
     def scored(self, number: int) -> list[Values]:
         """Return what table ``scores`` holds of it, on the row with this packed identity."""
         scores = sorted(self.scores.items())
-        return [(number, self.evaluator, name, value, int(name not in self.hidden)) for name, value in scores]
+        return [
+            (number, self.evaluator, name, value, int(name not in self.hidden))
+            for name, value in scores
+        ]
 
     def values(self, number: int, scored: Iterable[Values]) -> Values:
         """Return what table ``evaluations`` holds of it; its check sum covers the scores, which have none of their own."""
         return _summed(
-            (number, self.evaluator, self.key, self.unscored and storable(self.unscored), self.details), scored
+            (
+                number,
+                self.evaluator,
+                self.key,
+                self.unscored and storable(self.unscored),
+                self.details,
+            ),
+            scored,
         )
 
 
@@ -132,9 +144,32 @@ class StoredRow:
         dataset, position, slot, sample = self.id
         return _summed(  # each by its name: `attrgetter` takes three times as long
             (
-                *(number, dataset, position, slot, sample, self.key, self.output, self.output_hash, self.input_tokens),
-                *(self.prompt_tokens, self.response_tokens, self.context_tokens, self.cached_tokens, self.cost),
-                *(self.cost_source, self.latency, self.system_latency, self.attempts, self.measured, int(self.reused)),
+                *(
+                    number,
+                    dataset,
+                    position,
+                    slot,
+                    sample,
+                    self.key,
+                    self.output,
+                    self.output_hash,
+                    self.input_tokens,
+                ),
+                *(
+                    self.prompt_tokens,
+                    self.response_tokens,
+                    self.context_tokens,
+                    self.cached_tokens,
+                    self.cost,
+                ),
+                *(
+                    self.cost_source,
+                    self.latency,
+                    self.system_latency,
+                    self.attempts,
+                    self.measured,
+                    int(self.reused),
+                ),
             )
         )
 
@@ -222,7 +257,9 @@ def verify(values: Values, covered: Iterable[Values] = ()) -> None:
         StoreError: They differ.
     """
     if _summed(values[:-1], covered) != values:
-        raise StoreError(f"The run file is damaged at {RowId.unpack(values[0])}: what it holds has another check sum.")
+        raise StoreError(
+            f"The run file is damaged at {RowId.unpack(values[0])}: what it holds has another check sum."
+        )
 
 
 def storable(text: str) -> str:
@@ -236,7 +273,11 @@ class RowReader:
     def __init__(self, run: RunReader) -> None:
         self._systems, self._evaluators = run.names()
         self._labels = {label.number: label for label in run.labels()}
-        self._baseline, self._paired, self._reference = run.baseline(), run.paired(), run.reference()
+        self._baseline, self._paired, self._reference = (
+            run.baseline(),
+            run.paired(),
+            run.reference(),
+        )
 
     def read(self, connection: sqlite3.Connection, first: int, last: int) -> Iterator[EvalRow]:
         """Yield the rows between two packed identities, in canonical order.
@@ -247,18 +288,26 @@ class RowReader:
 
         def stream(table: str, column: str, order: str, start: int = first) -> _Merge:
             query = f"SELECT * FROM {table} WHERE {column} BETWEEN ? AND ? ORDER BY {order}"
-            return _Merge(of_types(column_types()[table], connection.execute(query, (start, last)), table))
+            return _Merge(
+                of_types(column_types()[table], connection.execute(query, (start, last)), table)
+            )
 
         responses = stream("responses", "id", "id")
         failures = stream("failures", "response", "response, stage DESC, evaluator")
         evaluations = stream("evaluations", "response", "response, evaluator")
         scores = stream("scores", "response", "response, evaluator, name")
         examples = stream("examples", "id", "id", example_of(first))
-        baselines = None if self._baseline is None else Baselines(connection, self._baseline, self._paired, first, last)
+        baselines = (
+            None
+            if self._baseline is None
+            else Baselines(connection, self._baseline, self._paired, first, last)
+        )
         while (number := min(responses.next_id, failures.next_id)) != _END:
             example = examples.seek(example_of(number))
             if example is None:
-                raise StoreError(f"The run file has no example for {RowId.unpack(number)}: it is damaged.")
+                raise StoreError(
+                    f"The run file has no example for {RowId.unpack(number)}: it is damaged."
+                )
             yield self._row(
                 RowId.unpack(number),
                 example,
@@ -287,7 +336,9 @@ class RowReader:
         output: dict[str, Any] = {}
         if responses:
             output, call = from_json(responses[0][6]), responses[0][8:20]
-        input_tokens, prompt_tokens, response_tokens, context_tokens, _, cost, cost_source = call[:7]
+        input_tokens, prompt_tokens, response_tokens, context_tokens, _, cost, cost_source = call[
+            :7
+        ]
         latency, system_latency, attempts, measured, reused = call[7:]
         if failures and not responses:
             attempts, latency, input_tokens = failures[0][5:8]
@@ -308,9 +359,15 @@ class RowReader:
                 Failure(stage, kind, message, self._evaluators.get(evaluator), attempts, traceback)
                 for _, stage, evaluator, kind, message, attempts, _, _, traceback, _ in failures
             ),
-            unscored={self._evaluators[values[1]]: values[3] for values in evaluations if values[3] is not None},
+            unscored={
+                self._evaluators[values[1]]: values[3]
+                for values in evaluations
+                if values[3] is not None
+            },
             details={
-                self._evaluators[values[1]]: from_json(values[4]) for values in evaluations if values[4] is not None
+                self._evaluators[values[1]]: from_json(values[4])
+                for values in evaluations
+                if values[4] is not None
             },
             headline=label.headline,
             keys=label.keys,
@@ -336,7 +393,11 @@ _NO_CALL: Values = (0, None, 0, None, None, None, None, 0.0, None, 1, None, Fals
 
 
 def _metadata(
-    attempts: int, usage: Usage | None, reused: bool, measured: str | None, output: Mapping[str, Any]
+    attempts: int,
+    usage: Usage | None,
+    reused: bool,
+    measured: str | None,
+    output: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Return what a row says of its call beside what has a field of its own."""
     metadata: dict[str, Any] = {"attempts": attempts}
@@ -360,7 +421,12 @@ class Baselines:
     """
 
     def __init__(
-        self, connection: sqlite3.Connection, slot: int, paired: Mapping[int, int], first: int = 0, last: int = _END - 1
+        self,
+        connection: sqlite3.Connection,
+        slot: int,
+        paired: Mapping[int, int],
+        first: int = 0,
+        last: int = _END - 1,
     ) -> None:
         slots = sorted({slot, *paired.values()})
         query = (
@@ -436,13 +502,19 @@ def of_types(allowed: Sequence[Any], lines: Iterable[Values], where: str) -> Ite
         yield values
 
 
-def lists_of_types(allowed: Sequence[frozenset[type]], lists: Iterable[list[Values]], where: str) -> Iterator[Values]:
+def lists_of_types(
+    allowed: Sequence[frozenset[type]], lists: Iterable[list[Values]], where: str
+) -> Iterator[Values]:
     """Yield lines as :func:`of_types` does, from lists of them, in half the time."""
     for lines in lists:
-        if not all(map(frozenset.issuperset, allowed, (map(type, column) for column in zip(*lines)))):
+        if not all(
+            map(frozenset.issuperset, allowed, (map(type, column) for column in zip(*lines)))
+        ):
             raise _of_no_type(where)
         yield from lines
 
 
 def _of_no_type(where: str) -> StoreError:
-    return StoreError(f"The run file is damaged: a value in {where} has a type that it cannot have.")
+    return StoreError(
+        f"The run file is damaged: a value in {where} has a type that it cannot have."
+    )

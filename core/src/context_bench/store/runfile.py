@@ -30,7 +30,14 @@ from context_bench.store.rows import Label, StoredExample, StoredRow, StoredTurn
 from context_bench.store.schema import APPLICATION_ID, SCHEMA_VERSION, TABLES, Values
 
 _MOST, _FEW = 40, 4
-_LINES_AT_ONCE = (_MOST, 16, 8, _FEW, 2, 1)  # of at most 24 values each: SQLite may be built for 999 in one statement
+_LINES_AT_ONCE = (
+    _MOST,
+    16,
+    8,
+    _FEW,
+    2,
+    1,
+)  # of at most 24 values each: SQLite may be built for 999 in one statement
 
 
 def _in_transaction(write: Callable[..., None]) -> Callable[..., None]:
@@ -78,7 +85,12 @@ class RunFile(RunReader):
 
     @classmethod
     def create(
-        cls, path: Path, run: str, created: str, config: Mapping[str, Any], provenance: Mapping[str, Any]
+        cls,
+        path: Path,
+        run: str,
+        created: str,
+        config: Mapping[str, Any],
+        provenance: Mapping[str, Any],
     ) -> RunFile:
         """Create a run file. Whoever looks sees none, or one that holds what a reader and ``resume`` need.
 
@@ -105,7 +117,9 @@ class RunFile(RunReader):
             StoreError: It is missing, is no run file, is damaged, was written in another format, or another session
                 writes into it.
         """
-        RunReader(path).close()  # nothing is written before all that the file defines is known to be ours
+        RunReader(
+            path
+        ).close()  # nothing is written before all that the file defines is known to be ours
         with _locked(path, "written") as lock:
             return cls(path, lock)
 
@@ -148,14 +162,17 @@ class RunFile(RunReader):
         if status is not None:
             self._connection.execute("UPDATE run SET status = ?", (status,))
         self._connection.execute(
-            "UPDATE meta SET value = substr(value, 1, length(value) - ?) || ? WHERE name = 'seal'", (len(OPEN), OPEN)
+            "UPDATE meta SET value = substr(value, 1, length(value) - ?) || ? WHERE name = 'seal'",
+            (len(OPEN), OPEN),
         )
 
     def seal(self) -> bool:
         """Close and seal the main file, and return whether it could be: not while another program has the file open."""
         with self._lock:
             try:
-                [(seal,)] = self._connection.execute("SELECT value FROM meta WHERE name = 'seal'").fetchall()
+                [(seal,)] = self._connection.execute(
+                    "SELECT value FROM meta WHERE name = 'seal'"
+                ).fetchall()
                 super().close()
                 self._connection.close()
                 log = self.place.with_name(f"{self.place.name}-wal")
@@ -168,7 +185,9 @@ class RunFile(RunReader):
             finally:
                 self._closing()
 
-    def add_system(self, slot: int, label: str, key: bytes, shared: bool, description: Mapping[str, Any]) -> None:
+    def add_system(
+        self, slot: int, label: str, key: bytes, shared: bool, description: Mapping[str, Any]
+    ) -> None:
         """Record a system of this run; ``shared`` says whether its key is valid in other runs."""
         self._put("systems", slot, label, key, shared, to_json(description))
 
@@ -178,16 +197,25 @@ class RunFile(RunReader):
 
     def close_dataset(self, number: int, length: int, content: bytes) -> None:
         """Record how many examples a dataset gave, and the hash of them all in order."""
-        self._write("UPDATE datasets SET length = ?, content = ? WHERE number = ?", length, content, number)
+        self._write(
+            "UPDATE datasets SET length = ?, content = ? WHERE number = ?", length, content, number
+        )
 
-    def add_evaluator(self, number: int, evaluator: str, key: bytes, provenance: Mapping[str, Any]) -> None:
+    def add_evaluator(
+        self, number: int, evaluator: str, key: bytes, provenance: Mapping[str, Any]
+    ) -> None:
         """Record an evaluator of this run."""
         self._put("evaluators", number, evaluator, key, to_json(provenance))
 
     def add_label(self, label: Label) -> None:
         """Record the wiring of a dataset label."""
-        keys = {key: [meaning.evaluator, meaning.worst, meaning.better] for key, meaning in label.keys.items()}
-        self._put("labels", label.number, label.label, label.headline, to_json(keys), to_json(label.plan))
+        keys = {
+            key: [meaning.evaluator, meaning.worst, meaning.better]
+            for key, meaning in label.keys.items()
+        }
+        self._put(
+            "labels", label.number, label.label, label.headline, to_json(keys), to_json(label.plan)
+        )
 
     def copy_into(self, target: sqlite3.Connection) -> None:
         """Put all that a draft holds in the place of what another file holds, in one transaction; it is no draft any more."""
@@ -204,14 +232,18 @@ class RunFile(RunReader):
     def add_provenance(self, found: Mapping[str, Any]) -> None:
         """Add to what is recorded about the place where the run is done."""
         [(text,)] = self._connection.execute("SELECT provenance FROM run").fetchall()
-        self._connection.execute("UPDATE run SET provenance = ?", (to_json({**from_json(text), **found}),))
+        self._connection.execute(
+            "UPDATE run SET provenance = ?", (to_json({**from_json(text), **found}),)
+        )
 
     def settle_headlines(self) -> None:
         """Name the headline of labels whose evaluators had no manifest to name one: ``score``, else their first key."""
         numbers = {entry["id"]: str(entry["number"]) for entry in self.evaluators()}
         for label in self.labels():
             if label.headline is None:
-                chosen = ", ".join(numbers[name] for name in label.plan["evaluators"] if name in numbers)
+                chosen = ", ".join(
+                    numbers[name] for name in label.plan["evaluators"] if name in numbers
+                )
                 self._write(
                     "UPDATE labels SET headline = (SELECT scores.name FROM scores "
                     f"JOIN examples ON examples.id = {sql_example_of('scores.response')} WHERE label = labels.number "
@@ -270,7 +302,9 @@ class RunFile(RunReader):
         self._commit(rows, lines)
 
     @_in_transaction
-    def _commit(self, rows: Sequence[tuple[int, StoredRow]], lines: Mapping[str, Sequence[Values]]) -> None:
+    def _commit(
+        self, rows: Sequence[tuple[int, StoredRow]], lines: Mapping[str, Sequence[Values]]
+    ) -> None:
         if rows:
             self._forget(rows)
         for table, found in lines.items():
@@ -292,7 +326,10 @@ class RunFile(RunReader):
             (number, evaluator)
             for number, row in rows
             if row.again
-            for evaluator in (*(said.evaluator for said in row.evaluations), *(told for told, _ in row.failures))
+            for evaluator in (
+                *(said.evaluator for said in row.evaluations),
+                *(told for told, _ in row.failures),
+            )
         ]
         delete = self._connection.executemany
         delete("DELETE FROM turns WHERE response = ? AND turn >= ?", whole)
@@ -339,10 +376,18 @@ def _insertion(table: str, lines: Sequence[Values]) -> tuple[str, Sequence[Any]]
     for column in zip(*lines):
         first, place = column[0], "?"
         if first is None or (type(first) is int and 0 <= first <= 1 and len(lines) == _MOST):
-            place = "?" if column.count(first) < len(column) else "NULL" if first is None else str(first)
+            place = (
+                "?"
+                if column.count(first) < len(column)
+                else "NULL"
+                if first is None
+                else str(first)
+            )
         places.append(place)
         if place == "?":
-            columns.append(map(bytearray, column) if type(first) is bytes and None not in column else column)
+            columns.append(
+                map(bytearray, column) if type(first) is bytes and None not in column else column
+            )
     return _statement(table, tuple(places), len(lines)), [*chain.from_iterable(zip(*columns))]
 
 

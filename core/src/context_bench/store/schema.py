@@ -159,8 +159,12 @@ def column_types() -> dict[str, tuple[Any, ...]]:
     types: dict[str, Any] = {"INTEGER": int, "TEXT": str, "REAL": float, "BLOB": bytes}
     found = {}
     for name, body in re.findall(r"CREATE TABLE (\w+) \((.*?)\n\)", TABLES, re.DOTALL):
-        columns = re.findall(r"^    \w+ +(INTEGER|TEXT|REAL|BLOB)( NOT NULL| PRIMARY KEY|)", body, re.MULTILINE)
-        found[name] = tuple(types[kind] if is_given else types[kind] | None for kind, is_given in columns)
+        columns = re.findall(
+            r"^    \w+ +(INTEGER|TEXT|REAL|BLOB)( NOT NULL| PRIMARY KEY|)", body, re.MULTILINE
+        )
+        found[name] = tuple(
+            types[kind] if is_given else types[kind] | None for kind, is_given in columns
+        )
     return found
 
 

@@ -34,7 +34,9 @@ def is_described(parameter: Any, language: str = "python") -> bool:
     return parameter["type"] not in _LISTS or _inner(parameter) in types
 
 
-def is_accepted(value: Any, answers: Sequence[Any], parameter: Mapping[str, Any], language: str = "python") -> bool:
+def is_accepted(
+    value: Any, answers: Sequence[Any], parameter: Mapping[str, Any], language: str = "python"
+) -> bool:
     """Return whether a value is one of the accepted ones, by the type that its parameter is described with.
 
     >>> [is_accepted(value, [5, ""], {"type": "integer"}) for value in (5, 5.0, "5", True)]
@@ -45,7 +47,10 @@ def is_accepted(value: Any, answers: Sequence[Any], parameter: Mapping[str, Any]
     True
     """
     described, types = parameter["type"], _types(language)
-    expected, inner = types[described], types[str(_inner(parameter))] if described in _LISTS else None
+    expected, inner = (
+        types[described],
+        types[str(_inner(parameter))] if described in _LISTS else None,
+    )
     if language != "python":
         if not isinstance(value, str):
             return False
@@ -68,7 +73,9 @@ def is_accepted(value: Any, answers: Sequence[Any], parameter: Mapping[str, Any]
     if inner is dict:
         return any(_same_tables(value, answer) for answer in answers)
     if expected is str:
-        return standard(value) in [standard(answer) for answer in answers if isinstance(answer, str)]
+        return standard(value) in [
+            standard(answer) for answer in answers if isinstance(answer, str)
+        ]
     if expected is list:
         return _standards(value) in [_standards(answer) for answer in answers]
     return value in answers
@@ -80,7 +87,11 @@ def standard(value: Any) -> Any:
     >>> standard("April 1, 2024"), standard(5)
     ('april12024', 5)
     """
-    return re.sub(r"[ \,\.\/\-\_\*\^]", "", value).lower().replace("'", '"') if isinstance(value, str) else value
+    return (
+        re.sub(r"[ \,\.\/\-\_\*\^]", "", value).lower().replace("'", '"')
+        if isinstance(value, str)
+        else value
+    )
 
 
 def _types(language: str) -> Mapping[str, type]:
@@ -99,18 +110,27 @@ def _type_of(answers: Any) -> type | None:
 
 def _all_of(inner: type, values: Sequence[Any], answer: Any) -> bool:
     """Whether all values of a list have the type that is described, or that of an accepted list's first value."""
-    return not isinstance(answer, list) or all(type(value) in (inner, _type_of(answer)) for value in values)
+    return not isinstance(answer, list) or all(
+        type(value) in (inner, _type_of(answer)) for value in values
+    )
 
 
 def _standards(values: Any) -> list[Any]:
-    return [standard(value) for value in values] if isinstance(values, list | tuple | str) else [values]
+    return (
+        [standard(value) for value in values]
+        if isinstance(values, list | tuple | str)
+        else [values]
+    )
 
 
 def _same_table(given: Any, answer: Any) -> bool:
     """Whether a table has keys of an accepted one alone, each with an accepted value, and all that may not be left out."""
     if not isinstance(given, Mapping) or not isinstance(answer, Mapping):
         return False
-    if any(key not in answer or standard(value) not in _standards(answer[key]) for key, value in given.items()):
+    if any(
+        key not in answer or standard(value) not in _standards(answer[key])
+        for key, value in given.items()
+    ):
         return False
     return all(key in given or "" in values for key, values in answer.items())
 

@@ -77,7 +77,11 @@ class BFCLMatch:
             and {call.name for call in calls} != {each.name for each in expected}
         ):
             return {"bfcl_ast": 0.0}  # only models that call by an interface may write a_b for a.b
-        return {"bfcl_ast": float(_all_match(calls, expected, _described(original.get("tools")), language))}
+        return {
+            "bfcl_ast": float(
+                _all_match(calls, expected, _described(original.get("tools")), language)
+            )
+        }
 
     def fingerprint(self) -> dict[str, Any]:
         """Every parameter that can change a score."""
@@ -97,7 +101,10 @@ def expected_calls(ground_truth: Any) -> list[Expected] | None:
         calls = parse_calls(each) if isinstance(each, str) else None
         if not calls:
             return None
-        found += [Expected(call.name, {k: [accepted(v)] for k, v in call.arguments.items()}, False) for call in calls]
+        found += [
+            Expected(call.name, {k: [accepted(v)] for k, v in call.arguments.items()}, False)
+            for call in calls
+        ]
     return found
 
 
@@ -116,10 +123,16 @@ def right_reply(expected: Sequence[Expected], tools: Any, language: str = "pytho
     described = _described(tools)
     calls = ", ".join(written(each, described.get(each.name), language) for each in expected)
     reply = f"[{calls}]" if expected else ""
-    return reply if _all_match(parse_calls(reply, language) or [], expected, described, language) else None
+    return (
+        reply
+        if _all_match(parse_calls(reply, language) or [], expected, described, language)
+        else None
+    )
 
 
-def written(expected: Expected, described: Mapping[str, Any] | None = None, language: str = "python") -> str:
+def written(
+    expected: Expected, described: Mapping[str, Any] | None = None, language: str = "python"
+) -> str:
     """Return an expected call, with the first of its accepted values, and without what may be left out.
 
     >>> written(Expected("area", {"base": [10], "unit": ["", "cm"]}))
@@ -134,7 +147,9 @@ def written(expected: Expected, described: Mapping[str, Any] | None = None, lang
         elif values and values[0] != "" and (name in known or "" not in values):
             given[name] = values[0]
     types = described["properties"] if described else {}
-    sources = {name: _source(_plain(value), types.get(name), language) for name, value in given.items()}
+    sources = {
+        name: _source(_plain(value), types.get(name), language) for name, value in given.items()
+    }
     return f"{expected.name}({', '.join(f'{name}={source}' for name, source in sources.items())})"
 
 
@@ -174,7 +189,11 @@ def _all_match(
     """Whether each expected call, in turn, finds a call that it fits and that no other has taken, and none is left."""
     left = list(calls)
     for each in expected:
-        fits = (place for place, call in enumerate(left) if _matches(call, each, described.get(each.name), language))
+        fits = (
+            place
+            for place, call in enumerate(left)
+            if _matches(call, each, described.get(each.name), language)
+        )
         place = next(fits, None)
         if place is None:
             return False
@@ -182,7 +201,9 @@ def _all_match(
     return not left
 
 
-def _matches(call: FunctionCall, expected: Expected, described: Mapping[str, Any] | None, language: str) -> bool:
+def _matches(
+    call: FunctionCall, expected: Expected, described: Mapping[str, Any] | None, language: str
+) -> bool:
     if call.name not in (expected.name, expected.name.replace(".", "_")):
         return False
     if described is None or not expected.has_types:
@@ -192,10 +213,15 @@ def _matches(call: FunctionCall, expected: Expected, described: Mapping[str, Any
         return False
     if any(name not in properties or name not in expected.arguments for name in call.arguments):
         return False
-    if any("" not in values for name, values in expected.arguments.items() if name not in call.arguments):
+    if any(
+        "" not in values
+        for name, values in expected.arguments.items()
+        if name not in call.arguments
+    ):
         return False
     return all(
-        _fits(value, expected.arguments[name], properties[name], language) for name, value in call.arguments.items()
+        _fits(value, expected.arguments[name], properties[name], language)
+        for name, value in call.arguments.items()
     )
 
 
@@ -209,14 +235,18 @@ def _table_matches(given: Mapping[str, Any], expected: Mapping[str, Sequence[Any
     if any(key not in expected for key in given):
         return False
     return all(
-        any(_equal(given[key], value) for value in values) if key in given else not values or "" in values
+        any(_equal(given[key], value) for value in values)
+        if key in given
+        else not values or "" in values
         for key, values in expected.items()
     )
 
 
 def _equal(given: Any, value: Any) -> bool:
     if isinstance(value, Mapping):
-        return isinstance(given, Mapping) and _table_matches(given, {k: _listed(v) for k, v in value.items()})
+        return isinstance(given, Mapping) and _table_matches(
+            given, {k: _listed(v) for k, v in value.items()}
+        )
     if isinstance(value, list | tuple):
         if not isinstance(given, list | tuple) or len(given) != len(value):
             return False

@@ -14,7 +14,10 @@ from context_bench.answers import answer_of
 from context_bench_agents.foreign import TYPES, call_in
 
 _LANGUAGE = re.compile(r"\A(?:[\w.+-]*[^\S\n]*\n|[a-zA-Z]+(?=[\s\[{]))")
-_OPENS, _CLOSES = re.compile(r"<(?:tool_?call|TOOLCALL)>"), re.compile(r"</(?:tool_?call|TOOLCALL)>")
+_OPENS, _CLOSES = (
+    re.compile(r"<(?:tool_?call|TOOLCALL)>"),
+    re.compile(r"</(?:tool_?call|TOOLCALL)>"),
+)
 _LONGEST = 100_000
 _OPERATORS: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -23,7 +26,9 @@ _OPERATORS: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Div: operator.truediv,
     ast.FloorDiv: operator.floordiv,
     ast.Mod: operator.mod,
-    ast.Pow: lambda base, power: math.pow(base, power) if abs(power) > 64 or abs(base) > 1e9 else base**power,
+    ast.Pow: lambda base, power: (
+        math.pow(base, power) if abs(power) > 64 or abs(base) > 1e9 else base**power
+    ),
 }
 
 
@@ -86,7 +91,9 @@ def decoded_calls(text: str, language: str = "python") -> list[FunctionCall] | N
 
 def _tagged(text: str) -> list[str]:
     """Return what stands in ``<tool_call>`` tags; a tag that nothing closes is none."""
-    return [_OPENS.split(part)[-1].strip() for part in _CLOSES.split(text)[:-1] if _OPENS.search(part)]
+    return [
+        _OPENS.split(part)[-1].strip() for part in _CLOSES.split(text)[:-1] if _OPENS.search(part)
+    ]
 
 
 def _read(text: str, language: str) -> list[FunctionCall]:
@@ -164,12 +171,16 @@ def _of_node(node: ast.expr) -> FunctionCall:
     """Return a call; arguments without a name are left out, as BFCL does."""
     if not isinstance(node, ast.Call):
         raise ValueError("no call")
-    return FunctionCall(ast.unparse(node.func), {each.arg or "**": _value(each.value) for each in node.keywords})
+    return FunctionCall(
+        ast.unparse(node.func), {each.arg or "**": _value(each.value) for each in node.keywords}
+    )
 
 
 def _value(node: ast.expr) -> Any:
     """Return what BFCL reads as the value of an argument: a literal, arithmetic, a call, or a variable's name."""
-    if isinstance(node, ast.Name | ast.Subscript) or (isinstance(node, ast.Call) and not node.keywords):
+    if isinstance(node, ast.Name | ast.Subscript) or (
+        isinstance(node, ast.Call) and not node.keywords
+    ):
         return ast.unparse(node)
     if isinstance(node, ast.Call):
         return dict([_of_node(node)])
@@ -179,7 +190,11 @@ def _value(node: ast.expr) -> Any:
         return tuple(_value(each) for each in node.elts)
     if isinstance(node, ast.Dict) and None not in node.keys:
         try:
-            return {_value(key): _value(value) for key, value in zip(node.keys, node.values, strict=True) if key}
+            return {
+                _value(key): _value(value)
+                for key, value in zip(node.keys, node.values, strict=True)
+                if key
+            }
         except TypeError:
             raise ValueError("a key that cannot be one") from None
     if isinstance(node, ast.BinOp):
@@ -191,7 +206,9 @@ def _result(node: ast.BinOp) -> Any:
     """Return the result of arithmetic with numbers, or of two texts put together."""
     left, right = _value(node.left), _value(node.right)
     both = {type(left), type(right)}
-    if type(node.op) in _OPERATORS and (both <= {int, float} or (both == {str} and isinstance(node.op, ast.Add))):
+    if type(node.op) in _OPERATORS and (
+        both <= {int, float} or (both == {str} and isinstance(node.op, ast.Add))
+    ):
         try:
             return _OPERATORS[type(node.op)](left, right)
         except ArithmeticError:

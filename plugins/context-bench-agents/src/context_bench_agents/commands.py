@@ -16,8 +16,19 @@ from context_bench_agents.patches import patch_of
 
 @click.command("swebench-predictions")
 @click.argument("run_file", metavar="RUN", type=click.Path(path_type=Path))
-@click.option("--to", "target", required=True, metavar="FILE", type=click.Path(path_type=Path), help="JSONL to write.")
-@click.option("--system", metavar="LABEL", help="The system whose patches to write; needed where a run has several.")
+@click.option(
+    "--to",
+    "target",
+    required=True,
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="JSONL to write.",
+)
+@click.option(
+    "--system",
+    metavar="LABEL",
+    help="The system whose patches to write; needed where a run has several.",
+)
 def predictions(run_file: Path, target: Path, system: str | None) -> int:
     """Write the patches of a run as SWE-bench's harness reads them.
 
@@ -29,7 +40,9 @@ def predictions(run_file: Path, target: Path, system: str | None) -> int:
         if system is not None and system not in labels:
             raise UnknownNameError("system of this run", system, labels)
         if system is None and len(labels) != 1:
-            raise ConfigurationError(f"{run_file} has the systems {', '.join(labels)}: choose one with --system.")
+            raise ConfigurationError(
+                f"{run_file} has the systems {', '.join(labels)}: choose one with --system."
+            )
         chosen = system or labels[0]
         written = 0
         with whole_file(target) as file:
@@ -37,7 +50,11 @@ def predictions(run_file: Path, target: Path, system: str | None) -> int:
                 if row.sample or row.response is None:
                     continue
                 patch = patch_of(part_answer(row.response).answer) or ""
-                line = {"instance_id": row.example_id, "model_name_or_path": chosen, "model_patch": patch}
+                line = {
+                    "instance_id": row.example_id,
+                    "model_name_or_path": chosen,
+                    "model_patch": patch,
+                }
                 file.write(json.dumps(line, ensure_ascii=False) + "\n")
                 written += 1
     say(f"{written} predictions in {target}")

@@ -40,7 +40,11 @@ _NUMBERS = {
         "float": re.compile(rf"({_REAL}(?:[eE][+-]?\d+)?)[fF]"),
         "double": re.compile(rf"{_REAL}(?:[eE][+-]?\d+)?"),
     },
-    "javascript": {"integer": _WHOLE, "float": re.compile(_REAL), "Bigint": re.compile(r"(-?\d+)n")},
+    "javascript": {
+        "integer": _WHOLE,
+        "float": re.compile(_REAL),
+        "Bigint": re.compile(r"(-?\d+)n"),
+    },
 }
 _CALL = re.compile(r"\s*([\w$.]+)\s*\(")
 _ARGUMENT = re.compile(r"([A-Za-z_$][\w$]*)\s*=(?![=>])\s*(?=\S)")
@@ -162,7 +166,11 @@ def _bare(source: str, language: str) -> str:
         return _unquoted(source)
     if (quoted := _QUOTED.match(source)) and quoted.end() == len(source):
         return source[1:-1]
-    if source.startswith("new ") and source.endswith("}") and (body := re.search(r"\)\s*\{\s*\{", source)):
+    if (
+        source.startswith("new ")
+        and source.endswith("}")
+        and (body := re.search(r"\)\s*\{\s*\{", source))
+    ):
         return source[: body.start() + 1]
     return source
 
@@ -179,7 +187,9 @@ def _java_list(source: str, kind: str, inner: str | None) -> Any:
         return source if items is None else [_java_item(item, inner) for item in items]
     if found := re.search(r"new\s+ArrayList<\w*>\(Arrays\.asList\((.+?)\)\)", line):
         items = [item.strip() for item in found[1].split(",")]
-        return [item[1:-1] if inner in ("char", "String") else _java_item(item, inner) for item in items]
+        return [
+            item[1:-1] if inner in ("char", "String") else _java_item(item, inner) for item in items
+        ]
     return [] if re.search(r"new\s+ArrayList<\w*>\(\)", line) else source
 
 
@@ -203,7 +213,9 @@ def _java_table(source: str) -> Any:
 def _script_list(source: str, inner: str | None) -> Any:
     code = source.strip()
     lists = re.match(r"(?:\[|new\s+Array\()\s*\[", code)
-    closed = lists and re.compile(r"\]\s*\]" if code[0] == "[" else r"\]\s*\)").search(code, lists.end())
+    closed = lists and re.compile(r"\]\s*\]" if code[0] == "[" else r"\]\s*\)").search(
+        code, lists.end()
+    )
     if closed:
         found = [one.strip() for one in re.findall(r"\[([^\]]*)\]", code[: closed.end()])]
         found[0] = found[0].removeprefix("[")
@@ -240,7 +252,9 @@ def _script_table(source: str) -> Any:
 
 def _script_value(item: str) -> Any:
     text = item.strip()
-    return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'" else _plain(text)
+    return (
+        text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'" else _plain(text)
+    )
 
 
 def _plain(text: str) -> Any:

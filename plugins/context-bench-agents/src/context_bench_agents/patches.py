@@ -7,8 +7,12 @@ import re
 
 _FENCE = re.compile(r"^```(?:diff|patch)[ \t]*\n(.*?)^```", re.DOTALL | re.MULTILINE)
 _START = re.compile(r"^(?:diff --git |--- (?=\S[^\n]*\n\+\+\+ ))", re.MULTILINE)
-_FILE = re.compile(r"^--- (\S+)(?:[^\S\n][^\n]*)?\n\+\+\+ (\S+)(?:[^\S\n][^\n]*)?\n(?=@@ )", re.MULTILINE)
-_HUNK = re.compile(r"^@@ (?P<counts>-\d+(?:,(?P<old>\d+))? \+\d+(?:,(?P<new>\d+))?)?[^\n]*(?:\n|\Z)", re.MULTILINE)
+_FILE = re.compile(
+    r"^--- (\S+)(?:[^\S\n][^\n]*)?\n\+\+\+ (\S+)(?:[^\S\n][^\n]*)?\n(?=@@ )", re.MULTILINE
+)
+_HUNK = re.compile(
+    r"^@@ (?P<counts>-\d+(?:,(?P<old>\d+))? \+\d+(?:,(?P<new>\d+))?)?[^\n]*(?:\n|\Z)", re.MULTILINE
+)
 _FOREIGN = re.compile(r"```|~~~|</\w")
 
 
@@ -73,4 +77,8 @@ def files_of(patch: str) -> set[str]:
 def changes_of(patch: str) -> list[str]:
     """Return what a patch says but for commit ids and white space at the ends of lines: equal lists are equal patches."""
     lines = (line.rstrip() for line in patch.strip().splitlines())
-    return [line for line in lines if not line.startswith(("diff --git ", "index ", "new file mode", "\\ No newline"))]
+    return [
+        line
+        for line in lines
+        if not line.startswith(("diff --git ", "index ", "new file mode", "\\ No newline"))
+    ]

@@ -27,21 +27,37 @@ def bfcl(record: Record, row: Row = FIRST) -> Example:
     system = "\n".join(each["content"] for each in messages if each["role"] == "system")
     tools = record["function"] if isinstance(record["function"], list) else [record["function"]]
     answers = row.tables.get("answers", {}).get(record["id"], record)
-    language = next((name for name in _LANGUAGES if re.match(rf"(?:simple_)?{name}_", record["id"])), "python")
+    language = next(
+        (name for name in _LANGUAGES if re.match(rf"(?:simple_)?{name}_", record["id"])), "python"
+    )
     truth = [] if "irrelevance" in record["id"] else answers.get("ground_truth")
     return {
         "id": record["id"],
-        **_asked("\n".join(each["content"] for each in messages if each["role"] != "system"), tools, system, language),
+        **_asked(
+            "\n".join(each["content"] for each in messages if each["role"] != "system"),
+            tools,
+            system,
+            language,
+        ),
         **({"language": language} if language in _LANGUAGES else {}),
-        **({"relevance": True} if record["id"].startswith("live_relevance") else _gold(truth, tools, language)),
+        **(
+            {"relevance": True}
+            if record["id"].startswith("live_relevance")
+            else _gold(truth, tools, language)
+        ),
     }
 
 
 def apigen(record: Record, row: Row = FIRST) -> Example:
     """Return an APIGen example: the tools as context, the query as question."""
     tools = json.loads(record["tools"]) if isinstance(record["tools"], str) else record["tools"]
-    calls = json.loads(record["answers"]) if isinstance(record["answers"], str) else record["answers"]
-    expected = [{call["name"]: {key: [accepted(value)] for key, value in call["arguments"].items()}} for call in calls]
+    calls = (
+        json.loads(record["answers"]) if isinstance(record["answers"], str) else record["answers"]
+    )
+    expected = [
+        {call["name"]: {key: [accepted(value)] for key, value in call["arguments"].items()}}
+        for call in calls
+    ]
     return {
         "id": identity_of(record, row, "id"),
         **_asked(text_in(record, "query"), tools),
@@ -71,7 +87,9 @@ def _first_turn(question: Any) -> list[Record]:
     turn = question if isinstance(question, list | tuple) else [question]
     if turn and isinstance(turn[0], list | tuple):
         turn = turn[0]
-    messages = [each if isinstance(each, Mapping) else {"role": "user", "content": each} for each in turn]
+    messages = [
+        each if isinstance(each, Mapping) else {"role": "user", "content": each} for each in turn
+    ]
     for message in messages:
         text_in(message, "content", blank=message["role"] != "user")
     return messages

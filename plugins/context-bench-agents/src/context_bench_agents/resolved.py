@@ -17,7 +17,16 @@ from context_bench.errors import ConfigurationError
 from context_bench.records import Scores
 from context_bench_agents.patches import changes_of, files_of, patch_of
 
-_ATTEMPTED = ("submitted", "completed", "unresolved", "empty_patch", "error", "generated", "no_generation", "with_logs")
+_ATTEMPTED = (
+    "submitted",
+    "completed",
+    "unresolved",
+    "empty_patch",
+    "error",
+    "generated",
+    "no_generation",
+    "with_logs",
+)
 
 
 class SWEBenchResolved:
@@ -67,9 +76,14 @@ class SWEBenchResolved:
         if len(found) == 1:
             return Scores({**scores, "resolved": float(*found)}, {"verdict": "of the harness"})
         if found:
-            return Scores(scores, {"unscored": "the harness's reports contradict each other; give one of them"})
+            return Scores(
+                scores,
+                {"unscored": "the harness's reports contradict each other; give one of them"},
+            )
         if patch is None and told:
-            return Scores(scores, {"unscored": "the harness ran a patch, and there is none in this response"})
+            return Scores(
+                scores, {"unscored": "the harness ran a patch, and there is none in this response"}
+            )
         if patch is None:
             return Scores({**scores, "resolved": 0.0}, {"verdict": "there is no patch"})
         if isinstance(reference, str) and changes_of(patch) == changes_of(reference):
@@ -78,7 +92,9 @@ class SWEBenchResolved:
 
     def fingerprint(self) -> dict[str, Any]:
         """Every parameter that can change a score: the verdicts."""
-        told = json.dumps(sorted((name, list(map(repr, each))) for name, each in self._verdicts.items())).encode()
+        told = json.dumps(
+            sorted((name, list(map(repr, each))) for name, each in self._verdicts.items())
+        ).encode()
         return {"verdicts": sha256(told).hexdigest() if self._verdicts else None}
 
 
@@ -98,17 +114,29 @@ def verdicts(path: Path) -> dict[str, list[Verdict]]:
     Raises:
         ConfigurationError: There is no such report, or it holds no verdicts.
     """
-    files = sorted({*path.rglob("report.json"), *path.rglob("patch.diff")}) if path.is_dir() else [path]
+    files = (
+        sorted({*path.rglob("report.json"), *path.rglob("patch.diff")}) if path.is_dir() else [path]
+    )
     found: dict[str, list[Verdict]] = {}
     for file in files:
         ran = file.with_name("patch.diff")
         if file == ran and not _is_error(file.parent):
             continue
         try:
-            body = {file.parent.name: {"resolved": False}} if file == ran else json.loads(file.read_text("utf-8"))
-            patch = ran.read_text("utf-8", "replace") if _is_of_instance(body) and ran.is_file() else None
+            body = (
+                {file.parent.name: {"resolved": False}}
+                if file == ran
+                else json.loads(file.read_text("utf-8"))
+            )
+            patch = (
+                ran.read_text("utf-8", "replace")
+                if _is_of_instance(body) and ran.is_file()
+                else None
+            )
         except (OSError, ValueError, RecursionError) as error:
-            raise ConfigurationError(f"The SWE-bench report {file} cannot be read: {error}") from error
+            raise ConfigurationError(
+                f"The SWE-bench report {file} cannot be read: {error}"
+            ) from error
         changes = None if patch is None else changes_of(patch_of(patch) or patch)
         for instance, told in _told(body):
             found.setdefault(instance, []).append(Verdict(told, changes))
@@ -133,7 +161,11 @@ def _is_error(folder: Path) -> bool:
 
 
 def _is_of_instance(body: Any) -> bool:
-    return isinstance(body, Mapping) and len(body) == 1 and all(isinstance(told, Mapping) for told in body.values())
+    return (
+        isinstance(body, Mapping)
+        and len(body) == 1
+        and all(isinstance(told, Mapping) for told in body.values())
+    )
 
 
 def _told(body: Any) -> Iterator[tuple[str, bool]]:
@@ -141,8 +173,14 @@ def _told(body: Any) -> Iterator[tuple[str, bool]]:
         return
     resolved = body.get("resolved_ids", body.get("resolved"))
     if isinstance(resolved, list):
-        known = {str(one) for name in _ATTEMPTED for one in _listed(body.get(f"{name}_ids", body.get(name)))}
-        yield from ((one, one in set(map(str, resolved))) for one in sorted(known | set(map(str, resolved))))
+        known = {
+            str(one)
+            for name in _ATTEMPTED
+            for one in _listed(body.get(f"{name}_ids", body.get(name)))
+        }
+        yield from (
+            (one, one in set(map(str, resolved))) for one in sorted(known | set(map(str, resolved)))
+        )
         return
     for instance, told in body.items():
         if isinstance(told, Mapping) and isinstance(told.get("resolved"), bool):

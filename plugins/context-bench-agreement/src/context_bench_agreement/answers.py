@@ -39,14 +39,20 @@ class ReferenceAnswers:
                 ``|`` between them, of which one is enough.
         """
         told = [need.split("|") for need in needs]
-        gold = [need for need in told if {*need} & {*REFERENCE_FIELDS} and not {*need} & {*PROMPT_FIELDS}]
+        gold = [
+            need
+            for need in told
+            if {*need} & {*REFERENCE_FIELDS} and not {*need} & {*PROMPT_FIELDS}
+        ]
         return [name for need in gold for name in need]
 
     def lacks(self, example: Mapping[str, Any], fields: Iterable[str]) -> bool:
         """Whether an example has nothing in any of these fields."""
         return not any(_says_something(example.get(name)) for name in fields)
 
-    def filled(self, example: Mapping[str, Any], output: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    def filled(
+        self, example: Mapping[str, Any], output: Mapping[str, Any]
+    ) -> Mapping[str, Any] | None:
         """Return the example with the answer in the reference's output as its gold answer; None where there is none."""
         response = output.get("response")
         if not isinstance(response, str):

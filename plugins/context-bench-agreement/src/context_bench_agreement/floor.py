@@ -25,11 +25,16 @@ class Agreement:
         values = columns.agreements(self.score_field)
         if not values:
             return {}
-        return {"agreement_floor" if columns.is_reference else self.name: math.fsum(values) / len(values)}
+        return {
+            "agreement_floor" if columns.is_reference else self.name: math.fsum(values)
+            / len(values)
+        }
 
     def compare(self, columns_by_system: Mapping[str, Any]) -> dict[str, dict[str, float]]:
         """Return the floor of the reference for every other system that has an agreement."""
         summary = {label: columns.summary for label, columns in columns_by_system.items()}
-        floors = [values["agreement_floor"] for values in summary.values() if "agreement_floor" in values]
+        floors = [
+            values["agreement_floor"] for values in summary.values() if "agreement_floor" in values
+        ]
         agreeing = [label for label, values in summary.items() if "agreement" in values]
         return {label: {"agreement_floor": floors[-1]} for label in agreeing} if floors else {}

@@ -10,7 +10,12 @@ from typing import Any, Literal, TypeVar, get_args
 
 from context_bench.answers import NO_ANSWER, answer_of, gold, text_of
 from context_bench.records import Scores
-from context_bench_answer_quality.normalization import UNSPACED, character_tokens, spaced_marks, word_tokens
+from context_bench_answer_quality.normalization import (
+    UNSPACED,
+    character_tokens,
+    spaced_marks,
+    word_tokens,
+)
 
 Contains = Literal["substring", "word"]
 Tokens = Literal["words", "characters"]
@@ -20,7 +25,9 @@ Chosen = TypeVar("Chosen", bound=str)
 
 _VERDICTS = (["yes"], ["no"], ["noanswer"])
 _UNSPACED_CHARACTER = re.compile(f"[{UNSPACED}]")
-_REMEMBERED_LENGTH = 2_000  # characters: gold answers are short, and a cache of books would cost more than it saves
+_REMEMBERED_LENGTH = (
+    2_000  # characters: gold answers are short, and a cache of books would cost more than it saves
+)
 _SEARCHED_TOKENS = 12  # a reference of more tokens is compared by counting
 
 
@@ -53,7 +60,11 @@ class AnswerQuality:
     name = "answer_quality"
 
     def __init__(
-        self, *, contains: Contains = "substring", tokens: Tokens = "words", rules: Rules = "squad-1.1"
+        self,
+        *,
+        contains: Contains = "substring",
+        tokens: Tokens = "words",
+        rules: Rules = "squad-1.1",
     ) -> None:
         self.contains = _choice("contains", contains, get_args(Contains))
         self.tokens = _choice("tokens", tokens, get_args(Tokens))
@@ -87,7 +98,9 @@ class AnswerQuality:
         counted: Counter[str] | None = None
         f1 = exact_match = recall = contains = 0.0
         for text in texts:
-            wanted_text, wanted = (_remembered if len(text) < _REMEMBERED_LENGTH else _read)(text, tokenize)
+            wanted_text, wanted = (_remembered if len(text) < _REMEMBERED_LENGTH else _read)(
+                text, tokenize
+            )
             if tokens == wanted:
                 exact_match = 1.0
             if len(wanted) <= _SEARCHED_TOKENS:
@@ -98,10 +111,14 @@ class AnswerQuality:
             if shared and not (self._has_verdicts and _is_another_verdict(tokens, wanted)):
                 of_response, of_reference = shared / len(tokens), shared / len(wanted)
                 reference_f1 = 2 * of_response * of_reference / (of_response + of_reference)
-                f1 = reference_f1 if reference_f1 > f1 else f1  # max() would take a tenth of the whole time
+                f1 = (
+                    reference_f1 if reference_f1 > f1 else f1
+                )  # max() would take a tenth of the whole time
                 recall = of_reference if of_reference > recall else recall
             if not contains and wanted_text in lowered:
-                contains = float(self.contains == "substring" or _on_word_boundaries(wanted_text, lowered))
+                contains = float(
+                    self.contains == "substring" or _on_word_boundaries(wanted_text, lowered)
+                )
         return {"f1": f1, "exact_match": exact_match, "recall": recall, "contains": contains}
 
 
@@ -151,7 +168,9 @@ def _shared_by_search(tokens: list[str], wanted: list[str]) -> int:
 
 def _shared_by_count(counted: Counter[str], wanted: list[str]) -> int:
     """The same, faster for a long reference."""
-    return sum([min(counted[token], count) for token, count in Counter(wanted).items() if token in counted])
+    return sum(
+        [min(counted[token], count) for token, count in Counter(wanted).items() if token in counted]
+    )
 
 
 def _on_word_boundaries(needle: str, text: str) -> bool:
@@ -159,7 +178,9 @@ def _on_word_boundaries(needle: str, text: str) -> bool:
     start = text.find(needle)
     while start >= 0:
         end = start + len(needle)
-        if not _joined(text[start - 1 : start], needle[0]) and not _joined(needle[-1], text[end : end + 1]):
+        if not _joined(text[start - 1 : start], needle[0]) and not _joined(
+            needle[-1], text[end : end + 1]
+        ):
             return True
         start = text.find(needle, start + 1)
     return False
@@ -182,5 +203,7 @@ def _all(value: float) -> dict[str, float]:
 
 def _choice(option: str, value: Chosen, choices: tuple[str, ...]) -> Chosen:
     if value not in choices:
-        raise ValueError(f"AnswerQuality has no {option}={value!r}. Choose one of: {', '.join(choices)}.")
+        raise ValueError(
+            f"AnswerQuality has no {option}={value!r}. Choose one of: {', '.join(choices)}."
+        )
     return value

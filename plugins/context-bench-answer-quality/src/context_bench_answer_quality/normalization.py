@@ -42,11 +42,19 @@ def word_tokens(lowered: str) -> list[str]:
     try:
         bare = lowered.encode().translate(None, _PUNCTUATION).decode()
     except UnicodeEncodeError:
-        bare = lowered.encode("utf-8", "surrogatepass").translate(None, _PUNCTUATION).decode("utf-8", "surrogatepass")
+        bare = (
+            lowered.encode("utf-8", "surrogatepass")
+            .translate(None, _PUNCTUATION)
+            .decode("utf-8", "surrogatepass")
+        )
     words = bare.split()
     # Where each word consists of \w alone, `\b` falls on its two ends only, and no regex is needed to find articles.
     if "".join(words).isalnum():
-        return words if _ARTICLES.isdisjoint(words) else [word for word in words if word not in _ARTICLES]
+        return (
+            words
+            if _ARTICLES.isdisjoint(words)
+            else [word for word in words if word not in _ARTICLES]
+        )
     return _ARTICLE.sub(" ", bare).split()
 
 
@@ -67,5 +75,9 @@ def character_tokens(lowered: str) -> list[str]:
     >>> character_tokens("北京的 gpt-4。")
     ['北', '京', '的', 'gpt4']
     """
-    kept = "".join(c for c in lowered if c.isalnum() or c.isspace() or not unicodedata.category(c).startswith("P"))
+    kept = "".join(
+        c
+        for c in lowered
+        if c.isalnum() or c.isspace() or not unicodedata.category(c).startswith("P")
+    )
     return [piece for word in word_tokens(kept) for piece in _PIECE.findall(word)]

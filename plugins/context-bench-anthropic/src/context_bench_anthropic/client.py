@@ -69,7 +69,9 @@ class MessagesClient(JsonClient):
         endpoint = messages_endpoint(base_url)
         self.extra_headers = header_mapping(extra_headers)
         network = Network(is_local=endpoint.is_local)
-        headers, redaction = request_headers(endpoint, api_key, version, self.extra_headers, network.secrets)
+        headers, redaction = request_headers(
+            endpoint, api_key, version, self.extra_headers, network.secrets
+        )
         super().__init__(
             endpoint,
             headers=headers,

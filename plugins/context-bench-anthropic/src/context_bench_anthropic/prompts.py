@@ -43,10 +43,17 @@ def prompt_of(messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         if role in ("system", "developer"):
             system += _blocks(message.get("content"))
         elif role in ("user", "assistant", "tool"):
-            turns.append({"role": "assistant" if role == "assistant" else "user", "content": _content(message)})
+            turns.append(
+                {
+                    "role": "assistant" if role == "assistant" else "user",
+                    "content": _content(message),
+                }
+            )
             tools += [call["function"]["name"] for call in message.get("tool_calls") or ()]
         else:
-            raise ValueError(f"message {position} has the role {role!r}, which the Messages API does not know.")
+            raise ValueError(
+                f"message {position} has the role {role!r}, which the Messages API does not know."
+            )
     fields: dict[str, Any] = {"messages": turns}
     if system:
         fields["system"] = system
@@ -56,7 +63,9 @@ def prompt_of(messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return fields
 
 
-def prompt_of_example(example: Mapping[str, Any], layout: str, system_prompt: str | None) -> dict[str, Any]:
+def prompt_of_example(
+    example: Mapping[str, Any], layout: str, system_prompt: str | None
+) -> dict[str, Any]:
     """Return the prompt of an example in a layout.
 
     Raises:
@@ -126,7 +135,10 @@ def with_breakpoint(fields: Mapping[str, Any], where: str, ttl: str | None) -> d
         return dict(fields)
     control = {"type": "ephemeral", **({"ttl": ttl} if ttl else {})}
     system = [dict(block) for block in fields.get("system", ())]
-    messages = [{**message, "content": [dict(block) for block in message["content"]]} for message in fields["messages"]]
+    messages = [
+        {**message, "content": [dict(block) for block in message["content"]]}
+        for message in fields["messages"]
+    ]
     if where == "all":
         candidates = [block for message in messages for block in message["content"]]
     else:
@@ -146,7 +158,12 @@ def _content(message: Mapping[str, Any]) -> list[Block]:
         }
         return [result]
     calls = [
-        {"type": "tool_use", "id": call["id"], "name": call["function"]["name"], "input": _input(call["function"])}
+        {
+            "type": "tool_use",
+            "id": call["id"],
+            "name": call["function"]["name"],
+            "input": _input(call["function"]),
+        }
         for call in message.get("tool_calls") or ()
     ]
     return _blocks(message.get("content"), may_be_empty=bool(calls)) + calls
@@ -156,7 +173,13 @@ def _blocks(content: Any, may_be_empty: bool = False) -> list[Block]:
     """Return content as blocks. The interface refuses empty text, so that stands as a dash."""
     if isinstance(content, list):
         return [dict(block) for block in content]
-    text = content if isinstance(content, str) else "" if content is None else json.dumps(content, ensure_ascii=False)
+    text = (
+        content
+        if isinstance(content, str)
+        else ""
+        if content is None
+        else json.dumps(content, ensure_ascii=False)
+    )
     if not text.strip():
         return [] if may_be_empty else [{"type": "text", "text": "-"}]
     return [{"type": "text", "text": text}]
@@ -177,4 +200,7 @@ def _part_context_and_question(messages: list[dict[str, Any]], example: Mapping[
     [block] = messages[0]["content"]
     context = block["text"].removesuffix(question)
     if context.strip() and context != block["text"]:
-        messages[0]["content"] = [{"type": "text", "text": context}, {"type": "text", "text": question}]
+        messages[0]["content"] = [
+            {"type": "text", "text": context},
+            {"type": "text", "text": question},
+        ]

@@ -8,7 +8,12 @@ from typing import Any
 from context_bench_anthropic.client import DEFAULT_BASE_URL, DEFAULT_VERSION, MessagesClient
 from context_bench_anthropic.prompts import prompt_of, prompt_of_example, with_breakpoint
 from context_bench_anthropic.reply import output_of
-from context_bench_http import DEFAULT_FAILURE_HEADERS, EndpointError, names_a_secret, read_extra_body
+from context_bench_http import (
+    DEFAULT_FAILURE_HEADERS,
+    EndpointError,
+    names_a_secret,
+    read_extra_body,
+)
 from context_bench_openai import Replies, build_messages
 from context_bench_openai.conversation import Conversation
 
@@ -94,13 +99,19 @@ class AnthropicProxy:
         if not str(model or "").strip():
             raise ValueError(f"model must be the name of a model, not {model!r}.")
         if layout != "messages":
-            build_messages({"context": "c", "question": "q"}, layout)  # says which layouts there are
+            build_messages(
+                {"context": "c", "question": "q"}, layout
+            )  # says which layouts there are
         elif cache_control != "none":
-            raise ValueError("layout=messages sends messages as they were recorded; their own cache_control counts.")
+            raise ValueError(
+                "layout=messages sends messages as they were recorded; their own cache_control counts."
+            )
         if type(max_tokens) is not int or max_tokens < 1:
             raise ValueError(f"max_tokens must be a whole number above 0, not {max_tokens!r}.")
         if cache_control not in _CACHED:
-            raise ValueError(f"cache_control is {cache_control!r}, but must be one of {', '.join(_CACHED)}.")
+            raise ValueError(
+                f"cache_control is {cache_control!r}, but must be one of {', '.join(_CACHED)}."
+            )
         self._client = MessagesClient(
             base_url,
             api_key,
@@ -118,8 +129,17 @@ class AnthropicProxy:
         self._cached = (cache_control, cache_ttl)
         self._version = anthropic_version
         self._stream = stream
-        thinking = None if thinking_budget is None else {"type": "enabled", "budget_tokens": thinking_budget}
-        sampling = {"temperature": temperature, "top_p": top_p, "top_k": top_k, "thinking": thinking}
+        thinking = (
+            None
+            if thinking_budget is None
+            else {"type": "enabled", "budget_tokens": thinking_budget}
+        )
+        sampling = {
+            "temperature": temperature,
+            "top_p": top_p,
+            "top_k": top_k,
+            "thinking": thinking,
+        }
         self._parameters = {
             "max_tokens": max_tokens,
             **{parameter: value for parameter, value in sampling.items() if value is not None},
@@ -192,7 +212,10 @@ class AnthropicProxy:
             "cache_control": list(self._cached),
             "stream": self._stream,
             "anthropic_version": self._version,
-            "headers": {name: None if names_a_secret(name) else value for name, value in sorted(headers.items())},
+            "headers": {
+                name: None if names_a_secret(name) else value
+                for name, value in sorted(headers.items())
+            },
             "failure_headers": self._client.failure_headers.rules,
         }
 
@@ -209,7 +232,12 @@ class AnthropicProxy:
 
     def _request(self, prompt: Mapping[str, Any]) -> dict[str, Any]:
         fields = with_breakpoint(prompt, *self._cached)
-        return {"model": self.model, **self._parameters, **fields, "stream": True if self._stream else None}
+        return {
+            "model": self.model,
+            **self._parameters,
+            **fields,
+            "stream": True if self._stream else None,
+        }
 
 
 def _is_conversation(example: Mapping[str, Any]) -> bool:

@@ -41,4 +41,8 @@ def _tool(tool: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(function, Mapping):
         return dict(tool)
     schema = function.get("parameters") or {"type": "object", "properties": {}}
-    return {"name": function.get("name"), "description": function.get("description", ""), "input_schema": schema}
+    return {
+        "name": function.get("name"),
+        "description": function.get("description", ""),
+        "input_schema": schema,
+    }

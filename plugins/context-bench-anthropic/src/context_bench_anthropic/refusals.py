@@ -8,7 +8,13 @@ from typing import Any
 
 from context_bench_http.errors import EndpointError
 from context_bench_http.retrying import wait_asked_for
-from context_bench_http.server_words import error_class, parsed, refusal_line, server_words, with_hint
+from context_bench_http.server_words import (
+    error_class,
+    parsed,
+    refusal_line,
+    server_words,
+    with_hint,
+)
 
 OVERLOADED = 529
 _STATUSES = {
@@ -66,7 +72,12 @@ def error_of(where: str, body: Mapping[str, Any]) -> EndpointError | None:
 def _error(said: str, status: int, words: str, headers: Mapping[str, str]) -> EndpointError:
     too_long = status == 413 or (status == 400 and bool(_TOO_LONG.search(words)))
     told = headers.get("x-should-retry", "").strip().lower()
-    retryable = told == "true" if told in ("true", "false") else status >= 500 or status in (408, 409, 429)
+    retryable = (
+        told == "true" if told in ("true", "false") else status >= 500 or status in (408, 409, 429)
+    )
     return error_class(status, too_long)(
-        said, status=status, retryable=retryable and not too_long, retry_after=wait_asked_for(headers)
+        said,
+        status=status,
+        retryable=retryable and not too_long,
+        retry_after=wait_asked_for(headers),
     )

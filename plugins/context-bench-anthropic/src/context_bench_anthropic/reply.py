@@ -64,16 +64,24 @@ def read_message(where: str, body: Any) -> dict[str, Any]:
         EndpointError: The body is an error, or no message.
     """
     if not isinstance(body, Mapping):
-        raise UnusableReplyError(f"{where} answered with {type(body).__name__} instead of a message.", status=200)
+        raise UnusableReplyError(
+            f"{where} answered with {type(body).__name__} instead of a message.", status=200
+        )
     error = error_of(where, body)
     if error is not None:
         raise error
     content = body.get("content")
     if not isinstance(content, list):
-        lack = "a message whose content is null" if "content" in body and content is None else "no content"
+        lack = (
+            "a message whose content is null"
+            if "content" in body and content is None
+            else "no content"
+        )
         if "choices" in body:
             lack = "a chat completion: it is an OpenAI-compatible endpoint, to be asked with --system openai"
-        raise UnusableReplyError(f"{where} answered with {lack}; there is no reply to score.", status=200)
+        raise UnusableReplyError(
+            f"{where} answered with {lack}; there is no reply to score.", status=200
+        )
     blocks = [block for block in content if isinstance(block, Mapping)]
     text = "".join(_texts(blocks, "text", "text"))
     reason = body.get("stop_reason")
@@ -81,7 +89,9 @@ def read_message(where: str, body: Any) -> dict[str, Any]:
         "text": text,
         "refusal": (text or "the model refused to answer") if reason == "refusal" else None,
         "reasoning": "".join(_texts(blocks, "thinking", "thinking")) or None,
-        "tool_calls": tuple(_tool_call(block) for block in blocks if block.get("type") == "tool_use"),
+        "tool_calls": tuple(
+            _tool_call(block) for block in blocks if block.get("type") == "tool_use"
+        ),
         "finish_reason": reason,
         "model": body.get("model"),
         "usage": read_usage(body.get("usage")),
@@ -107,7 +117,11 @@ def output_of(reply: MessageReply) -> dict[str, Any]:
 
 
 def _texts(blocks: list[Mapping[str, Any]], kind: str, name: str) -> list[str]:
-    return [block[name] for block in blocks if block.get("type") == kind and isinstance(block.get(name), str)]
+    return [
+        block[name]
+        for block in blocks
+        if block.get("type") == kind and isinstance(block.get(name), str)
+    ]
 
 
 def _tool_call(block: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -11,7 +11,11 @@ KEY_VARIABLE = "ANTHROPIC_API_KEY"
 
 
 def request_headers(
-    endpoint: Endpoint, api_key: str | None, version: str, extra: Mapping[str, str], secrets: Iterable[str] = ()
+    endpoint: Endpoint,
+    api_key: str | None,
+    version: str,
+    extra: Mapping[str, str],
+    secrets: Iterable[str] = (),
 ) -> tuple[dict[str, str], Redaction]:
     """Return the headers of every request, and what hides the secrets among them.
 

@@ -45,9 +45,14 @@ class EventStream:
         self._take(self._events.rest())
         if not self._has_stopped:
             raise EndpointUnreachableError(
-                f"{self._where} broke off the stream before the reply was complete.", status=200, retryable=True
+                f"{self._where} broke off the stream before the reply was complete.",
+                status=200,
+                retryable=True,
             )
-        return {**self._message, "content": [_finished(self._blocks[index]) for index in sorted(self._blocks)]}
+        return {
+            **self._message,
+            "content": [_finished(self._blocks[index]) for index in sorted(self._blocks)],
+        }
 
     def _take(self, events: Iterable[tuple[str, Any]]) -> None:
         for name, event in events:
@@ -63,10 +68,16 @@ class EventStream:
         if kind == "message_start" and isinstance(event.get("message"), Mapping):
             self._message.update(event["message"])
         elif (
-            kind == "content_block_start" and isinstance(index, int) and isinstance(event.get("content_block"), Mapping)
+            kind == "content_block_start"
+            and isinstance(index, int)
+            and isinstance(event.get("content_block"), Mapping)
         ):
             self._blocks[index] = dict(event["content_block"])
-        elif kind == "content_block_delta" and isinstance(index, int) and isinstance(event.get("delta"), Mapping):
+        elif (
+            kind == "content_block_delta"
+            and isinstance(index, int)
+            and isinstance(event.get("delta"), Mapping)
+        ):
             self._extend(self._blocks.setdefault(index, {"type": "text"}), event["delta"])
         elif kind == "message_delta":
             self._finish(event)
@@ -83,8 +94,12 @@ class EventStream:
     def _finish(self, event: Mapping[str, Any]) -> None:
         delta, usage = event.get("delta"), event.get("usage")
         if isinstance(delta, Mapping):
-            self._message.update((name, value) for name, value in delta.items() if value is not None)
-        if isinstance(usage, Mapping):  # its counts are cumulative; those that it leaves out stand as they were
+            self._message.update(
+                (name, value) for name, value in delta.items() if value is not None
+            )
+        if isinstance(
+            usage, Mapping
+        ):  # its counts are cumulative; those that it leaves out stand as they were
             known = {name: value for name, value in usage.items() if value is not None}
             self._message["usage"] = {**(self._message.get("usage") or {}), **known}
 

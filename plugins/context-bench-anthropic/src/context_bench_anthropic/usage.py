@@ -18,7 +18,10 @@ def read_usage(reported: Any) -> dict[str, int]:
     if not isinstance(reported, Mapping):
         return {}
     fresh = _count(reported.get("input_tokens"))
-    read, written = _count(reported.get("cache_read_input_tokens")), _count(reported.get("cache_creation_input_tokens"))
+    read, written = (
+        _count(reported.get("cache_read_input_tokens")),
+        _count(reported.get("cache_creation_input_tokens")),
+    )
     details = reported.get("output_tokens_details")
     thinking = details.get("thinking_tokens") if isinstance(details, Mapping) else None
     counts = {

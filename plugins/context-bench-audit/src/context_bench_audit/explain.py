@@ -58,19 +58,32 @@ def key(run_file: Path, example_id: str, against: tuple[Path, ...], as_json: boo
 
 def _show_row(story: dict[str, Any]) -> None:
     sample = f" sample {story['sample']}" if story["sample"] else ""
-    state = styled("failed", colour="red") if story["failed"] else f"score {_number(story['score'])}"
+    state = (
+        styled("failed", colour="red") if story["failed"] else f"score {_number(story['score'])}"
+    )
     say(f"{styled(story['system'], bold=True)}: {story['example_id']}{sample}, {state}")
     _line("dataset", f"{story['dataset'] or 'rows without a label'}, place {story['position']}")
     if story["reference"]:
-        _line("held to", f"the response of {story['reference']}, in place of a gold answer (scores: agreement_...)")
+        _line(
+            "held to",
+            f"the response of {story['reference']}, in place of a gold answer (scores: agreement_...)",
+        )
     for name, value in (story["example"] or {}).items():
         _line(name, _short(value))
     for number, turn in enumerate(story["turns"], start=1):
-        _line(f"turn {number}", f"{_short(turn['response'])} ({shown_seconds(turn['latency'])}, kept)")
+        _line(
+            f"turn {number}", f"{_short(turn['response'])} ({shown_seconds(turn['latency'])}, kept)"
+        )
     _line("response", _short(story["response"]))
-    measured = {name: value for name, value in story["metadata"].items() if name not in ("headers", "envelope")}
+    measured = {
+        name: value
+        for name, value in story["metadata"].items()
+        if name not in ("headers", "envelope")
+    }
     told = ", ".join(f"{name} {value}" for name, value in measured.items())
-    _line("call", f"{shown_seconds(story['latency'])}, {told}, {story['input_tokens']} tokens given")
+    _line(
+        "call", f"{shown_seconds(story['latency'])}, {told}, {story['input_tokens']} tokens given"
+    )
     for name, why in story["wiring"].items():
         _line("wired", f"{name}: {why}")
     for name, value in story["scores"].items():
@@ -82,7 +95,9 @@ def _show_row(story: dict[str, Any]) -> None:
         _line("unscored", f"{name}: {why}")
     for error in story["errors"]:
         who = error["evaluator"] or "the system"
-        _line("failure", f"{who}: {error['kind']}: {error['message']} (attempts: {error['attempts']})")
+        _line(
+            "failure", f"{who}: {error['kind']}: {error['message']} (attempts: {error['attempts']})"
+        )
         if error["traceback"]:
             say("\n".join(f"      {line}" for line in error["traceback"].rstrip().splitlines()))
     say()
@@ -97,7 +112,10 @@ def _show_key(story: dict[str, Any]) -> None:
     _line("example", made_of["example_hash"])
     _line("not in it", ", ".join(story["in_no_key"]))
     if not story["valid_in_other_runs"]:
-        _line("only here", "the system has no fingerprint, so its responses are never reused in other runs")
+        _line(
+            "only here",
+            "the system has no fingerprint, so its responses are never reused in other runs",
+        )
     _line("reused", "yes, from an earlier run" if story["reused"] else "no, the system was asked")
     for name, found in story["score_keys"].items():
         _line("scores", f"{found['key']} {name}")

@@ -34,7 +34,9 @@ def row_stories(path: Path, example_id: str) -> list[dict[str, Any]]:
                     for turn in run.turns(identity)
                 ]
                 found["wiring"] = {
-                    name: entry.get("rule") or entry.get("reason") or "wired" if isinstance(entry, Mapping) else "wired"
+                    name: entry.get("rule") or entry.get("reason") or "wired"
+                    if isinstance(entry, Mapping)
+                    else "wired"
                     for name, entry in wired.items()
                 }
                 for error, failure in zip(found["errors"], row.errors):
@@ -61,7 +63,11 @@ def key_stories(path: Path, example_id: str, against: Sequence[Path] = ()) -> li
         for example in _examples(run, example_id):
             for keys in run.keys(example.identity):
                 system = run.systems[keys.identity.slot]
-                described = {name: value for name, value in system["description"].items() if name not in _NO_PART}
+                described = {
+                    name: value
+                    for name, value in system["description"].items()
+                    if name not in _NO_PART
+                }
                 told.append(
                     {
                         "system": system["label"],
@@ -74,27 +80,40 @@ def key_stories(path: Path, example_id: str, against: Sequence[Path] = ()) -> li
                             "example_hash": example.hash,
                             "sample": keys.identity.sample,
                         },
-                        "in_no_key": ["label", "concurrency", "deadline", "timeout", "retries", "secrets"],
+                        "in_no_key": [
+                            "label",
+                            "concurrency",
+                            "deadline",
+                            "timeout",
+                            "retries",
+                            "secrets",
+                        ],
                         "valid_in_other_runs": system["shared"],
                         "reused": keys.is_reused,
                         "output_hash": keys.output,
                         "score_keys": {
-                            name: {"key": found, "evaluator": evaluators[name]} for name, found in keys.scores.items()
+                            name: {"key": found, "evaluator": evaluators[name]}
+                            for name, found in keys.scores.items()
                         },
                         "earlier_runs": [
-                            {"run": str(other), "verdict": _verdict(other, system, example, keys)} for other in others
+                            {"run": str(other), "verdict": _verdict(other, system, example, keys)}
+                            for other in others
                         ],
                     }
                 )
     if not told:
-        raise StoreError(f"No system answered {example_id!r}, so it has no key: `context-bench explain row` tells why.")
+        raise StoreError(
+            f"No system answered {example_id!r}, so it has no key: `context-bench explain row` tells why."
+        )
     return told
 
 
 def _verdict(path: Path, system: Mapping[str, Any], example: Any, keys: Any) -> str:
     """Tell why a row of one run is or is not found in another."""
     if not system["shared"]:
-        return "never reused: the system has no fingerprint, so its key is valid in its own run only"
+        return (
+            "never reused: the system has no fingerprint, so its key is valid in its own run only"
+        )
     with open_run(path) as other:
         if other.has_key(keys.response):
             return "the same key: the response can be reused"
@@ -109,7 +128,11 @@ def _verdict(path: Path, system: Mapping[str, Any], example: Any, keys: Any) -> 
 
 def _differences(system: Mapping[str, Any], others: Sequence[Mapping[str, Any]]) -> str:
     mine = system["description"]
-    alike = [entry["description"] for entry in others if entry["description"].get("adapter") == mine.get("adapter")]
+    alike = [
+        entry["description"]
+        for entry in others
+        if entry["description"].get("adapter") == mine.get("adapter")
+    ]
     if not alike:
         return "no system there is of the same adapter"
     closest = min((list(_changed(mine, other)) for other in alike), key=len)
@@ -120,7 +143,9 @@ def _changed(one: Any, other: Any, path: str = "") -> Iterator[str]:
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         for name in dict.fromkeys((*one, *other)):
             if name not in (*_NO_PART, "distribution_version", "manifest_sha256"):
-                yield from _changed(one.get(name), other.get(name), f"{path}.{name}" if path else str(name))
+                yield from _changed(
+                    one.get(name), other.get(name), f"{path}.{name}" if path else str(name)
+                )
     elif one != other:
         yield f"{path} ({other!r} there, {one!r} here)"
 
@@ -129,5 +154,7 @@ def _examples(run: Run, example_id: str) -> list[Any]:
     found = list(run.examples(example_id))
     if not found:
         known = [example.id for example in islice(run.examples(), 10_000)]
-        raise StoreError(f"{run.path} has no example {example_id!r}. {did_you_mean(example_id, known)}".rstrip())
+        raise StoreError(
+            f"{run.path} has no example {example_id!r}. {did_you_mean(example_id, known)}".rstrip()
+        )
     return found

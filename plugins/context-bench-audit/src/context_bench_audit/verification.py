@@ -65,7 +65,9 @@ def verify(catalog: Catalog, path: Path) -> Verification:
         found.notes += [f"Dataset {label!r} was not read to its end." for label in incomplete]
         found.notes += run.completeness.sentences
         if not found.sealed:
-            found.notes.append("The run has not ended, so there is no seal to hold the whole file to.")
+            found.notes.append(
+                "The run has not ended, so there is no seal to hold the whole file to."
+            )
         if not found.problems:
             try:
                 _recompute(catalog, run, found)
@@ -83,5 +85,7 @@ def _recompute(catalog: Catalog, run: Run, found: Verification) -> None:
         if before is not None:
             found.recomputed += 1
             if dict(before) != dict(scores):
-                found.blame(f"{evaluator} scored {dict(before)} at {identity}, and scores {dict(scores)} now.")
+                found.blame(
+                    f"{evaluator} scored {dict(before)} at {identity}, and scores {dict(scores)} now."
+                )
     found.notes += again.notes

@@ -29,7 +29,9 @@ MISSED = 10
     type=click.Path(path_type=Path, dir_okay=False),
     help="Project file.  [default: context-bench.toml here, if there is one]",
 )
-def verify(run_file: Path, as_json: bool, switches: tuple[str, ...], project_path: Path | None) -> int:
+def verify(
+    run_file: Path, as_json: bool, switches: tuple[str, ...], project_path: Path | None
+) -> int:
     """Hold a run file against its seal, its check sums and its hashes, and recompute its deterministic scores.
 
     The exit code is 10 when something is wrong.
@@ -46,5 +48,7 @@ def verify(run_file: Path, as_json: bool, switches: tuple[str, ...], project_pat
             say(f"{styled('Wrong: ', colour='red')}{problem}")
         if not found.problems:
             seal = "whole and as it was when its run ended" if found.sealed else "whole"
-            say(f"{run_file} is {seal}: {found.rows} rows, {found.recomputed} scorings computed again.")
+            say(
+                f"{run_file} is {seal}: {found.rows} rows, {found.recomputed} scorings computed again."
+            )
     return MISSED if found.problems else 0

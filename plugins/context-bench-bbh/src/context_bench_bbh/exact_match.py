@@ -63,7 +63,8 @@ class BBHExactMatch:
         targets = set(map(_bare, found.texts))
         answer, is_stated = self._answer(response)
         return Scores(
-            {"bbh_exact_match": float(answer in targets)}, {"extracted": answer[:500], "is_stated": is_stated}
+            {"bbh_exact_match": float(answer in targets)},
+            {"extracted": answer[:500], "is_stated": is_stated},
         )
 
     def fingerprint(self) -> dict[str, Any]:

@@ -39,7 +39,10 @@ def mbpp(record: Record, row: Row = FIRST) -> Example:
         **_solution(record, "code"),
         "test_list": tests,
     }
-    imports, setup = texts_in(record, "test_imports"), text_of(record.get("test_setup_code"), "test_setup_code")
+    imports, setup = (
+        texts_in(record, "test_imports"),
+        text_of(record.get("test_setup_code"), "test_setup_code"),
+    )
     return {
         **example,
         **({"test_imports": imports} if imports else {}),

@@ -9,7 +9,14 @@ from collections.abc import Collection, Iterator, Sequence
 _CHECK = re.compile(r"^def\s+check\s*\(", re.MULTILINE)
 _CALLED_CHECK = re.compile(r"^check\s*\(\s*(?:(\w+)\s*\))?", re.MULTILINE)
 _ASSERTION = re.compile(r"^assert\b", re.MULTILINE)
-_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Pass)
+_DEFINITIONS = (
+    ast.FunctionDef,
+    ast.AsyncFunctionDef,
+    ast.ClassDef,
+    ast.Import,
+    ast.ImportFrom,
+    ast.Pass,
+)
 _TRUTHS = (ast.Compare, ast.BoolOp, ast.UnaryOp)
 _UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 _RUN_TEST_CASE = (
@@ -58,7 +65,11 @@ def missing_calls(tests: Sequence[str], has_examples: bool = False) -> str | Non
     except _UNREADABLE:
         return ""  # the program says what is wrong with them
     cases = _test_cases(statements)
-    running = [statement for statement in statements if _runs(statement) and (cases or not _is_main(statement))]
+    running = [
+        statement
+        for statement in statements
+        if _runs(statement) and (cases or not _is_main(statement))
+    ]
     if is_doctest:
         running = _without_doctests(statements, running)
     if running:
@@ -70,7 +81,10 @@ def _runs(statement: ast.stmt) -> bool:
     if isinstance(statement, _DEFINITIONS):
         return False
     if isinstance(statement, ast.If):  # a main block is not run, as in the reference harnesses
-        return not any(isinstance(node, ast.Name) and node.id == "__name__" for node in ast.walk(statement.test))
+        return not any(
+            isinstance(node, ast.Name) and node.id == "__name__"
+            for node in ast.walk(statement.test)
+        )
     if isinstance(statement, ast.Expr) and isinstance(statement.value, _TRUTHS):
         return False  # `add(1, 2) == 3` by itself: nobody looks at what it gives
     return any(isinstance(node, (ast.Call, ast.Assert, ast.Raise)) for node in ast.walk(statement))
@@ -83,15 +97,23 @@ def _is_main(statement: ast.stmt) -> bool:
     return ast.unparse(statement.value.func) in ("unittest.main", "main")
 
 
-def _without_doctests(statements: Sequence[ast.stmt], running: Sequence[ast.stmt]) -> list[ast.stmt]:
+def _without_doctests(
+    statements: Sequence[ast.stmt], running: Sequence[ast.stmt]
+) -> list[ast.stmt]:
     """The statements that use neither the module doctest nor a name that one which does has bound."""
     names = {"doctest"}
     for statement in statements:
         if isinstance(statement, ast.ImportFrom) and statement.module == "doctest":
             names |= {alias.asname or alias.name for alias in statement.names}
         elif isinstance(statement, ast.Import):
-            names |= {alias.asname for alias in statement.names if alias.name == "doctest" and alias.asname}
-        elif names & (used := {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}):
+            names |= {
+                alias.asname
+                for alias in statement.names
+                if alias.name == "doctest" and alias.asname
+            }
+        elif names & (
+            used := {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
+        ):
             names |= used if isinstance(statement, (ast.Assign, ast.AnnAssign)) else set()
     return [
         statement
@@ -119,7 +141,9 @@ def _calls(statement: ast.stmt, cases: Collection[str]) -> Iterator[str]:
             yield _RUN_TEST_CASE.format(name=statement.name)
         elif statement.name.startswith("Test"):
             methods = [part for part in statement.body if isinstance(part, ast.FunctionDef)]
-            yield from (f"{statement.name}().{one.name}()" for one in methods if _is_test(one, given=1))
+            yield from (
+                f"{statement.name}().{one.name}()" for one in methods if _is_test(one, given=1)
+            )
 
 
 def _is_test(function: ast.FunctionDef, given: int) -> bool:

@@ -39,13 +39,20 @@ def converse(server: ForkServer, job: Mapping[str, Any], timeout: float, memory:
     with contextlib.ExitStack() as ends:
         report, far_report = map(ends.enter_context, socket.socketpair())
         status, far_status = map(ends.enter_context, socket.socketpair())
-        output, far_output = (ends.enter_context(os.fdopen(end, mode, 0)) for end, mode in zip(os.pipe(), ("rb", "wb")))
+        output, far_output = (
+            ends.enter_context(os.fdopen(end, mode, 0))
+            for end, mode in zip(os.pipe(), ("rb", "wb"))
+        )
         watch = SleepWatch(report)
         started = time.monotonic()
-        server.submit(timeout, memory, [far_report.fileno(), far_output.fileno(), far_status.fileno()])
+        server.submit(
+            timeout, memory, [far_report.fileno(), far_output.fileno(), far_status.fileno()]
+        )
         for end in (far_report, far_output, far_status):
             end.close()
-        with contextlib.suppress(OSError):  # a program that ended before it read its job says so in its status
+        with contextlib.suppress(
+            OSError
+        ):  # a program that ended before it read its job says so in its status
             report.sendall(struct.pack("!Q", len(body)) + body + nonce)
         printed, cut_short = _drain(output.fileno(), status, watch, timeout)
         seconds = time.monotonic() - started
@@ -64,7 +71,9 @@ def converse(server: ForkServer, job: Mapping[str, Any], timeout: float, memory:
     return judge(ending, nonce, job["tests"])
 
 
-def _drain(output: int, status: socket.socket, watch: SleepWatch, timeout: float) -> tuple[bytes, str]:
+def _drain(
+    output: int, status: socket.socket, watch: SleepWatch, timeout: float
+) -> tuple[bytes, str]:
     """Read what the program prints until its status is known; gives the last bytes, and why its end was not waited for.
 
     The fork server kills a program whose status nobody listens to any more. So one that prints too much needs no more, nor does
@@ -83,7 +92,9 @@ def _drain(output: int, status: socket.socket, watch: SleepWatch, timeout: float
             poller.unregister(status)
             ended = True
         if not ended:
-            if watch.look() >= timeout + TICK_SECONDS:  # what only computes is ended by the fork server before
+            if (
+                watch.look() >= timeout + TICK_SECONDS
+            ):  # what only computes is ended by the fork server before
                 return kept, _OVERSLEPT
             if time.monotonic() > deadline:
                 raise ServerLostError  # the server keeps the time, and does not
@@ -116,5 +127,7 @@ def _rest(report: socket.socket) -> bytes:
             chunks += chunk
     first = chunks.partition(b"\n")[0]
     if first.startswith(b'{"sandbox"'):
-        raise SandboxError(f"The code sandbox could not enclose a program: {json.loads(first)['sandbox']}")
+        raise SandboxError(
+            f"The code sandbox could not enclose a program: {json.loads(first)['sandbox']}"
+        )
     return bytes(chunks)

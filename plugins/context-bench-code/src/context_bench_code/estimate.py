@@ -20,7 +20,9 @@ def pass_at_k(n: int, c: int, k: int) -> float:
     if any(number % 1 for number in (n, c, k)):
         raise ValueError(f"pass_at_k() takes whole numbers, not n={n!r}, c={c!r}, k={k!r}.")
     if not 0 <= c <= n:
-        raise ValueError(f"pass_at_k() was told that {c} of {n} samples passed; c must be from 0 to n.")
+        raise ValueError(
+            f"pass_at_k() was told that {c} of {n} samples passed; c must be from 0 to n."
+        )
     if not 1 <= k <= n:
         raise ValueError(f"pass_at_k() cannot draw {k} of {n} samples; k must be from 1 to n.")
     if n - c < k:

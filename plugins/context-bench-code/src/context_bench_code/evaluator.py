@@ -62,9 +62,13 @@ class CodeExecution:
         tier: str = "auto",
     ) -> None:
         if tier not in _TIERS:
-            raise ValueError(f"CodeExecution(tier={tier!r}): choose one of {', '.join(map(repr, _TIERS))}.")
+            raise ValueError(
+                f"CodeExecution(tier={tier!r}): choose one of {', '.join(map(repr, _TIERS))}."
+            )
         if sys.platform == "win32":
-            raise SandboxError("CodeExecution runs programs on Linux and macOS. On Windows use it under WSL.")
+            raise SandboxError(
+                "CodeExecution runs programs on Linux and macOS. On Windows use it under WSL."
+            )
         if sys.platform != "linux" and not allow_unsandboxed:
             raise SandboxError(
                 f"CodeExecution has no isolating sandbox on {sys.platform}. To run model-written code with all the "
@@ -95,11 +99,24 @@ class CodeExecution:
             tier=self.tier,
             allow_unsandboxed=self.allow_unsandboxed,
         )
-        details = {"outcome": verdict.outcome, "tier": tier, "seconds": round(verdict.seconds, 4), **verdict.facts}
+        details = {
+            "outcome": verdict.outcome,
+            "tier": tier,
+            "seconds": round(verdict.seconds, 4),
+            **verdict.facts,
+        }
         if verdict.outcome == "broken tests":
-            return Scores({}, {**details, "unscored": f"the example's tests cannot be run: {verdict.facts['message']}"})
+            return Scores(
+                {},
+                {
+                    **details,
+                    "unscored": f"the example's tests cannot be run: {verdict.facts['message']}",
+                },
+            )
         if verdict.outcome == "undecided":
-            raise UndecidedError(f"Whether the code is right could not be seen: {verdict.facts['message']}.")
+            raise UndecidedError(
+                f"Whether the code is right could not be seen: {verdict.facts['message']}."
+            )
         return Scores({"pass_at_1": 1.0 if verdict.passed else 0.0}, details)
 
     def isolation(self) -> str:
@@ -117,13 +134,23 @@ class CodeExecution:
 
 
 def _seconds(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= _MOST_SECONDS:
-        raise ValueError(f"CodeExecution(timeout={value!r}): give seconds above 0 and up to {_MOST_SECONDS}.")
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, (int, float))
+        or not 0 < value <= _MOST_SECONDS
+    ):
+        raise ValueError(
+            f"CodeExecution(timeout={value!r}): give seconds above 0 and up to {_MOST_SECONDS}."
+        )
     return float(value)
 
 
 def _mebibytes(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not _LEAST_MEMORY <= value <= _MOST_MEMORY:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int)
+        or not _LEAST_MEMORY <= value <= _MOST_MEMORY
+    ):
         raise ValueError(
             f"CodeExecution(memory={value!r}): give whole mebibytes from {_LEAST_MEMORY} to {_MOST_MEMORY}."
         )

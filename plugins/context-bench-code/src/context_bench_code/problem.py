@@ -19,7 +19,11 @@ def job_of(original: Mapping[str, Any], response: str) -> dict[str, Any] | None:
     `test_imports` and `test_setup_code`. The code that a completion continues is in `prompt`, `context` or `question`. Tests
     that only define functions or classes are called, where that can be done without arguments.
     """
-    prompts = [text for key in ("prompt", "context", "question") if isinstance(text := original.get(key), str)]
+    prompts = [
+        text
+        for key in ("prompt", "context", "question")
+        if isinstance(text := original.get(key), str)
+    ]
     tests = _texts(original.get("test")) or _texts(original.get("test_list"))
     if not tests:
         return None
@@ -39,7 +43,9 @@ def job_of(original: Mapping[str, Any], response: str) -> dict[str, Any] | None:
     }
 
 
-def _called(tests: list[str], given: Any, prompts: list[str], has_examples: bool) -> tuple[str | None, str | None]:
+def _called(
+    tests: list[str], given: Any, prompts: list[str], has_examples: bool
+) -> tuple[str | None, str | None]:
     """The name that is tested, where tests call it by another one, and the calls that they lack; None if none can be made."""
     if not defines_check(tests):
         return None, missing_calls(tests, has_examples)

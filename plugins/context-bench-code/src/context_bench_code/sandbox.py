@@ -54,7 +54,12 @@ assert not {{name for name in os.environ}} - {{"HOME", "LANG", "TMPDIR", "LC_CTY
 
 
 def run(
-    job: Mapping[str, Any], *, timeout: float, memory: int, tier: str = "auto", allow_unsandboxed: bool = False
+    job: Mapping[str, Any],
+    *,
+    timeout: float,
+    memory: int,
+    tier: str = "auto",
+    allow_unsandboxed: bool = False,
 ) -> tuple[str, Verdict]:
     """Run one program in the strongest sandbox there is, or in the one that is named; gives its name and the verdict.
 
@@ -107,7 +112,9 @@ class _Sandboxes:
         return self._zygotes.get(tier.name)
 
     def _explanation(self, name: str, allow_unsandboxed: bool) -> str:
-        faults = [f"{tier}: {fault}" for tier, fault in self._faults.items() if name in ("auto", tier)]
+        faults = [
+            f"{tier}: {fault}" for tier, fault in self._faults.items() if name in ("auto", tier)
+        ]
         tried = "; ".join(faults) if faults else f"{name!r} does not isolate"
         advice = "On Linux install bubblewrap or allow user namespaces."
         if not allow_unsandboxed:
@@ -138,7 +145,11 @@ class _Sandboxes:
 def _fault_of(zygote: Zygote) -> str | None:
     """What is wrong with a tier: why it cannot be started, or what a program could do in it. None if nothing is."""
     with _bait() as facts:
-        tests = [_ORDINARY_TRIAL, _ESCAPE_TRIAL.format_map(facts)] if zygote.tier.isolates else [_ORDINARY_TRIAL]
+        tests = (
+            [_ORDINARY_TRIAL, _ESCAPE_TRIAL.format_map(facts)]
+            if zygote.tier.isolates
+            else [_ORDINARY_TRIAL]
+        )
         job = {
             "response": "def attempt(action):\n    return action()\n",
             "prompts": [],
@@ -165,7 +176,9 @@ def _bait() -> Iterator[dict[str, Any]]:
             file.write(secrets.token_hex())
         os.chmod(secret, 0o644)
         port = 9
-        with contextlib.suppress(OSError):  # a machine without a loopback device has nothing to protect there
+        with contextlib.suppress(
+            OSError
+        ):  # a machine without a loopback device has nothing to protect there
             listener.bind(("127.0.0.1", 0))
             listener.listen()
             port = listener.getsockname()[1]

@@ -12,9 +12,7 @@ TICK_SECONDS = 0.05
 """How often one looks."""
 
 _CREDENTIALS = struct.Struct("3i")  # process, user, group
-_PROCESS_CLOCK = (
-    2  # as in inside.server: with the complement of a process id above it, the processor time of that process
-)
+_PROCESS_CLOCK = 2  # as in inside.server: with the complement of a process id above it, the processor time of that process
 _ASLEEP = "S"
 
 
@@ -46,7 +44,10 @@ class SleepWatch:
         self._process = self._process or _sender(self._report)
         if self._process:
             with contextlib.suppress(OSError):  # it has just ended
-                spent, before = time.clock_gettime(~self._process << 3 | _PROCESS_CLOCK), self._spent
+                spent, before = (
+                    time.clock_gettime(~self._process << 3 | _PROCESS_CLOCK),
+                    self._spent,
+                )
                 self._spent = spent
                 self._was_asleep = _sleeps(self._process)
                 if self._was_asleep and was_asleep:
@@ -62,8 +63,15 @@ def _sender(report: socket.socket) -> int:
         )
     except OSError:
         return 0
-    found = (content for _, kind, content in ancillary if kind == getattr(socket, "SCM_CREDENTIALS", None))
-    return next((_CREDENTIALS.unpack(content)[0] for content in found if len(content) == _CREDENTIALS.size), 0)
+    found = (
+        content
+        for _, kind, content in ancillary
+        if kind == getattr(socket, "SCM_CREDENTIALS", None)
+    )
+    return next(
+        (_CREDENTIALS.unpack(content)[0] for content in found if len(content) == _CREDENTIALS.size),
+        0,
+    )
 
 
 def _sleeps(process: int) -> bool:

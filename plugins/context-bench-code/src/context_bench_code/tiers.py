@@ -85,7 +85,15 @@ class Tier:
         # As isolated as -I, which would also ignore the one variable that is set for it: the order of a set must not
         # change a score from one run to the next.
         flags = ["-s", "-S", "-B", "-W", "ignore", "-X", "utf8"]
-        return [*wrapping, interpreter(), *flags, "-c", _BOOT, str(package), json.dumps(configuration)]
+        return [
+            *wrapping,
+            interpreter(),
+            *flags,
+            "-c",
+            _BOOT,
+            str(package),
+            json.dumps(configuration),
+        ]
 
 
 TIERS = (
@@ -109,7 +117,11 @@ def interpreter() -> str:
 
 def visible_paths() -> Iterator[str]:
     """The system's libraries and the interpreter's; where they exist, and symbolic links as they are."""
-    own = [f"{prefix}/{folder}" for prefix in (sys.base_prefix, sys.base_exec_prefix) for folder in ("lib", "lib64")]
+    own = [
+        f"{prefix}/{folder}"
+        for prefix in (sys.base_prefix, sys.base_exec_prefix)
+        for folder in ("lib", "lib64")
+    ]
     for path in dict.fromkeys((*_SYSTEM, *own)):
         if os.path.lexists(path):
             yield path
@@ -121,18 +133,37 @@ def _bubblewrap(package: Path, walls: str) -> list[str]:
     program = shutil.which("bwrap")
     if program is None:
         raise FileNotFoundError("bubblewrap is not installed (no bwrap on the path)")
-    words = [program, "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
+    words = [
+        program,
+        "--unshare-pid",
+        "--unshare-net",
+        "--unshare-ipc",
+        "--unshare-uts",
+        "--unshare-cgroup-try",
+    ]
     if os.geteuid() != 0:
         words.append("--unshare-user")
-    words += ["--as-pid-1", "--cap-add", "ALL"] if walls == "cell" or os.geteuid() == 0 else ["--as-pid-1"]
+    words += (
+        ["--as-pid-1", "--cap-add", "ALL"]
+        if walls == "cell" or os.geteuid() == 0
+        else ["--as-pid-1"]
+    )
     shown = dict.fromkeys((*visible_paths(), interpreter()))
     folders = {str(folder) for path in shown for folder in Path(path).parents} - {"/"}
-    for folder in sorted(folders - shown.keys()):  # those that --ro-bind makes itself are closed to other users
+    for folder in sorted(
+        folders - shown.keys()
+    ):  # those that --ro-bind makes itself are closed to other users
         words += ["--dir", folder]
     for path in shown:
-        words += ["--symlink", os.readlink(path), path] if os.path.islink(path) else ["--ro-bind", path, path]
+        words += (
+            ["--symlink", os.readlink(path), path]
+            if os.path.islink(path)
+            else ["--ro-bind", path, path]
+        )
     for path in _DEVICES:
         words += ["--dev-bind", path, path]
     words += ["--ro-bind", str(package / "inside"), "/context_bench_code/inside"]
-    words += ["--dir", "/box"] if walls == "cell" else ["--size", str(_BOX_BYTES), "--tmpfs", "/box"]
+    words += (
+        ["--dir", "/box"] if walls == "cell" else ["--size", str(_BOX_BYTES), "--tmpfs", "/box"]
+    )
     return [*words, "--remount-ro", "/", "--chdir", "/", "--"]

@@ -23,7 +23,10 @@ OUTCOMES = (
     "undecided",
 )
 _SAID_BY_PROGRAM = {"failed assertion", "error", "memory", "exited early", "no code found"}
-_BY_THE_KERNEL = (-signal.SIGXCPU, -signal.SIGKILL)  # how it ends what has used up its processor time
+_BY_THE_KERNEL = (
+    -signal.SIGXCPU,
+    -signal.SIGKILL,
+)  # how it ends what has used up its processor time
 _SHOWN_OUTPUT = 1000
 
 
@@ -79,7 +82,11 @@ def judge(ending: Ending, nonce: bytes, tests: Sequence[str]) -> Verdict:
     if header.get("broken"):
         return Verdict("broken tests", ending.seconds, {"message": header["broken"]})
     facts = {"form": header["form"]} if "form" in header else {}
-    if rest == nonce and ending.status == 0 and not (ending.was_killed or ending.flooded or ending.overslept):
+    if (
+        rest == nonce
+        and ending.status == 0
+        and not (ending.was_killed or ending.flooded or ending.overslept)
+    ):
         return Verdict("passed", ending.seconds, facts)
     said = _object(rest.partition(b"\n")[0])
     outcome = _outcome(ending, said)
@@ -100,10 +107,14 @@ def _outcome(ending: Ending, said: dict[str, Any]) -> str:
         return "output limit"
     if ending.overslept:
         return "timeout"
-    if ending.processor_seconds >= ending.timeout and (ending.was_killed or ending.status in _BY_THE_KERNEL):
+    if ending.processor_seconds >= ending.timeout and (
+        ending.was_killed or ending.status in _BY_THE_KERNEL
+    ):
         return "timeout"
     if ending.was_killed or ending.status == -signal.SIGKILL:
-        return "undecided"  # it got no processor, or no memory: what it would have done is not known
+        return (
+            "undecided"  # it got no processor, or no memory: what it would have done is not known
+        )
     if ending.status is not None and ending.status < 0:
         return "crashed"
     outcome = said.get("outcome")

@@ -42,7 +42,9 @@ class Zygote:
                 f"The code sandbox ({self.tier.name}) was lost twice while it ran a program. If the machine is short of "
                 f"memory, run fewer programs at once or lower the option `memory`. {complaint}".rstrip()
             )
-        return Verdict("crashed", 0.0, {"error": "took its supervisor along"})  # which only walls prevent
+        return Verdict(
+            "crashed", 0.0, {"error": "took its supervisor along"}
+        )  # which only walls prevent
 
     def close(self) -> None:
         """End the fork server and all its programs."""

@@ -18,7 +18,15 @@ from context_bench_command.errors import CommandExitError, CommandOutputError
 from context_bench_command.surroundings import shown
 from context_bench_command.system import Command
 
-_NETWORK = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", "NODE_EXTRA_CA_CERTS")
+_NETWORK = (
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "no_proxy",
+    "NODE_EXTRA_CA_CERTS",
+)
 
 
 class Assistant(Command):
@@ -116,7 +124,11 @@ class Assistant(Command):
     def _fingerprint(self) -> dict[str, Any]:
         endpoint = self._environment.get(self.endpoint_variable or "")
         asked = {"endpoint": shown(endpoint).partition("?")[0]} if endpoint else {}
-        own = {name: shown(value) for name, value in self._additions.items() if name != self.endpoint_variable}
+        own = {
+            name: shown(value)
+            for name, value in self._additions.items()
+            if name != self.endpoint_variable
+        }
         program, *arguments = map(shown, self._arguments)
         return {
             **super()._fingerprint(),

@@ -10,7 +10,10 @@ def claude_usage(found: Mapping[str, Any]) -> dict[str, Any]:
     """Return Claude Code's counts; its ``input_tokens`` leave out what was read from the cache or written into it."""
     told = found.get("usage")
     told = told if isinstance(told, Mapping) else {}
-    read, written = _count(told, "cache_read_input_tokens"), _count(told, "cache_creation_input_tokens")
+    read, written = (
+        _count(told, "cache_read_input_tokens"),
+        _count(told, "cache_creation_input_tokens"),
+    )
     fresh = _count(told, "input_tokens")
     usage = {
         "input_tokens": None if fresh is None else fresh + (read or 0) + (written or 0),
@@ -44,7 +47,8 @@ def gemini_usage(models: Mapping[str, Any]) -> dict[str, Any]:
             continue
         counts = {
             "input_tokens": (_count(tokens, "prompt") or 0) + (_count(tokens, "tool") or 0),
-            "output_tokens": (_count(tokens, "candidates") or 0) + (_count(tokens, "thoughts") or 0),
+            "output_tokens": (_count(tokens, "candidates") or 0)
+            + (_count(tokens, "thoughts") or 0),
             "cache_read_tokens": _count(tokens, "cached") or 0,
             "reasoning_tokens": _count(tokens, "thoughts") or 0,
         }
@@ -58,7 +62,11 @@ def _count(told: Mapping[str, Any], name: str) -> int | None:
 
 
 def _amount(value: Any) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0 else None
+    return (
+        float(value)
+        if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
+        else None
+    )
 
 
 def _known(usage: Mapping[str, Any]) -> dict[str, Any]:

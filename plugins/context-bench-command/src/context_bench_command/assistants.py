@@ -63,7 +63,9 @@ class ClaudeCLI(Assistant):
     ) -> None:
         command = [program, "-p", "--output-format", "json", "--no-session-persistence"]
         command += _given("--model", model) + _given("--system-prompt", system_prompt)
-        command += _given("--append-system-prompt", append_system_prompt) + _given("--max-turns", max_turns)
+        command += _given("--append-system-prompt", append_system_prompt) + _given(
+            "--max-turns", max_turns
+        )
         command += [] if tools == "default" else ["--tools", tools]
         super().__init__(
             command, model=model, arguments=arguments, prompt=prompt, cwd=cwd, env=env, pass_env=pass_env, timeout=timeout,
@@ -74,7 +76,12 @@ class ClaudeCLI(Assistant):
         found = json_output(written, self.name)
         if isinstance(found, list):  # verbose settings print every message; the result is the last
             found = next(
-                (one for one in reversed(found) if isinstance(one, Mapping) and one.get("type") == "result"), None
+                (
+                    one
+                    for one in reversed(found)
+                    if isinstance(one, Mapping) and one.get("type") == "result"
+                ),
+                None,
             )
         if not isinstance(found, Mapping):
             raise CommandOutputError(f"{self.name} wrote no result object")
@@ -87,7 +94,9 @@ class ClaudeCLI(Assistant):
         named = {
             "finish_reason": found.get("stop_reason"),
             "num_turns": found.get("num_turns"),
-            "model": next(iter(models)) if isinstance(models, Mapping) and len(models) == 1 else self.model,
+            "model": next(iter(models))
+            if isinstance(models, Mapping) and len(models) == 1
+            else self.model,
         }
         known = {name: value for name, value in named.items() if value is not None}
         return {"response": found["result"], **({"usage": usage} if usage else {}), **known}
@@ -128,7 +137,14 @@ class CodexCLI(Assistant):
         version: str | None = None,
         name: str | None = None,
     ) -> None:
-        command = [program, "exec", "--json", "--skip-git-repo-check", "--ephemeral", *_given("--model", model)]
+        command = [
+            program,
+            "exec",
+            "--json",
+            "--skip-git-repo-check",
+            "--ephemeral",
+            *_given("--model", model),
+        ]
         super().__init__(
             command, model=model, arguments=arguments, prompt=prompt, cwd=cwd, env=env, pass_env=pass_env, timeout=timeout,
             version=version, name=name, after=["-"],
@@ -136,7 +152,9 @@ class CodexCLI(Assistant):
 
     def _read(self, written: bytes) -> dict[str, Any]:
         response, usage, trouble = None, {}, None
-        for line in decoded(written, self.name).split("\n"):  # U+2028 and its like stand as they are in JSON
+        for line in decoded(written, self.name).split(
+            "\n"
+        ):  # U+2028 and its like stand as they are in JSON
             try:
                 event = json.loads(line)
             except (ValueError, RecursionError):
@@ -146,7 +164,9 @@ class CodexCLI(Assistant):
             item = event.get("item")
             if event.get("type") == "turn.failed":
                 error = event.get("error")
-                raise self._refusal(error.get("message", "") if isinstance(error, Mapping) else error or "")
+                raise self._refusal(
+                    error.get("message", "") if isinstance(error, Mapping) else error or ""
+                )
             if event.get("type") == "error":
                 trouble = event.get("message")
             elif event.get("type") == "turn.completed":
@@ -219,7 +239,9 @@ class GeminiCLI(Assistant):
         stats = found.get("stats")
         models = stats.get("models") if isinstance(stats, Mapping) else None
         usage = gemini_usage(models) if isinstance(models, Mapping) else {}
-        model = next(iter(models)) if isinstance(models, Mapping) and len(models) == 1 else self.model
+        model = (
+            next(iter(models)) if isinstance(models, Mapping) and len(models) == 1 else self.model
+        )
         return {
             "response": found["response"],
             **({"usage": usage} if usage else {}),
@@ -263,7 +285,13 @@ class LLMCLI(Assistant):
         version: str | None = None,
         name: str | None = None,
     ) -> None:
-        command = [program, "prompt", "--no-stream", *_given("-m", model), *_given("-s", system_prompt)]
+        command = [
+            program,
+            "prompt",
+            "--no-stream",
+            *_given("-m", model),
+            *_given("-s", system_prompt),
+        ]
         super().__init__(
             command, model=model, arguments=arguments, prompt=prompt, cwd=cwd, env=env, pass_env=pass_env, timeout=timeout,
             version=version, name=name,
@@ -272,7 +300,10 @@ class LLMCLI(Assistant):
 
 def _message(item: Any) -> str | None:
     """Return the text of an item of Codex that is a message of the agent; earlier versions called it by another name."""
-    if not isinstance(item, Mapping) or item.get("type", item.get("item_type")) not in _CODEX_MESSAGES:
+    if (
+        not isinstance(item, Mapping)
+        or item.get("type", item.get("item_type")) not in _CODEX_MESSAGES
+    ):
         return None
     text = item.get("text")
     return text if isinstance(text, str) else None

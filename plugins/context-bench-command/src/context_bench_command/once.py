@@ -8,7 +8,12 @@ from collections.abc import Mapping, Sequence
 from threading import Event, Thread
 from time import monotonic, sleep
 
-from context_bench_command.errors import CommandExitError, CommandOutputError, CommandTimeoutError, StandardError
+from context_bench_command.errors import (
+    CommandExitError,
+    CommandOutputError,
+    CommandTimeoutError,
+    StandardError,
+)
 from context_bench_command.processes import Process
 
 _SHORTEST_PAUSE, _LONGEST_PAUSE = 0.001, 0.05
@@ -59,20 +64,26 @@ def run_once(
         was_over = process.has_ended
         if was_over:
             reading.has_ended.wait(
-                _LEFT_OVER if until is None else max(0.0, min(_LEFT_OVER, until - monotonic())) + 0.2
+                _LEFT_OVER
+                if until is None
+                else max(0.0, min(_LEFT_OVER, until - monotonic())) + 0.2
             )
     finally:
         status = process.end()
     reading.join()
     said = process.stderr(hide)
     if reading.is_too_much:
-        raise CommandOutputError(f"{name} wrote more than {size_of(largest)} and was killed (max_output)") from said
+        raise CommandOutputError(
+            f"{name} wrote more than {size_of(largest)} and was killed (max_output)"
+        ) from said
     if not was_over:
         raise CommandTimeoutError(
             f"{name} did not end within {timeout:g} s and was killed (timeout){last_words(said)}"
         ) from said
     if status != 0:
-        raise CommandExitError(f"{name} {ending(status)}{last_words(said)}", reading.output) from said
+        raise CommandExitError(
+            f"{name} {ending(status)}{last_words(said)}", reading.output
+        ) from said
     return reading.output
 
 
@@ -94,7 +105,9 @@ def last_words(said: StandardError | None) -> str:
     """Return the last line of standard error, to be put behind a message."""
     if said is None:
         return ""
-    line = "".join(letter if letter.isprintable() else " " for letter in str(said).splitlines()[-1]).strip()
+    line = "".join(
+        letter if letter.isprintable() else " " for letter in str(said).splitlines()[-1]
+    ).strip()
     return f": {line[:300]}"
 
 

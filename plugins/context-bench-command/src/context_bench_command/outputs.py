@@ -45,10 +45,18 @@ def output_of(found: Any, text_is: str, name: str) -> dict[str, Any]:
     if not isinstance(found, Mapping):
         raise CommandOutputError(f"{name} wrote {_kind(found)}, not an object with {text_is!r}")
     if text_is not in found and "context" not in found:
-        raise CommandOutputError(f"{name} wrote an object with {', '.join(found) or 'nothing'}, and no {text_is!r}")
+        raise CommandOutputError(
+            f"{name} wrote an object with {', '.join(found) or 'nothing'}, and no {text_is!r}"
+        )
     for key in (text_is, "context"):
-        if key in found and not isinstance(found[key], str) and not (key == "context" and text_is in found):
-            raise CommandOutputError(f"{name} wrote an object whose {key!r} is {_kind(found[key])}, not text")
+        if (
+            key in found
+            and not isinstance(found[key], str)
+            and not (key == "context" and text_is in found)
+        ):
+            raise CommandOutputError(
+                f"{name} wrote an object whose {key!r} is {_kind(found[key])}, not text"
+            )
     return dict(found)
 
 
@@ -67,6 +75,10 @@ def decoded(written: bytes, name: str) -> str:
 
 
 def _kind(found: Any) -> str:
-    return {bool: "true or false", int: "a number", float: "a number", list: "an array", dict: "an object"}.get(
-        type(found), "null"
-    )
+    return {
+        bool: "true or false",
+        int: "a number",
+        float: "a number",
+        list: "an array",
+        dict: "an object",
+    }.get(type(found), "null")

@@ -33,7 +33,9 @@ class Process:
         CommandMissingError: It cannot be started.
     """
 
-    def __init__(self, arguments: Sequence[str], cwd: str | None, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self, arguments: Sequence[str], cwd: str | None, environment: Mapping[str, str]
+    ) -> None:
         name = arguments[0]
         own_group: dict[str, Any] = (
             {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}  # type: ignore[attr-defined,unused-ignore]
@@ -51,12 +53,18 @@ class Process:
                 **own_group,
             )
         except FileNotFoundError:
-            raise CommandMissingError(f"{name} cannot be started: there is no such program or folder") from None
+            raise CommandMissingError(
+                f"{name} cannot be started: there is no such program or folder"
+            ) from None
         except PermissionError:
             raise CommandMissingError(f"{name} cannot be started: it may not be executed") from None
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
-            hint = ": give the text on standard input, not in an argument" if _IS_OF_TEXT.search(reason) else ""
+            hint = (
+                ": give the text on standard input, not in an argument"
+                if _IS_OF_TEXT.search(reason)
+                else ""
+            )
             raise CommandMissingError(f"{name} cannot be started: {reason}{hint}") from None
         _running.add(self)
         self._killed = threading.Lock()
@@ -88,7 +96,10 @@ class Process:
             return True
         if hasattr(os, "waitid"):  # its number stays taken until its group is killed
             with contextlib.suppress(ChildProcessError):
-                return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+                return (
+                    os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+                    is not None
+                )
         return self._process.poll() is not None
 
     def end(self) -> int:
@@ -105,7 +116,11 @@ class Process:
                 self._reader.join(_PATIENCE)
                 with contextlib.suppress(OSError, ValueError):
                     self.stdin.close()
-        return self._process.returncode if self._process.returncode is not None else -int(signal.SIGTERM)
+        return (
+            self._process.returncode
+            if self._process.returncode is not None
+            else -int(signal.SIGTERM)
+        )
 
     def stderr(self, hide: Sequence[str] = ()) -> StandardError | None:
         """Return the last of what it wrote to standard error, None when that is nothing."""
@@ -116,7 +131,11 @@ class Process:
 
     def _kill_group(self) -> None:
         if os.name == "nt":
-            subprocess.run(["taskkill", "/T", "/F", "/PID", str(self._process.pid)], capture_output=True, check=False)
+            subprocess.run(
+                ["taskkill", "/T", "/F", "/PID", str(self._process.pid)],
+                capture_output=True,
+                check=False,
+            )
             return
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)

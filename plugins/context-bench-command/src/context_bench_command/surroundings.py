@@ -23,7 +23,9 @@ _NO_COLOURS = {"NO_COLOR": "1", "TERM": "dumb"}
 _SHORTEST_SECRET = 6
 
 
-def environment(additions: Mapping[str, str], passed: Iterable[str], optional: Iterable[str] = ()) -> dict[str, str]:
+def environment(
+    additions: Mapping[str, str], passed: Iterable[str], optional: Iterable[str] = ()
+) -> dict[str, str]:
     """Return the environment of a program.
 
     Args:
@@ -68,8 +70,12 @@ def secrets_among(passed: Iterable[str], optional: Iterable[str] = ()) -> list[s
         passed: Variables that the user named; each may be one.
         optional: Variables that a preset names; one is known by its name.
     """
-    values = {os.environ.get(name, "") for name in (*passed, *filter(_SECRET_NAME.search, optional))}
-    return sorted((value for value in values if len(value) >= _SHORTEST_SECRET), key=len, reverse=True)
+    values = {
+        os.environ.get(name, "") for name in (*passed, *filter(_SECRET_NAME.search, optional))
+    }
+    return sorted(
+        (value for value in values if len(value) >= _SHORTEST_SECRET), key=len, reverse=True
+    )
 
 
 def shown(value: str) -> str:

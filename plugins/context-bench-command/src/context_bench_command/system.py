@@ -68,11 +68,15 @@ class Command:
         name: str | None = None,
     ) -> None:
         if isinstance(run, str) or not run or not all(isinstance(word, str) for word in run):
-            raise ConfigurationError(f"run is {run!r}, but must be a list: the program and its arguments.")
+            raise ConfigurationError(
+                f"run is {run!r}, but must be a list: the program and its arguments."
+            )
         _check("protocol", protocol, PROTOCOLS)
         _check("stdin", stdin, ("auto", "prompt", "none"))
         if timeout is not None and not 0 < timeout <= _MOST_SECONDS:
-            raise ConfigurationError(f"timeout must be seconds above 0 and up to {_MOST_SECONDS:,}, not {timeout!r}.")
+            raise ConfigurationError(
+                f"timeout must be seconds above 0 and up to {_MOST_SECONDS:,}, not {timeout!r}."
+            )
         if max_output < 1:
             raise ConfigurationError(f"max_output must be bytes above 0, not {max_output!r}.")
         if cwd is not None and not os.path.isdir(cwd):
@@ -90,10 +94,14 @@ class Command:
         self._limits: dict[str, Any] = {"timeout": timeout, "largest": max_output}
         names = names_in(self._arguments[1:])
         if protocol == "jsonl" and names:
-            raise ConfigurationError(f"A jsonl program is started once, so its arguments cannot hold {{{names[0]}}}.")
+            raise ConfigurationError(
+                f"A jsonl program is started once, so its arguments cannot hold {{{names[0]}}}."
+            )
         self._gives_prompt = stdin == "prompt" or (stdin == "auto" and not names)
         idle = {
-            "prompt": prompt is not None and PROMPT not in names and not (protocol == "text" and self._gives_prompt),
+            "prompt": prompt is not None
+            and PROMPT not in names
+            and not (protocol == "text" and self._gives_prompt),
             "fields": fields is not None and protocol == "text",
             "stdin": stdin != "auto" and protocol != "text",
         }
@@ -124,9 +132,16 @@ class Command:
             ValueError: The example lacks a field that a placeholder names.
         """
         if self._workers is not None:
-            return self._without_secrets(output_of(self._workers.ask(self._sent(example)), self.text_is, self.name))
-        arguments = [self._program, *(self._filled(argument, example) for argument in self._arguments[1:])]
-        written = run_once(arguments, self._given(example), **self._where(), **self._limits, hide=self._hide)
+            return self._without_secrets(
+                output_of(self._workers.ask(self._sent(example)), self.text_is, self.name)
+            )
+        arguments = [
+            self._program,
+            *(self._filled(argument, example) for argument in self._arguments[1:]),
+        ]
+        written = run_once(
+            arguments, self._given(example), **self._where(), **self._limits, hide=self._hide
+        )
         return self._without_secrets(self._read(written))
 
     def close(self) -> None:
@@ -182,7 +197,11 @@ class Command:
     def _reads(self, names: Sequence[str]) -> tuple[str, ...] | None:
         """Return the fields of an example that can change an answer; None for all."""
         if self._protocol != "text":
-            return self._fields if self._fields is None else tuple(dict.fromkeys((*self._fields, *names)))
+            return (
+                self._fields
+                if self._fields is None
+                else tuple(dict.fromkeys((*self._fields, *names)))
+            )
         fields = list(names)
         if self._gives_prompt or PROMPT in fields:
             fields += ("context", "question") if self._prompt is None else names_in([self._prompt])

@@ -49,7 +49,9 @@ def fill(template: str, example: Mapping[str, Any], prompt: str = "") -> str:
 def names_in(templates: Iterable[str]) -> list[str]:
     """Return the names of the placeholders in templates."""
     found = (match.groups() for template in templates for match in _PLACEHOLDER.finditer(template))
-    return list(dict.fromkeys(name for opening, name, closing in found if not (opening and closing)))
+    return list(
+        dict.fromkeys(name for opening, name, closing in found if not (opening and closing))
+    )
 
 
 def default_prompt(example: Mapping[str, Any]) -> str:
@@ -58,10 +60,14 @@ def default_prompt(example: Mapping[str, Any]) -> str:
     Raises:
         ValueError: The example has neither.
     """
-    texts = [text_of(example[name]) for name in ("context", "question") if example.get(name) is not None]
+    texts = [
+        text_of(example[name]) for name in ("context", "question") if example.get(name) is not None
+    ]
     texts = list(dict.fromkeys(text for text in texts if text.strip()))
     if not texts:
-        raise ValueError(f"the example has neither a context nor a question; it has {', '.join(map(str, example))}")
+        raise ValueError(
+            f"the example has neither a context nor a question; it has {', '.join(map(str, example))}"
+        )
     return "\n\n".join(texts)
 
 

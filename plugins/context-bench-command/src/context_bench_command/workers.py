@@ -73,7 +73,9 @@ class Workers:
         with self._lock:
             self._idle.append(worker)
         if answer.get("error") is not None:
-            raise CommandOutputError(f"{self._arguments[0]} answered with an error: {_one_line(answer['error'])}")
+            raise CommandOutputError(
+                f"{self._arguments[0]} answered with an error: {_one_line(answer['error'])}"
+            )
         return answer
 
     def close(self) -> None:
@@ -112,7 +114,9 @@ class _Worker:
         writing.start()
         while True:
             try:
-                line = self._lines.get(timeout=None if until is None else max(0.0, until - monotonic()))
+                line = self._lines.get(
+                    timeout=None if until is None else max(0.0, until - monotonic())
+                )
             except Empty:
                 self.process.end()
                 said = self.process.stderr(self._hide)
@@ -125,8 +129,14 @@ class _Worker:
                     sleep(_PAUSE)
                 status = self.process.end()
                 said = self.process.stderr(self._hide)
-                how, killed = (ending(status), "") if has_ended else ("closed its standard output", ", and was killed")
-                raise CommandExitError(f"{self._name} {how} before it answered{killed}{last_words(said)}") from said
+                how, killed = (
+                    (ending(status), "")
+                    if has_ended
+                    else ("closed its standard output", ", and was killed")
+                )
+                raise CommandExitError(
+                    f"{self._name} {how} before it answered{killed}{last_words(said)}"
+                ) from said
             if line.strip():
                 return self._answer(line, number)
 
@@ -136,7 +146,9 @@ class _Worker:
         try:
             answer = json.loads(line.decode("utf-8-sig"))
         except (ValueError, RecursionError):
-            self._refuse(f"answered with a line that is no JSON: {line[:80].decode('utf-8', 'replace')!r}")
+            self._refuse(
+                f"answered with a line that is no JSON: {line[:80].decode('utf-8', 'replace')!r}"
+            )
         if not isinstance(answer, dict) or str(answer.get("id")) != number:
             told = answer.get("id") if isinstance(answer, dict) else answer
             self._refuse(f"answered with the id {told!r} instead of {number!r}")

@@ -101,16 +101,23 @@ def macro_average(
         chosen = labels == label
         own = None if clusters is None else clusters[chosen]
         means.append((float(ours[chosen].mean()), float(theirs[chosen].mean())))
-        intervals.append(difference_interval(ours[chosen] - theirs[chosen], own, confidence, measured))
+        intervals.append(
+            difference_interval(ours[chosen] - theirs[chosen], own, confidence, measured)
+        )
     mine, other = (float(np.mean(column)) for column in zip(*means))
-    is_apart = clusters is None or len(np.unique([clusters, labels], axis=1)[0]) == len(np.unique(clusters))
+    is_apart = clusters is None or len(np.unique([clusters, labels], axis=1)[0]) == len(
+        np.unique(clusters)
+    )
     differences = [ours_there - theirs_there for ours_there, theirs_there in means]
     interval = _joined(differences, intervals, confidence, is_apart)
     return Macro(len(found), mine, other, mine - other, interval)
 
 
 def _joined(
-    differences: Sequence[float], intervals: Sequence[Interval | TooFew], confidence: float, is_apart: bool
+    differences: Sequence[float],
+    intervals: Sequence[Interval | TooFew],
+    confidence: float,
+    is_apart: bool,
 ) -> Interval | TooFew:
     """Return the interval of the mean of differences, from the interval of each (MOVER, Zou and Donner 2008).
 
@@ -123,7 +130,9 @@ def _joined(
         below.append(difference - one.low)
         above.append(one.high - difference)
     count, mean = len(differences), math.fsum(differences) / len(differences)
-    lower, upper = (math.hypot(*widths) if is_apart else math.fsum(widths) for widths in (below, above))
+    lower, upper = (
+        math.hypot(*widths) if is_apart else math.fsum(widths) for widths in (below, above)
+    )
     return Interval(mean - lower / count, mean + upper / count, "stratified by dataset", confidence)
 
 
@@ -157,7 +166,10 @@ _ALIKE = {False: Alike("no row tells the two apart"), True: Alike("by the same i
 
 _APART = {
     False: {False: "tell the two apart", True: "tells the two apart"},
-    True: {False: "differ from the others in their ratio", True: "differs from the others in its ratio"},
+    True: {
+        False: "differ from the others in their ratio",
+        True: "differs from the others in its ratio",
+    },
 }
 """What rows that part two ratios do, by whether the ratios differ, and whether there is one such row."""
 

@@ -28,7 +28,13 @@ def baseline() -> None:
 
 @baseline.command()
 @click.argument("run")
-@click.option("--as", "name", required=True, metavar="NAME", help="Name of the baseline; gates write it @NAME.")
+@click.option(
+    "--as",
+    "name",
+    required=True,
+    metavar="NAME",
+    help="Name of the baseline; gates write it @NAME.",
+)
 @click.option("--reason", required=True, metavar="TEXT", help="Why it is the baseline, for others.")
 @folder_option
 def promote(run: str, name: str, reason: str, folder: Path) -> None:
@@ -50,12 +56,22 @@ def list_(folder: Path, as_json: bool) -> None:
             faults.append(error)
     if as_json:
         write_json(
-            [{"name": one.name, "path": str(one.path), "reason": one.reason, "promoted": one.promoted} for one in found]
+            [
+                {
+                    "name": one.name,
+                    "path": str(one.path),
+                    "reason": one.reason,
+                    "promoted": one.promoted,
+                }
+                for one in found
+            ]
         )
     elif found:
         rows = [(f"@{one.name}", one.age(), one.reason, one.path) for one in found]
         say(aligned(("name", "age", "reason", "run file"), rows))
     elif not faults:
-        tell(f"{folder} holds no baseline. `context-bench baseline promote RUN --as NAME --reason TEXT` makes one.")
+        tell(
+            f"{folder} holds no baseline. `context-bench baseline promote RUN --as NAME --reason TEXT` makes one."
+        )
     if faults:
         raise faults[0]

@@ -38,7 +38,9 @@ class Baseline:
 
     def age(self, now: datetime | None = None) -> str:
         """Return how long ago it was promoted, such as ``3 days``."""
-        seconds = ((now or datetime.now(timezone.utc)) - datetime.fromisoformat(self.promoted)).total_seconds()
+        seconds = (
+            (now or datetime.now(timezone.utc)) - datetime.fromisoformat(self.promoted)
+        ).total_seconds()
         for unit, size in (("day", 86400), ("hour", 3600), ("minute", 60)):
             if seconds >= size:
                 count = int(seconds // size)
@@ -53,17 +55,27 @@ def promote(source: Path, name: str, reason: str, folder: Path = BASELINES) -> B
         ConfigurationError: The name cannot be a file's, there is no reason, or the run is not complete.
         StoreError: The file is no run.
     """
-    if not name or not all(letter.isalnum() or letter in "-_." for letter in name) or name.startswith("."):
-        raise ConfigurationError(f"{name!r} is no name for a baseline: use letters, digits, '-', '_' and '.'.")
+    if (
+        not name
+        or not all(letter.isalnum() or letter in "-_." for letter in name)
+        or name.startswith(".")
+    ):
+        raise ConfigurationError(
+            f"{name!r} is no name for a baseline: use letters, digits, '-', '_' and '.'."
+        )
     if not reason.strip():
-        raise ConfigurationError("A baseline needs a reason that tells others why it is one: --reason TEXT.")
+        raise ConfigurationError(
+            "A baseline needs a reason that tells others why it is one: --reason TEXT."
+        )
     with open_run(source) as run:
         if not run.completeness.is_complete:
             raise ConfigurationError(f"{source} cannot be a baseline: {run.completeness.sentence}")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ConfigurationError(f"{folder} cannot be the folder of the baselines: {error.strerror}.") from error
+        raise ConfigurationError(
+            f"{folder} cannot be the folder of the baselines: {error.strerror}."
+        ) from error
     target = folder / f"{name}.sqlite"
     waiting = folder / f".{name}.{os.getpid()}.sqlite"
     promoted = datetime.now(timezone.utc).isoformat(timespec="seconds")
@@ -75,7 +87,9 @@ def promote(source: Path, name: str, reason: str, folder: Path = BASELINES) -> B
             stream.flush()
             os.replace(waiting, target)  # both, or none
     except OSError as error:
-        raise ConfigurationError(f"The baseline {target} cannot be written: {error.strerror}.") from error
+        raise ConfigurationError(
+            f"The baseline {target} cannot be written: {error.strerror}."
+        ) from error
     finally:
         waiting.unlink(missing_ok=True)
     return Baseline(name, target, reason.strip(), promoted, source.name)
@@ -127,7 +141,9 @@ def find_baseline(name: str, folder: Path = BASELINES) -> Path:
     if not name.startswith("@"):
         path = Path(name)
         if not path.is_file():
-            raise ConfigurationError(f"There is no run file {name}. A named baseline is written with @, such as @main.")
+            raise ConfigurationError(
+                f"There is no run file {name}. A named baseline is written with @, such as @main."
+            )
         return path
     path = folder / f"{name[1:]}.sqlite"
     if not path.is_file():

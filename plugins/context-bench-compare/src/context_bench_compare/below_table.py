@@ -13,7 +13,9 @@ def verdicts(result: Any) -> str | None:
     path = result.config.get("run_file")
     if not path or len(result.config.get("systems", ())) < 2 or "baseline" not in result.config:
         return None
-    if all(values.get("num_scored") == 0 for values in result.summary.values()):  # nothing has a gold answer
+    if all(
+        values.get("num_scored") == 0 for values in result.summary.values()
+    ):  # nothing has a gold answer
         return None
     with open_run(path) as run:
         if not run.completeness.is_complete:
@@ -24,7 +26,11 @@ def verdicts(result: Any) -> str | None:
         from context_bench_compare.verdicts import Rules
 
         score = str(result.config.get("score_field") or HEADLINE)
-        lines = compare_runs([run], (score,), Rules(threshold=threshold_of(run)), str(result.config["baseline"]))
+        lines = compare_runs(
+            [run], (score,), Rules(threshold=threshold_of(run)), str(result.config["baseline"])
+        )
     return "\n".join(
-        wrapped("", sentence.strip(), 0, 0) for sentence in sentences(lines) if not sentence.startswith("  ")
+        wrapped("", sentence.strip(), 0, 0)
+        for sentence in sentences(lines)
+        if not sentence.startswith("  ")
     )

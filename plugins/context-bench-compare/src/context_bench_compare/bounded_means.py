@@ -34,7 +34,12 @@ _STEPS = 60
 
 
 def bounded_mean(
-    sums: Floats, sizes: Floats | None, low: float, high: float, confidence: float, is_reached: bool = True
+    sums: Floats,
+    sizes: Floats | None,
+    low: float,
+    high: float,
+    confidence: float,
+    is_reached: bool = True,
 ) -> tuple[float, float]:
     """Return the two ends of the interval of a mean.
 
@@ -51,10 +56,14 @@ def bounded_mean(
     """
     with_worst, with_best, weights = _imagined(sums, sizes, low, high, is_reached)
     quantile = normal.quantile((1 + confidence) / 2)
-    return max(low, _end(with_worst, weights, quantile)), min(high, -_end(-with_best, weights, quantile))
+    return max(low, _end(with_worst, weights, quantile)), min(
+        high, -_end(-with_best, weights, quantile)
+    )
 
 
-def bounded_p_value(sums: Floats, sizes: Floats | None, low: float, high: float, is_reached: bool = True) -> float:
+def bounded_p_value(
+    sums: Floats, sizes: Floats | None, low: float, high: float, is_reached: bool = True
+) -> float:
     """Return the two-sided p-value of a mean of zero: 1 - the confidence at which an end of :func:`bounded_mean` lies at zero.
 
     >>> round(bounded_p_value(np.ones(8), None, -1.0, 1.0), 4)

@@ -80,8 +80,12 @@ class Column:
     def passed(self, threshold: float) -> Column:
         """Return the column that says of each row whether it passes, 1.0 or 0.0; more of that is better."""
         is_lower = np.isin(self.labels, self.lower)
-        found = np.where(is_lower, passes(self.values, threshold, "lower"), passes(self.values, threshold))
-        return evolve(self, values=found.astype(np.float64), better="higher", lower=(), directions={})
+        found = np.where(
+            is_lower, passes(self.values, threshold, "lower"), passes(self.values, threshold)
+        )
+        return evolve(
+            self, values=found.astype(np.float64), better="higher", lower=(), directions={}
+        )
 
 
 def one_direction(found: Iterable[str]) -> str:
@@ -138,7 +142,9 @@ def read_columns(
             if value is None:
                 unknown[row.system, metric] += not row.failed
             else:
-                read.setdefault((row.system, metric), _Growing()).add(place, value, not row.failed, label)
+                read.setdefault((row.system, metric), _Growing()).add(
+                    place, value, not row.failed, label
+                )
                 if measure:
                     units.setdefault((row.system, metric), set()).add(unit_of[metric](row))
                 told = directions.setdefault(metric, {})
@@ -150,13 +156,19 @@ def read_columns(
             if metric in known or metric in MEASURES or metric == HEADLINE:
                 raise ConfigurationError(f"No row of {run.path} has a known {metric}.")
             raise UnknownNameError(
-                f"score in {run.path}", metric, sorted({*known, *MEASURES, HEADLINE, *other_names} - {ANY_KEY})
+                f"score in {run.path}",
+                metric,
+                sorted({*known, *MEASURES, HEADLINE, *other_names} - {ANY_KEY}),
             )
     return {
         (system, metric): evolve(
-            column.frozen(run, system, metric, one_direction(directions[metric].values()), tuple(names)),
+            column.frozen(
+                run, system, metric, one_direction(directions[metric].values()), tuple(names)
+            ),
             unknown=unknown[system, metric],
-            lower=tuple(names[label] for label, better in directions[metric].items() if better == "lower"),
+            lower=tuple(
+                names[label] for label, better in directions[metric].items() if better == "lower"
+            ),
             directions=directions[metric],
             givers=givers[metric],
             units=frozenset(units.get((system, metric), ())),
@@ -180,7 +192,9 @@ def _units_of(run: Run, measure: str) -> Callable[[EvalRow], str]:
     part = {"prompt_tokens": "input_tokens", "response_tokens": "output_tokens"}.get(measure)
     if part is None:
         return lambda row: counted
-    return lambda row: counted if getattr(row.usage, part, None) is None else "reported by the endpoint"
+    return lambda row: (
+        counted if getattr(row.usage, part, None) is None else "reported by the endpoint"
+    )
 
 
 def _giver(run: Run, row: EvalRow, metric: str) -> tuple[str, str]:
@@ -189,7 +203,9 @@ def _giver(run: Run, row: EvalRow, metric: str) -> tuple[str, str]:
         return ANY_KEY, key
     if key in row.keys:
         return row.keys[key].evaluator, key
-    told = run.keys((row.dataset_number, row.position, row.slot, row.sample))  # what it declares no keys of, it gave
+    told = run.keys(
+        (row.dataset_number, row.position, row.slot, row.sample)
+    )  # what it declares no keys of, it gave
     found = [name for known in told for name, values in known.values.items() if key in values]
     return found[0] if len(found) == 1 else ANY_KEY, key
 
@@ -224,7 +240,9 @@ class _Growing:
         self._answered.append(answered)
         self._labels.append(label)
 
-    def frozen(self, run: Run, system: str, metric: str, better: str, names: tuple[str, ...]) -> Column:
+    def frozen(
+        self, run: Run, system: str, metric: str, better: str, names: tuple[str, ...]
+    ) -> Column:
         places = np.frombuffer(self._places, dtype=np.int64)
         values = np.frombuffer(self._values, dtype=np.float64)
         answered = np.frombuffer(self._answered, dtype=np.uint8).astype(bool)

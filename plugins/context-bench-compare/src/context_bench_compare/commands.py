@@ -89,7 +89,14 @@ _path = click.Path(path_type=Path, dir_okay=False)
     metavar="X",
     help="Score that passes, for flips, pass_rate and the cost of a pass.  [default: as in the first run]",
 )
-@click.option("--seed", type=int, default=0, show_default=True, metavar="S", help="Seed of everything that is drawn.")
+@click.option(
+    "--seed",
+    type=int,
+    default=0,
+    show_default=True,
+    metavar="S",
+    help="Seed of everything that is drawn.",
+)
 @click.option(
     "--gate",
     "gate_texts",
@@ -141,15 +148,23 @@ def compare(
     """
     for path in outputs:
         if path.suffix not in _WRITERS:
-            raise ConfigurationError(f"{path} has no suffix that is written here: {', '.join(_WRITERS)}.")
+            raise ConfigurationError(
+                f"{path} has no suffix that is written here: {', '.join(_WRITERS)}."
+            )
         if not path.parent.is_dir():
             raise ConfigurationError(f"There is no folder {path.parent} for the comparison {path}.")
     runs = tuple(dict.fromkeys(runs))
-    gates = [*(project_gates() if is_held else ()), *(gate for text in gate_texts for gate in parse_gate(text))]
+    gates = [
+        *(project_gates() if is_held else ()),
+        *(gate for text in gate_texts for gate in parse_gate(text)),
+    ]
     rules = Rules(confidence, margin, 0.0 if threshold is None else threshold, "higher", seed)
     if baseline is not None and baseline.startswith("@"):
         runs = (*(name for name in runs if name != baseline), baseline)
-        gates = [evolve(gate, against=baseline) if gate.is_paired and gate.against is None else gate for gate in gates]
+        gates = [
+            evolve(gate, against=baseline) if gate.is_paired and gate.against is None else gate
+            for gate in gates
+        ]
     used = [*runs, *(gate.against for gate in gates if gate.against is not None)]
     with ExitStack() as opened:
         found = [opened.enter_context(open_run(named.find_baseline(name, folder))) for name in runs]
@@ -165,13 +180,25 @@ def compare(
             tell("A comparison of a part can mislead: --partial compares it all the same.")
             return INCOMPLETE
         told = overview(found, metrics or (HEADLINE,), rules, baseline, cluster, by, anyway)
-        if len(found) > 1 and told.lines and all(line.found.unmatched and not line.found.rows for line in told.lines):
+        if (
+            len(found) > 1
+            and told.lines
+            and all(line.found.unmatched and not line.found.rows for line in told.lines)
+        ):
             raise ConfigurationError(
                 f"{' and '.join(str(run.path) for run in found)} have no row in common, so there is nothing to compare. Rows "
                 "match by the content of their examples."
             )
-        own = baseline if baseline in [one["label"] for one in found[0].systems] or len(runs) == 1 else None
-        outcomes = judge(found[0], gates, (), own, threshold, cluster, folder, anyway=anyway) if gates else []
+        own = (
+            baseline
+            if baseline in [one["label"] for one in found[0].systems] or len(runs) == 1
+            else None
+        )
+        outcomes = (
+            judge(found[0], gates, (), own, threshold, cluster, folder, anyway=anyway)
+            if gates
+            else []
+        )
     if as_json:
         write_json(_told(told, outcomes))
     else:
@@ -197,13 +224,19 @@ def _named_baseline(runs: Sequence[str], found: Sequence[Run], baseline: str | N
 
 def _told(compared: Overview, outcomes: Sequence[Outcome]) -> dict[str, Any]:
     lines = [to_dict(line) for line in compared.lines]
-    return {"comparisons": lines, **more_to_dict(compared), "gates": [outcome_to_dict(one) for one in outcomes]}
+    return {
+        "comparisons": lines,
+        **more_to_dict(compared),
+        "gates": [outcome_to_dict(one) for one in outcomes],
+    }
 
 
 def _json(compared: Overview, outcomes: Sequence[Outcome]) -> str:
     import json
 
-    return json.dumps(_told(compared, outcomes), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return (
+        json.dumps(_told(compared, outcomes), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    )
 
 
 _WRITERS = {".json": _json, ".md": markdown, ".xml": junit, ".csv": csv}

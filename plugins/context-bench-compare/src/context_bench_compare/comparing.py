@@ -12,7 +12,13 @@ from context_bench.errors import ConfigurationError
 from context_bench.runs import Run
 from context_bench_compare.averages import RATIOS, Macro, Ratio, macro_average, ratio_between
 from context_bench_compare.columns import MEASURES, Column, currency_of, read_columns
-from context_bench_compare.entrants import Entrant, contestants, difference_between, paired_baseline, scored_otherwise
+from context_bench_compare.entrants import (
+    Entrant,
+    contestants,
+    difference_between,
+    paired_baseline,
+    scored_otherwise,
+)
 from context_bench_compare.matching import clusters_of, in_common, paired, places_of, values_at
 from context_bench_compare.pareto import Front, front_of
 from context_bench_compare.places import identity_of
@@ -169,13 +175,18 @@ def _ratios(
             if parts[1] == "pass" and metric in MEASURES:  # no row passes by what it costs
                 continue
             found = [
-                _column(columns, who, metric if part == "pass" else part) for who in (one, against) for part in parts
+                _column(columns, who, metric if part == "pass" else part)
+                for who in (one, against)
+                for part in parts
             ]
             known = [column for column in found if column is not None]
             if len(known) < len(found) or not all(map(_are_alike, zip(known, known[2:]))):
                 continue
             if parts[1] == "pass":
-                known = [column.passed(rules.threshold) if place % 2 else column for place, column in enumerate(known)]
+                known = [
+                    column.passed(rules.threshold) if place % 2 else column
+                    for place, column in enumerate(known)
+                ]
             places = [places_of(column, one.run is not against.run) for column in known]
             shared, at = in_common(places)
             if not len(shared):
@@ -196,7 +207,9 @@ def _are_alike(columns: Sequence[Column]) -> bool:
 def _front(
     entrants: Sequence[Entrant], columns: Columns, metric: str, rules: Rules, cluster: str | None
 ) -> Front | None:
-    measure = next((name for name in COSTS if name != metric and _has_all(entrants, columns, name)), None)
+    measure = next(
+        (name for name in COSTS if name != metric and _has_all(entrants, columns, name)), None
+    )
     if measure is None or len(entrants) < 2:
         return None
     scored = [column for one in entrants if (column := _column(columns, one, metric))]
@@ -211,7 +224,9 @@ def _front(
     if not known:
         return None
     clusters = clusters_of(scored[0].run, scored[0].places[at[0]], cluster)
-    points = front_of([one.name for one in entrants], scores, costs, scored[0].better, clusters, rules.seed)
+    points = front_of(
+        [one.name for one in entrants], scores, costs, scored[0].better, clusters, rules.seed
+    )
     unit = {"cost": currency_of(entrants[0].run), "latency": "s"}.get(measure, "")
     return Front(metric, measure, len(shared), points, scored[0].better, known, unit)
 
@@ -236,7 +251,14 @@ def _compared(
     if ours is None or theirs is None:
         lacking = (one if ours is None else against).name
         yield (
-            Line(one.name, against.name, metric, ALL_ROWS, incomparable(f"{lacking} has no value of {metric}"), {}),
+            Line(
+                one.name,
+                against.name,
+                metric,
+                ALL_ROWS,
+                incomparable(f"{lacking} has no value of {metric}"),
+                {},
+            ),
             rules,
         )
         return
@@ -247,19 +269,35 @@ def _compared(
     others = () if anyway or metric in MEASURES else tuple(scored_otherwise(one, against))
     rules = evolve(rules, better=ours.better)
     pairs = paired(ours, theirs, cluster)
-    for name, chosen in ((ALL_ROWS, pairs), *(part for one_of in by for part in slices_of(pairs, against.run, one_of))):
-        own = ours.directions.get(name.removeprefix("dataset=")) if name.startswith("dataset=") else None
+    for name, chosen in (
+        (ALL_ROWS, pairs),
+        *(part for one_of in by for part in slices_of(pairs, against.run, one_of)),
+    ):
+        own = (
+            ours.directions.get(name.removeprefix("dataset="))
+            if name.startswith("dataset=")
+            else None
+        )
         rules = evolve(rules, better=own or ours.better)
         found = compare(chosen, rules)
-        flipped = {which: _ids(against.run, getattr(found, which)) for which in ("improved", "regressed")}
-        yield Line(one.name, against.name, metric, name, found, flipped, _macro(chosen, rules), others), rules
+        flipped = {
+            which: _ids(against.run, getattr(found, which)) for which in ("improved", "regressed")
+        }
+        yield (
+            Line(
+                one.name, against.name, metric, name, found, flipped, _macro(chosen, rules), others
+            ),
+            rules,
+        )
 
 
 def _macro(pairs: Pairs, rules: Rules) -> Macro | None:
     if pairs.labels is None or rules.better in ("neither", "mixed"):
         return None
     labels = pairs.labels.astype(np.int64)
-    return macro_average(pairs.ours, pairs.theirs, labels, pairs.clusters, rules.confidence, pairs.measured)
+    return macro_average(
+        pairs.ours, pairs.theirs, labels, pairs.clusters, rules.confidence, pairs.measured
+    )
 
 
 def _ids(run: Run, places: Sequence[Any], most: int = 20) -> tuple[str, ...]:

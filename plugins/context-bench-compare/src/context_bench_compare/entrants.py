@@ -39,7 +39,8 @@ def entrants_of(runs: Sequence[Run], also: Collection[str | None] = ()) -> list[
     ]
     counts = [label for _, label in labels]
     return [
-        Entrant(label if counts.count(label) == 1 else f"{run.path.stem}/{label}", run, label) for run, label in labels
+        Entrant(label if counts.count(label) == 1 else f"{run.path.stem}/{label}", run, label)
+        for run, label in labels
     ]
 
 
@@ -65,7 +66,10 @@ def baseline_of(entrants: Sequence[Entrant], named: str | None, of: Run | None =
 
 def is_own_baseline(one: Entrant) -> bool:
     """Return whether a system is what the others of its run are held against."""
-    return one.system in (one.run.request.get("baseline"), (one.run.request.get("request") or {}).get("baseline"))
+    return one.system in (
+        one.run.request.get("baseline"),
+        (one.run.request.get("request") or {}).get("baseline"),
+    )
 
 
 def paired_baseline(one: Entrant, against: Entrant, entrants: Sequence[Entrant]) -> Entrant:
@@ -75,7 +79,9 @@ def paired_baseline(one: Entrant, against: Entrant, entrants: Sequence[Entrant])
         return against
     labels = {entry["slot"]: label for label, entry in slots.items()}
     held = labels.get(slots[one.system]["description"].get("held_against"))
-    return next((other for other in entrants if other.run is one.run and other.system == held), against)
+    return next(
+        (other for other in entrants if other.run is one.run and other.system == held), against
+    )
 
 
 def contestants(runs: Sequence[Run], baseline: str | None) -> tuple[list[Entrant], Entrant]:
@@ -131,7 +137,9 @@ def difference_between(one: Entrant, against: Entrant, ours: Column, theirs: Col
             )
     ours_layout, theirs_layout = _layout(one), _layout(against)
     if ours_layout != theirs_layout:
-        told = f"{one.name} was asked with layout {ours_layout}, {against.name} with {theirs_layout}"
+        told = (
+            f"{one.name} was asked with layout {ours_layout}, {against.name} with {theirs_layout}"
+        )
         return f"{told}; --anyway compares them all the same"
     return None
 
@@ -139,6 +147,8 @@ def difference_between(one: Entrant, against: Entrant, ours: Column, theirs: Col
 def _layout(entrant: Entrant) -> str | None:
     """Return the layout in which a system was asked, None where it has none."""
     [system] = [found for found in entrant.run.systems if found["label"] == entrant.system]
-    parameters = system["description"].get("parameters") or system["description"].get("options") or {}
+    parameters = (
+        system["description"].get("parameters") or system["description"].get("options") or {}
+    )
     found = parameters.get("layout") if isinstance(parameters, Mapping) else None
     return None if found is None else str(found)

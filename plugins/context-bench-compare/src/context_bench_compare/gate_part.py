@@ -48,7 +48,10 @@ class Gates:
         **table: Any,
     ) -> None:
         texts = [gate] if isinstance(gate, str) else gate
-        self._gates = [*gates_of_table(table), *(one for text in texts for one in parse_gate(str(text)))]
+        self._gates = [
+            *gates_of_table(table),
+            *(one for text in texts for one in parse_gate(str(text))),
+        ]
         self._folder = Path(baselines)
         self._path: Path | None = None
         if not self._gates:
@@ -87,7 +90,9 @@ class Gates:
         """Tell how the gates came out, and return the exit code: 0, 10 for a missed one, 11 for an open one."""
         with open_run(run.config["run_file"]) as opened:
             looks = self._sequence
-            outcomes = looks.last(opened) if looks else judge(opened, self._gates, folder=self._folder)
+            outcomes = (
+                looks.last(opened) if looks else judge(opened, self._gates, folder=self._folder)
+            )
         for name in self._named():
             if story := story_of(name, self._folder):
                 tell(story)

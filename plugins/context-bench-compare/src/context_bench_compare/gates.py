@@ -32,7 +32,13 @@ _UNITS = {"": 1.0, "pp": 0.01, "%": 0.01, "ms": 0.001, "s": 1.0, "min": 60.0}
 TIMES = ("latency", "p50", "p95", "p99")
 """Metrics in seconds; no other is given as a time."""
 
-_UNIT_OF = {"ms": "a time", "s": "a time", "min": "a time", "pp": "percentage points", "%": "a share"}
+_UNIT_OF = {
+    "ms": "a time",
+    "s": "a time",
+    "min": "a time",
+    "pp": "percentage points",
+    "%": "a share",
+}
 
 _AMOUNT = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([a-z%]*)")
 
@@ -101,9 +107,13 @@ def parse_gate(text: str) -> list[Gate]:
     for part in rest.split(","):
         key, equals, value = part.partition("=")
         if not equals:
-            raise ConfigurationError(f"In the gate {text!r}, {part!r} is no bound: write {'=, '.join(KINDS)}=.")
+            raise ConfigurationError(
+                f"In the gate {text!r}, {part!r} is no bound: write {'=, '.join(KINDS)}=."
+            )
         if key.strip() in settings:
-            raise ConfigurationError(f"The gate {text!r} gives {key.strip()} twice: one of the two would be lost.")
+            raise ConfigurationError(
+                f"The gate {text!r} gives {key.strip()} twice: one of the two would be lost."
+            )
         settings[key.strip()] = value.strip()
     return gates_of(metric, settings, f"the gate {text!r}")
 
@@ -120,7 +130,9 @@ def difference(text: str) -> float:
     try:
         return float(text.removesuffix("pp")) * (0.01 if text.endswith("pp") else 1.0)
     except ValueError:
-        raise ConfigurationError(f"--margin {text!r} is neither a number nor percentage points such as 2pp.") from None
+        raise ConfigurationError(
+            f"--margin {text!r} is neither a number nor percentage points such as 2pp."
+        ) from None
 
 
 def gates_of(metric: str, settings: Mapping[str, Any], where: str) -> list[Gate]:
@@ -137,7 +149,9 @@ def gates_of(metric: str, settings: Mapping[str, Any], where: str) -> list[Gate]
     confidence = _confidence(given.get("confidence", 0.95), where)
     against = given.get("vs")
     if against is not None and not (isinstance(against, str) and against.strip("@ ")):
-        raise ConfigurationError(f"In {where}, vs is {against!r}, but must be the name of a baseline, such as @main.")
+        raise ConfigurationError(
+            f"In {where}, vs is {against!r}, but must be the name of a baseline, such as @main."
+        )
     found = []
     for kind in KINDS:
         if kind in given:
@@ -148,10 +162,19 @@ def gates_of(metric: str, settings: Mapping[str, Any], where: str) -> list[Gate]
                     f"In {where}, {kind} is below zero; what may be lost is written without a sign."
                 )
             found.append(
-                Gate(metric, kind, amount, confidence, against, relative=unit == "%" and kind not in ("min", "max"))
+                Gate(
+                    metric,
+                    kind,
+                    amount,
+                    confidence,
+                    against,
+                    relative=unit == "%" and kind not in ("min", "max"),
+                )
             )
     if not found:
-        raise ConfigurationError(f"{where} has no bound: write {', '.join(KINDS[:-1])} or {KINDS[-1]}.")
+        raise ConfigurationError(
+            f"{where} has no bound: write {', '.join(KINDS[:-1])} or {KINDS[-1]}."
+        )
     return found
 
 
@@ -161,12 +184,20 @@ def gates_of_table(table: Any) -> list[Gate]:
     Raises:
         ConfigurationError: One has the wrong form.
     """
-    if not isinstance(table, Mapping) or not all(isinstance(settings, Mapping) for settings in table.values()):
+    if not isinstance(table, Mapping) or not all(
+        isinstance(settings, Mapping) for settings in table.values()
+    ):
         raise ConfigurationError('[gate] holds a table for each score: f1 = { max_drop = "1pp" }.')
-    return [gate for metric, settings in table.items() for gate in gates_of(metric, settings, f"[gate] {metric}")]
+    return [
+        gate
+        for metric, settings in table.items()
+        for gate in gates_of(metric, settings, f"[gate] {metric}")
+    ]
 
 
-def judge_value(gate: Gate, value: float, interval: Interval | TooFew | None, rows: int = 0, unit: str = "") -> Outcome:
+def judge_value(
+    gate: Gate, value: float, interval: Interval | TooFew | None, rows: int = 0, unit: str = ""
+) -> Outcome:
     """Hold a value against ``min`` or ``max``.
 
     Args:
@@ -195,7 +226,9 @@ def judge_value(gate: Gate, value: float, interval: Interval | TooFew | None, ro
     distance = abs(value - gate.amount)
     width = abs(value - (worst if sign * (value - gate.amount) >= 0 else best))
     is_near = distance <= MOST_PRECISE * width
-    return Outcome(gate, OPEN, told, _until_narrow(width, distance, rows) if rows and not is_near else None)
+    return Outcome(
+        gate, OPEN, told, _until_narrow(width, distance, rows) if rows and not is_near else None
+    )
 
 
 def judge_difference(
@@ -267,7 +300,9 @@ def _amount(value: Any, where: str) -> tuple[float, str]:
         return float(value), ""
     found = _AMOUNT.fullmatch(value.strip()) if isinstance(value, str) else None
     if found is None or found[2] not in _UNITS or not math.isfinite(float(found[1])):
-        raise ConfigurationError(f"In {where}, {value!r} is no amount: write 0.01, 1pp, 5%, 200ms or 2s.")
+        raise ConfigurationError(
+            f"In {where}, {value!r} is no amount: write 0.01, 1pp, 5%, 200ms or 2s."
+        )
     return float(found[1]) * _UNITS[found[2]], found[2]
 
 
@@ -294,7 +329,9 @@ def _confidence(value: Any, where: str) -> float:
     except (TypeError, ValueError):
         share = math.nan
     if not 0.5 <= share < 1:
-        raise ConfigurationError(f"In {where}, confidence is {value!r}, but must lie between 0.5 and 1, such as 0.95.")
+        raise ConfigurationError(
+            f"In {where}, confidence is {value!r}, but must lie between 0.5 and 1, such as 0.95."
+        )
     return share
 
 
@@ -307,8 +344,16 @@ def project_gates(path: Path = PROJECT_FILE) -> list[Gate]:
     import tomli
 
     try:
-        table = tomli.loads(path.read_text(encoding="utf-8-sig")).get("gate", {}) if path.is_file() else {}
+        table = (
+            tomli.loads(path.read_text(encoding="utf-8-sig")).get("gate", {})
+            if path.is_file()
+            else {}
+        )
     except (OSError, ValueError, RecursionError) as error:
         raise ConfigurationError(f"The project file {path} cannot be read: {error}.") from error
-    table = {name: value for name, value in table.items() if name not in ("gate", "stop_when_decided", "baselines")}
+    table = {
+        name: value
+        for name, value in table.items()
+        if name not in ("gate", "stop_when_decided", "baselines")
+    }
     return gates_of_table(table)

@@ -14,9 +14,26 @@ from context_bench import EvalRow
 from context_bench.errors import ConfigurationError, UnknownNameError
 from context_bench.runs import Run, open_run
 from context_bench_compare.baselines import BASELINES, find_baseline
-from context_bench_compare.columns import ANY_KEY, HEADLINE, MEASURES, Column, currency_of, read_columns, threshold_of
+from context_bench_compare.columns import (
+    ANY_KEY,
+    HEADLINE,
+    MEASURES,
+    Column,
+    currency_of,
+    read_columns,
+    threshold_of,
+)
 from context_bench_compare.entrants import Entrant, baseline_of, difference_between, entrants_of
-from context_bench_compare.gates import MET, MISSED, OPEN, TIMES, Gate, Outcome, judge_difference, judge_value
+from context_bench_compare.gates import (
+    MET,
+    MISSED,
+    OPEN,
+    TIMES,
+    Gate,
+    Outcome,
+    judge_difference,
+    judge_value,
+)
 from context_bench_compare.intervals import (
     MINIMUM_ROWS,
     Clusters,
@@ -106,12 +123,18 @@ def judge(
             elif gate.against is None:
                 assert against is not None
                 theirs = _column(columns, against, gate, threshold)
-                _require_alike(gate, against.name, None if anyway else difference_between(one, against, ours, theirs))
+                _require_alike(
+                    gate,
+                    against.name,
+                    None if anyway else difference_between(one, against, ours, theirs),
+                )
                 outcomes.append(_against(name, gate, ours, theirs, cluster, growing))
             else:
                 with open_run(find_baseline(gate.against, folder)) as other:
                     theirs = _theirs(other, one, gate, threshold)
-                    why = difference_between(one, Entrant(theirs.system, other, theirs.system), ours, theirs)
+                    why = difference_between(
+                        one, Entrant(theirs.system, other, theirs.system), ours, theirs
+                    )
                     _require_alike(gate, gate.against, None if anyway else why)
                     outcomes.append(_against(name, gate, ours, theirs, cluster, growing))
     return outcomes
@@ -161,11 +184,15 @@ def _metric_of(gate: Gate, run: Run) -> str:
     return "latency" if gate.metric in PERCENTILES else gate.metric
 
 
-def _column(columns: Mapping[tuple[str, str], Column], entrant: Entrant, gate: Gate, threshold: float) -> Column:
+def _column(
+    columns: Mapping[tuple[str, str], Column], entrant: Entrant, gate: Gate, threshold: float
+) -> Column:
     metric = _metric_of(gate, entrant.run)
     found = columns.get((entrant.system, metric))
     if found is None:
-        raise ConfigurationError(f"{entrant.name} has no value of {metric}, so the gate {gate} cannot be judged.")
+        raise ConfigurationError(
+            f"{entrant.name} has no value of {metric}, so the gate {gate} cannot be judged."
+        )
     return found.passed(threshold) if gate.metric == PASS_RATE else found
 
 
@@ -181,10 +208,14 @@ def _theirs(other: Run, one: Entrant, gate: Gate, threshold: float) -> Column:
     return _column(columns, Entrant(label, other, label), gate, threshold)
 
 
-def _valued(name: Gate, gate: Gate, column: Column, cluster: str | None, growing: Growing | None) -> Outcome:
+def _valued(
+    name: Gate, gate: Gate, column: Column, cluster: str | None, growing: Growing | None
+) -> Outcome:
     values, unit = column.values, _unit_of(gate, column.run)
     if gate.metric in SUMS:
-        return _of_known(judge_value(name, float(values.sum()), None, len(values), unit), column.unknown)
+        return _of_known(
+            judge_value(name, float(values.sum()), None, len(values), unit), column.unknown
+        )
     clusters = clusters_of(column.run, column.places, cluster)
     if gate.metric in PERCENTILES:
         share = PERCENTILES[gate.metric]
@@ -197,10 +228,17 @@ def _valued(name: Gate, gate: Gate, column: Column, cluster: str | None, growing
     interval = interval_over(values, datasets, clusters, growing, gate.confidence, estimate)
     mean = float((values * weights_of(datasets, growing)).mean())
     found = judge_value(name, mean, interval, len(values), unit)
-    if found.state != OPEN or gate.metric != "latency" or found.more_rows is None or isinstance(interval, TooFew):
+    if (
+        found.state != OPEN
+        or gate.metric != "latency"
+        or found.more_rows is None
+        or isinstance(interval, TooFew)
+    ):
         return found
     has_both = math.isfinite(interval.low) and math.isfinite(interval.high)
-    return found if has_both else evolve(found, sentence=f"{found.sentence}; p50 takes {MINIMUM_ROWS}")
+    return (
+        found if has_both else evolve(found, sentence=f"{found.sentence}; p50 takes {MINIMUM_ROWS}")
+    )
 
 
 def _unit_of(gate: Gate, run: Run) -> str:
@@ -229,7 +267,9 @@ def _against(
 ) -> Outcome:
     pairs = paired(ours, theirs, cluster)
     if not len(pairs.ours):
-        raise ConfigurationError(f"{ours.run.path} and its baseline {theirs.run.path} have no row in common.")
+        raise ConfigurationError(
+            f"{ours.run.path} and its baseline {theirs.run.path} have no row in common."
+        )
     found = _judged(name, gate, pairs, growing, _unit_of(gate, ours.run))
     if gate.metric in SUMS:
         found = _of_known(found, ours.unknown + theirs.unknown)
@@ -249,7 +289,9 @@ def _judged(name: Gate, gate: Gate, pairs: Pairs, growing: Growing | None, unit:
         interval = _of_percentile((mine, other), share, pairs.clusters, growing, gate.confidence)
         base = float(np.quantile(other, share))
         difference = float(np.quantile(mine, share)) - base
-        return judge_difference(name, difference, interval, len(mine), float("nan"), base, unit=unit)
+        return judge_difference(
+            name, difference, interval, len(mine), float("nan"), base, unit=unit
+        )
     differences = mine - other
     if gate.metric in SUMS and not gate.relative:
         total = float(differences.sum())
@@ -260,9 +302,13 @@ def _judged(name: Gate, gate: Gate, pairs: Pairs, growing: Growing | None, unit:
     if gate.metric in MEASURES:
         end = "low" if gate.kind == "max-drop" else "high"
         estimate = partial(measured_difference_interval, measured=pairs.measured, open_end=end)
-    interval = interval_over(differences, datasets, pairs.clusters, growing, gate.confidence, estimate)
+    interval = interval_over(
+        differences, datasets, pairs.clusters, growing, gate.confidence, estimate
+    )
     deviation = standard_error(differences, pairs.clusters) * math.sqrt(len(differences))
-    found, base = (float((values * weights_of(datasets, growing)).mean()) for values in (differences, other))
+    found, base = (
+        float((values * weights_of(datasets, growing)).mean()) for values in (differences, other)
+    )
     return judge_difference(name, found, interval, len(mine), deviation, base, pairs.largest, unit)
 
 

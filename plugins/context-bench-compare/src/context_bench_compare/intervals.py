@@ -109,7 +109,10 @@ def percent(confidence: float) -> str:
 
 
 def too_few(
-    rows: int, clusters: Clusters | None, least_rows: int = MINIMUM_ROWS, least_clusters: int = MINIMUM_CLUSTERS
+    rows: int,
+    clusters: Clusters | None,
+    least_rows: int = MINIMUM_ROWS,
+    least_clusters: int = MINIMUM_CLUSTERS,
 ) -> TooFew | None:
     """Return why there can be no interval for so many rows, or None when there can be one."""
     if rows < least_rows:
@@ -133,7 +136,9 @@ def cluster_count(clusters: Clusters) -> int:
     return len(np.unique(clusters))
 
 
-def mean_interval(values: Floats, clusters: Clusters | None = None, confidence: float = 0.95) -> Interval | TooFew:
+def mean_interval(
+    values: Floats, clusters: Clusters | None = None, confidence: float = 0.95
+) -> Interval | TooFew:
     """Return the interval of the mean of values between 0 and 1; passes and fails are such values.
 
     Args:
@@ -146,7 +151,9 @@ def mean_interval(values: Floats, clusters: Clusters | None = None, confidence: 
     """
     values = np.asarray(values, dtype=float)
     if not bool(np.all((values >= 0) & (values <= 1))):
-        raise ValueError("mean_interval() takes values between 0 and 1; use bootstrap_interval() for others")
+        raise ValueError(
+            "mean_interval() takes values between 0 and 1; use bootstrap_interval() for others"
+        )
     missing = too_few(len(values), clusters)
     if missing is not None:
         return missing
@@ -171,12 +178,19 @@ def wilson(rate: float, rows: float, quantile: float) -> tuple[float, float]:
     """
     square = quantile * quantile
     centre = (rate + square / (2 * rows)) / (1 + square / rows)
-    half = quantile * math.sqrt(rate * (1 - rate) / rows + square / (4 * rows * rows)) / (1 + square / rows)
+    half = (
+        quantile
+        * math.sqrt(rate * (1 - rate) / rows + square / (4 * rows * rows))
+        / (1 + square / rows)
+    )
     return max(0.0, centre - half), min(1.0, centre + half)
 
 
 def difference_interval(
-    differences: Floats, clusters: Clusters | None = None, confidence: float = 0.95, measured: float | None = None
+    differences: Floats,
+    clusters: Clusters | None = None,
+    confidence: float = 0.95,
+    measured: float | None = None,
 ) -> Interval | TooFew:
     """Return the interval of the mean of paired differences.
 
@@ -200,13 +214,17 @@ def difference_interval(
     return Interval(low, high, "paired, Gaffke", confidence)
 
 
-def difference_p_value(differences: Floats, clusters: Clusters | None = None, measured: float | None = None) -> float:
+def difference_p_value(
+    differences: Floats, clusters: Clusters | None = None, measured: float | None = None
+) -> float:
     """Return the two-sided p-value of a mean difference of zero: 1 - the confidence at which the interval ends at zero.
 
     Args:
         differences, clusters, measured: As for :func:`difference_interval`; passes and fails are taken as graded scores.
     """
-    sums, sizes, limit, is_score = _bounded(np.asarray(differences, dtype=float), clusters, measured)
+    sums, sizes, limit, is_score = _bounded(
+        np.asarray(differences, dtype=float), clusters, measured
+    )
     return bounded_p_value(sums, sizes, -limit, limit, is_score)
 
 
@@ -221,7 +239,9 @@ def _bounded(
     return _cluster_sums(differences, clusters), _cluster_sizes(clusters), limit, is_score
 
 
-def are_flips(differences: Floats, clusters: Clusters | None, measured: float | None = None) -> bool:
+def are_flips(
+    differences: Floats, clusters: Clusters | None, measured: float | None = None
+) -> bool:
     """Return whether rows stand alone and differ by a pass for a fail, or not at all."""
     is_score = measured is None and _that_matter(clusters) is None
     return is_score and bool(np.isin(differences, (-1.0, 0.0, 1.0)).all())
@@ -289,7 +309,9 @@ def bootstrap_interval(
     return _bca_interval(columns, statistic, unit, confidence, seed, draws, len(columns[0]))
 
 
-def any_mean_interval(values: Floats, clusters: Clusters | None = None, confidence: float = 0.95) -> Interval | TooFew:
+def any_mean_interval(
+    values: Floats, clusters: Clusters | None = None, confidence: float = 0.95
+) -> Interval | TooFew:
     """Return the BCa bootstrap interval of the mean of values of any size, one a row, shape (rows,)."""
     return bootstrap_interval((values, np.ones(len(values))), _ratio, clusters, confidence)
 
@@ -320,7 +342,11 @@ def unbounded_mean_interval(
 
 
 def measured_difference_interval(
-    differences: Floats, clusters: Clusters | None, confidence: float, measured: float | None, open_end: str
+    differences: Floats,
+    clusters: Clusters | None,
+    confidence: float,
+    measured: float | None,
+    open_end: str,
 ) -> Interval | TooFew:
     """Return the interval of the mean of paired differences of seconds or tokens, one end open where the rows are few.
 
@@ -344,7 +370,10 @@ def rows_for_far_off(rows: int, clusters: Clusters | None, confidence: float) ->
         clusters: Number of the cluster of each row, of which as many are needed; None when every row stands alone.
         confidence: Of the interval that has the end.
     """
-    units, needed = rows if clusters is None else cluster_count(clusters), _rows_beyond(FAR_OFF, confidence)
+    units, needed = (
+        rows if clusters is None else cluster_count(clusters),
+        _rows_beyond(FAR_OFF, confidence),
+    )
     return 0 if units >= needed else math.ceil(needed * rows / units)
 
 
@@ -386,12 +415,20 @@ def percentile_interval(
     beyond = _rows_beyond(share, confidence)
     if clusters is None and len(columns) == 1:
         missing = too_few(len(columns[0]), None)
-        return _between_values(columns[0], share, confidence, max(MINIMUM_ROWS, beyond)) if missing is None else missing
-    missing = too_few(len(columns[0]), clusters, max(MINIMUM_ROWS, beyond), max(MINIMUM_DRAWN, beyond))
+        return (
+            _between_values(columns[0], share, confidence, max(MINIMUM_ROWS, beyond))
+            if missing is None
+            else missing
+        )
+    missing = too_few(
+        len(columns[0]), clusters, max(MINIMUM_ROWS, beyond), max(MINIMUM_DRAWN, beyond)
+    )
     if missing is not None:
         return missing
     if clusters is None:
-        return bootstrap_interval(columns, _apart(partial(_quantile, share)), None, confidence, seed, draws)
+        return bootstrap_interval(
+            columns, _apart(partial(_quantile, share)), None, confidence, seed, draws
+        )
     distinct = max(len(np.unique(clusters[column != _most_frequent(column)])) for column in columns)
     if distinct < MINIMUM_DISTINCT:
         return TooFew(_alike(distinct, "cluster"))
@@ -404,7 +441,9 @@ def percentile_interval(
         found = [_weighted_quantile(values, times[:, own], share) for values, own in ordered]
         return found[0] if len(found) == 1 else found[0] - found[1]
 
-    return _bca_interval((np.arange(len(names)),), statistic, "clusters", confidence, seed, draws, len(clusters))
+    return _bca_interval(
+        (np.arange(len(names)),), statistic, "clusters", confidence, seed, draws, len(clusters)
+    )
 
 
 def _alike(distinct: int, unit: str) -> str:
@@ -423,7 +462,9 @@ def _between_values(values: Floats, share: float, confidence: float, least: int)
     below = normal.binomial_quantile((1 - confidence) / 2, len(values), share)
     above = normal.binomial_quantile((1 + confidence) / 2, len(values), share)
     ordered = np.concatenate(([-math.inf], np.sort(values), [math.inf]))
-    return Interval(float(ordered[below]), float(ordered[above + 1]), "order statistics", confidence, least)
+    return Interval(
+        float(ordered[below]), float(ordered[above + 1]), "order statistics", confidence, least
+    )
 
 
 def _quantile(share: float, values: Floats) -> Floats:
@@ -492,15 +533,21 @@ def _drawn(
     return np.concatenate(found)
 
 
-def _jackknifed(columns: tuple[NDArray[Any], ...], statistic: Callable[..., Floats], most: int = 200) -> Floats:
+def _jackknifed(
+    columns: tuple[NDArray[Any], ...], statistic: Callable[..., Floats], most: int = 200
+) -> Floats:
     """Return the statistic without each of up to ``most`` groups of rows."""
     rows = len(columns[0])
     groups = np.array_split(np.arange(rows), min(rows, most))
-    found = [statistic(*(np.delete(column, group)[None, :] for column in columns))[0] for group in groups]
+    found = [
+        statistic(*(np.delete(column, group)[None, :] for column in columns))[0] for group in groups
+    ]
     return np.asarray(found, dtype=float)
 
 
-def _bca_shares(found: float, drawn: Floats, jackknifed: Floats, limit: float) -> tuple[float, float]:
+def _bca_shares(
+    found: float, drawn: Floats, jackknifed: Floats, limit: float
+) -> tuple[float, float]:
     below = (float((drawn < found).mean()) + float((drawn <= found).mean())) / 2
     bias = normal.quantile(min(max(below, 1 / (2 * len(drawn))), 1 - 1 / (2 * len(drawn))))
     centred = jackknifed.mean() - jackknifed
@@ -521,7 +568,9 @@ def _cluster_sums(values: Floats, clusters: Clusters | None) -> Floats:
 
 
 def _cluster_sizes(clusters: Clusters | None) -> Floats | None:
-    return None if clusters is None else np.unique(clusters, return_counts=True)[1].astype(np.float64)
+    return (
+        None if clusters is None else np.unique(clusters, return_counts=True)[1].astype(np.float64)
+    )
 
 
 def _that_matter(clusters: Clusters | None) -> Clusters | None:

@@ -142,7 +142,9 @@ class Looks:
         size = self._size(self._next)
         found: int | None = None
         if not plan.has_gaps:
-            there = size > 0 and all(self._counts[plan.number, at] >= plan.rows for at in range(size - 1, -1, -1))
+            there = size > 0 and all(
+                self._counts[plan.number, at] >= plan.rows for at in range(size - 1, -1, -1)
+            )
             found = size - 1 if there else None
         else:
             finished = sorted(at for at in self._finished() if at[0] == plan.number)
@@ -163,13 +165,19 @@ class Looks:
     def _look(self, run: Run, number: int, until: int | None) -> list[Outcome]:
         plan = self._plan
         share = plan.earlier / (plan.earlier + plan.examples) if plan is not None else 0.0
-        spent = {gate.confidence: confidences(round(1 - gate.confidence, 12), LOOKS, share) for gate in self._gates}
+        spent = {
+            gate.confidence: confidences(round(1 - gate.confidence, 12), LOOKS, share)
+            for gate in self._gates
+        }
         gates = [evolve(gate, confidence=spent[gate.confidence][number]) for gate in self._gates]
         if until is None or plan is None:
             return judge(run, gates, folder=self._folder)
         growing = Growing(plan.number, plan.examples / self._size(number)) if plan.earlier else None
         place = place_of(plan.number, until)
-        return [_so_far(one) for one in judge(run, gates, folder=self._folder, until=place, growing=growing)]
+        return [
+            _so_far(one)
+            for one in judge(run, gates, folder=self._folder, until=place, growing=growing)
+        ]
 
 
 def _so_far(outcome: Outcome) -> Outcome:
@@ -187,7 +195,9 @@ def _require_size(run: Run) -> None:
         ConfigurationError: It is such a run.
     """
     if not run.completeness.rows_expected:
-        names = ", ".join(str(one["label"]) for one in run.datasets if one["label"]) or "the examples"
+        names = (
+            ", ".join(str(one["label"]) for one in run.datasets if one["label"]) or "the examples"
+        )
         raise ConfigurationError(
             f"--stop-when-decided must know how many examples there are, and nobody knows how many {names} gives: give a number "
             "with -n, such as -n 500, or evaluate() a list in place of an iterator. A larger number than there are will do."
@@ -202,7 +212,10 @@ def _plan_of(run: Run) -> _Plan | None:
     if any(length is None for length in lengths):
         return None
     earlier = sum(lengths)
-    bounds_of = [(run.completeness.rows_expected or 0) // rows - earlier, run.datasets[-1]["length"]]
+    bounds_of = [
+        (run.completeness.rows_expected or 0) // rows - earlier,
+        run.datasets[-1]["length"],
+    ]
     bounds_of += [request.get("limit"), request.get("sample"), len(request.get("ids") or ())]
     examples = min(bound for bound in bounds_of if bound)
     has_gaps = bool(request.get("sample") or request.get("ids"))

@@ -52,10 +52,14 @@ def places_of(column: Column, is_across: bool) -> NDArray[np.int64]:
     return _by_content(column) if is_across else column.places
 
 
-def in_common(places: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
+def in_common(
+    places: Sequence[NDArray[np.int64]],
+) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
     """Return what all have in common, and where each has it, in the order of the last one's places."""
     shared = reduce(np.intersect1d, places)
-    return shared, [np.argsort(own, kind="stable")[np.searchsorted(np.sort(own), shared)] for own in places]
+    return shared, [
+        np.argsort(own, kind="stable")[np.searchsorted(np.sort(own), shared)] for own in places
+    ]
 
 
 def values_at(column: Column, places: NDArray[np.int64], is_across: bool) -> NDArray[np.float64]:
@@ -69,18 +73,30 @@ def values_at(column: Column, places: NDArray[np.int64], is_across: bool) -> NDA
 def _by_content(column: Column) -> NDArray[np.int64]:
     """Return what stands for the content and the sample of each row."""
     known = content_places(column.run)
-    found = [place_of_content(known[example_place(place)], sample_at(place)) for place in column.places.tolist()]
+    found = [
+        place_of_content(known[example_place(place)], sample_at(place))
+        for place in column.places.tolist()
+    ]
     return np.array(found, dtype=np.int64)
 
 
-def clusters_of(run: Run, places: NDArray[np.int64], cluster: str | None) -> NDArray[np.int64] | None:
+def clusters_of(
+    run: Run, places: NDArray[np.int64], cluster: str | None
+) -> NDArray[np.int64] | None:
     """Return the number of each row's cluster; None when every row stands alone."""
     examples = [example_place(place) for place in places.tolist()]
     if cluster is not None:
         told = _cluster_names(run, examples, cluster)
         if not any(name is not None for name in told.values()):
-            raise ConfigurationError(f"No example has the field {cluster!r}, by which rows should hang together.")
-        return _numbered([told.get(place) if told.get(place) is not None else ("alone", place) for place in examples])
+            raise ConfigurationError(
+                f"No example has the field {cluster!r}, by which rows should hang together."
+            )
+        return _numbered(
+            [
+                told.get(place) if told.get(place) is not None else ("alone", place)
+                for place in examples
+            ]
+        )
     told = _own_clusters(run, examples)
     if told:
         return _numbered([told.get(place, ("alone", place)) for place in examples])
@@ -94,7 +110,10 @@ def _own_clusters(run: Run, examples: Sequence[int]) -> dict[int, tuple[str, Any
         identity = identity_of(place)
         firsts.setdefault(identity[0], identity)
     contents = {number: run.example(identity).content or {} for number, identity in firsts.items()}
-    fields = {number: next((name for name in _HANG_BY if name in one), None) for number, one in contents.items()}
+    fields = {
+        number: next((name for name in _HANG_BY if name in one), None)
+        for number, one in contents.items()
+    }
     found: dict[int, tuple[str, Any]] = {}
     for name in _HANG_BY:
         if name in fields.values():
@@ -109,10 +128,15 @@ def _cluster_names(run: Run, examples: Sequence[int], cluster: str) -> dict[int,
         return grouped(run, examples, cluster)
     separator = cluster.removeprefix("id:") or "-"
     wanted = set(examples)
-    told = {example_at(example.identity): example.id.partition(separator)[0] for example in run.examples()}
+    told = {
+        example_at(example.identity): example.id.partition(separator)[0]
+        for example in run.examples()
+    }
     return {place: name for place, name in told.items() if place in wanted}
 
 
 def _numbered(names: Sequence[Any]) -> NDArray[np.int64]:
     numbers: dict[str, int] = {}
-    return np.array([numbers.setdefault(repr(name), len(numbers)) for name in names], dtype=np.int64)
+    return np.array(
+        [numbers.setdefault(repr(name), len(numbers)) for name in names], dtype=np.int64
+    )

@@ -13,7 +13,15 @@ from context_bench.errors import ConfigurationError
 from context_bench.runs import open_run
 from context_bench_compare.columns import HEADLINE, threshold_of
 from context_bench_compare.comparing import Overview, overview
-from context_bench_compare.rendering import HEADINGS, aligned, cells, more_sentences, more_to_dict, sentences, to_dict
+from context_bench_compare.rendering import (
+    HEADINGS,
+    aligned,
+    cells,
+    more_sentences,
+    more_to_dict,
+    sentences,
+    to_dict,
+)
 from context_bench_compare.verdicts import Rules
 
 
@@ -32,12 +40,17 @@ class Compared:
         """The verdict over all rows of the first metric, by system."""
         first = self.overview.lines[0].metric
         return {
-            line.system: line.found.word for line in self.overview.lines if line.metric == first and line.slice == "all"
+            line.system: line.found.word
+            for line in self.overview.lines
+            if line.metric == first and line.slice == "all"
         }
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as strict JSON values, as ``compare --json`` writes it."""
-        return {"comparisons": [to_dict(line) for line in self.overview.lines], **more_to_dict(self.overview)}
+        return {
+            "comparisons": [to_dict(line) for line in self.overview.lines],
+            **more_to_dict(self.overview),
+        }
 
     def _sentences(self) -> list[str]:
         return [*sentences(self.overview.lines), *more_sentences(self.overview)]
@@ -82,9 +95,13 @@ def compare_result(
     Raises:
         ConfigurationError: The result is filtered, has no run file, or one system only.
     """
-    named = result.config.get("run_file") or getattr(getattr(result.rows, "reader", None), "path", None)
+    named = result.config.get("run_file") or getattr(
+        getattr(result.rows, "reader", None), "path", None
+    )
     if named is None or not Path(named).is_file() or "filter" in result.config:
-        raise ConfigurationError("Only the result of a whole run can be compared: give evaluate() a run_file.")
+        raise ConfigurationError(
+            "Only the result of a whole run can be compared: give evaluate() a run_file."
+        )
     rules = Rules(confidence, margin, 0.0 if threshold is None else threshold, "higher", seed)
     every, fields = ((one,) if isinstance(one, str) else tuple(one) for one in (metrics, by))
     with open_run(named) as run:

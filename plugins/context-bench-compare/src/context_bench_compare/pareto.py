@@ -91,19 +91,27 @@ def front_of(
     """
     sign = 1 if better == "higher" else -1
     rows = len(scores[0])
-    blocks = clusters_of_blocks(rows) if clusters is None else np.unique(clusters, return_inverse=True)[1]
+    blocks = (
+        clusters_of_blocks(rows)
+        if clusters is None
+        else np.unique(clusters, return_inverse=True)[1]
+    )
     count = int(blocks.max()) + 1
     known = np.isfinite(costs).all(axis=0)
     counted = [*scores, *(np.where(known, column, 0.0) for column in costs)]
     sums = np.array([np.bincount(blocks, weights=column, minlength=count) for column in counted])
     systems = len(names)
-    sizes = np.array([np.bincount(blocks, weights=one, minlength=count) for one in (np.ones(rows), known)])
+    sizes = np.array(
+        [np.bincount(blocks, weights=one, minlength=count) for one in (np.ones(rows), known)]
+    )
     sizes = np.repeat(sizes, systems, axis=0)
     generator = np.random.default_rng(seed)
     means = np.empty((DRAWS, len(sums)))
     with np.errstate(invalid="ignore"):  # a draw without any known cost has none
         for number in range(DRAWS):
-            weights = np.bincount(generator.integers(0, count, count), minlength=count).astype(float)
+            weights = np.bincount(generator.integers(0, count, count), minlength=count).astype(
+                float
+            )
             means[number] = sums @ weights / (sizes @ weights)
     found = sums.sum(axis=1) / sizes.sum(axis=1)
     shares = on_front(means[:, systems:], sign * means[:, :systems]).mean(axis=0)
@@ -111,7 +119,13 @@ def front_of(
         shares[:] = np.nan
     here = on_front(found[None, systems:], sign * found[None, :systems])[0]
     return tuple(
-        Point(name, float(found[place]), float(found[systems + place]), bool(here[place]), float(shares[place]))
+        Point(
+            name,
+            float(found[place]),
+            float(found[systems + place]),
+            bool(here[place]),
+            float(shares[place]),
+        )
         for place, name in enumerate(names)
     )
 

@@ -25,8 +25,16 @@ from context_bench_compare.rendering import aligned
     metavar="X",
     help="What may be lost, such as 0.01 or 1pp for one point in a hundred.",
 )
-@click.option("--metric", "-m", default=HEADLINE, metavar="KEY", help="Score to decide about.  [default: the headline]")
-@click.option("--baseline", "against", metavar="LABEL", help="The system that the others are held against.")
+@click.option(
+    "--metric",
+    "-m",
+    default=HEADLINE,
+    metavar="KEY",
+    help="Score to decide about.  [default: the headline]",
+)
+@click.option(
+    "--baseline", "against", metavar="LABEL", help="The system that the others are held against."
+)
 @click.option(
     "--confidence",
     type=click.FloatRange(0.5, 1, max_open=True),
@@ -38,7 +46,13 @@ from context_bench_compare.rendering import aligned
 @click.option("--rpm", type=float, metavar="N", help="Requests a minute that the endpoint allows.")
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 def plan(
-    pilot: Path, margin: float, metric: str, against: str | None, confidence: float, rpm: float | None, as_json: bool
+    pilot: Path,
+    margin: float,
+    metric: str,
+    against: str | None,
+    confidence: float,
+    rpm: float | None,
+    as_json: bool,
 ) -> None:
     """Tell from a pilot how many rows a decision takes, and what they cost, before they are paid for."""
     with open_run(pilot) as run:
@@ -46,7 +60,18 @@ def plan(
     if as_json:
         write_json([one.to_dict() for one in found])
         return
-    headings = ("system", "score", "margin", "rows", "calls", "tokens", "minutes", "cost", "pilot rows", "pilot shows")
+    headings = (
+        "system",
+        "score",
+        "margin",
+        "rows",
+        "calls",
+        "tokens",
+        "minutes",
+        "cost",
+        "pilot rows",
+        "pilot shows",
+    )
     say(aligned(headings, [_planned(one) for one in found]))
     say()
     say(

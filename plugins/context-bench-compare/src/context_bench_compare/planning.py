@@ -14,7 +14,13 @@ from context_bench_compare.columns import read_columns
 from context_bench_compare.entrants import baseline_of, entrants_of
 from context_bench_compare.intervals import difference_interval, too_few
 from context_bench_compare.matching import paired
-from context_bench_compare.power import MOST_PRECISE, imagined_by, reach_of, rows_for_margin, standard_error
+from context_bench_compare.power import (
+    MOST_PRECISE,
+    imagined_by,
+    reach_of,
+    rows_for_margin,
+    standard_error,
+)
 from context_bench_compare.verdicts import require_above_zero, require_confidence
 
 PILOT_ROWS = 10
@@ -88,19 +94,27 @@ def plans(
         require_above_zero("--rpm", requests_per_minute)
     entrants = entrants_of([run], [baseline])
     if len(entrants) < 2:
-        raise ConfigurationError(f"{run.path} holds one system only. A pilot needs the baseline beside it.")
+        raise ConfigurationError(
+            f"{run.path} holds one system only. A pilot needs the baseline beside it."
+        )
     against = baseline_of(entrants, baseline)
     columns = read_columns(run, [metric])
     spent = _spent(run)
     found = []
     for one in entrants:
-        if one is against or (one.system, metric) not in columns or (against.system, metric) not in columns:
+        if (
+            one is against
+            or (one.system, metric) not in columns
+            or (against.system, metric) not in columns
+        ):
             continue
         pairs = paired(columns[one.system, metric], columns[against.system, metric])
         rows = len(pairs.ours)
         missing = too_few(rows, pairs.clusters, PILOT_ROWS)
         if missing is not None:
-            raise ConfigurationError(f"The pilot {run.path} tells nothing about the spread: {missing.reason}.")
+            raise ConfigurationError(
+                f"The pilot {run.path} tells nothing about the spread: {missing.reason}."
+            )
         differences = pairs.ours - pairs.theirs
         error = standard_error(differences, pairs.clusters)
         deviation = error * math.sqrt(rows)
@@ -129,7 +143,9 @@ def plans(
                 if requests_per_minute
                 else needed * sum(each["latency"] for each in both) / 60,
                 _total([each["cost"] for each in both], needed),
-                reach_of(differences, pairs.clusters, interval, size, pairs.measured).shows(confidence),
+                reach_of(differences, pairs.clusters, interval, size, pairs.measured).shows(
+                    confidence
+                ),
             )
         )
     if not found:
@@ -141,19 +157,27 @@ def _spent(run: Run) -> Mapping[str, Mapping[str, Any]]:
     """Return what a row of each system took on average: attempts, seconds, tokens and money."""
     sums: dict[str, dict[str, Any]] = {}
     for row in run.rows():
-        each = sums.setdefault(row.system, {"rows": 0, "attempts": 0, "latency": 0.0, "tokens": 0, "cost": 0.0})
+        each = sums.setdefault(
+            row.system, {"rows": 0, "attempts": 0, "latency": 0.0, "tokens": 0, "cost": 0.0}
+        )
         each["rows"] += 1
         each["attempts"] += int(row.metadata.get("attempts", 1))
         each["latency"] += row.latency
         tokens = None if row.prompt_tokens is None else row.prompt_tokens + row.response_tokens
         each["tokens"] = (
-            None if each["tokens"] is None or (tokens is None and not row.failed) else each["tokens"] + (tokens or 0)
+            None
+            if each["tokens"] is None or (tokens is None and not row.failed)
+            else each["tokens"] + (tokens or 0)
         )
         each["cost"] = (
-            None if each["cost"] is None or (row.cost is None and not row.failed) else each["cost"] + (row.cost or 0.0)
+            None
+            if each["cost"] is None or (row.cost is None and not row.failed)
+            else each["cost"] + (row.cost or 0.0)
         )
     return {
-        system: {key: None if value is None else value / each["rows"] for key, value in each.items()}
+        system: {
+            key: None if value is None else value / each["rows"] for key, value in each.items()
+        }
         for system, each in sums.items()
     }
 

@@ -65,7 +65,9 @@ class Reach:
         logarithm of the error, which is what an exponential variable stays below."""
         if not self.half:
             return 0.0
-        normal_part, own_part = (normal.quantile((1 + one) / 2) * self.error for one in (confidence, self.confidence))
+        normal_part, own_part = (
+            normal.quantile((1 + one) / 2) * self.error for one in (confidence, self.confidence)
+        )
         return normal_part + (self.half - own_part) * math.log((1 - confidence) / 2) / math.log(
             (1 - self.confidence) / 2
         )
@@ -88,7 +90,10 @@ def reach_of(
         half = max(mean - interval.low, interval.high - mean)
         if len(sums) < FEW and (measured is not None or clusters is not None):
             centred = differences - mean
-            half = max(_least_mean(one, clusters, half, confidence, measured) for one in (centred, -centred))
+            half = max(
+                _least_mean(one, clusters, half, confidence, measured)
+                for one in (centred, -centred)
+            )
     return Reach(
         standard_error(differences, clusters),
         None if clusters is None else cluster_count(clusters),
@@ -101,7 +106,11 @@ def reach_of(
 
 
 def _least_mean(
-    centred: Floats, clusters: Clusters | None, start: float, confidence: float, measured: float | None
+    centred: Floats,
+    clusters: Clusters | None,
+    start: float,
+    confidence: float,
+    measured: float | None,
 ) -> float:
     """Return the least mean of which the interval ends at zero: what is imagined on the other side moves away with the mean."""
     mean = start
@@ -113,11 +122,15 @@ def _least_mean(
     return mean
 
 
-def imagined_by(interval: Interval | TooFew, differences: Floats, clusters: Clusters | None) -> float:
+def imagined_by(
+    interval: Interval | TooFew, differences: Floats, clusters: Clusters | None
+) -> float:
     """Return what an interval of graded differences is wider than the normal one, towards its lower end, times the rows."""
     if isinstance(interval, TooFew) or interval.method == OF_FLIPS:
         return 0.0
-    normal_half = normal.quantile((1 + interval.confidence) / 2) * standard_error(differences, clusters)
+    normal_half = normal.quantile((1 + interval.confidence) / 2) * standard_error(
+        differences, clusters
+    )
     return max(0.0, float(differences.mean()) - interval.low - normal_half) * len(differences)
 
 
@@ -139,7 +152,11 @@ def standard_error(differences: Floats, clusters: Clusters | None = None) -> flo
     differences = np.asarray(differences, dtype=float)
     sums = _cluster_sums(differences - differences.mean(), clusters)
     count = len(sums)
-    return math.sqrt(float(np.square(sums).sum()) * count / (count - 1)) / len(differences) if count > 1 else math.inf
+    return (
+        math.sqrt(float(np.square(sums).sum()) * count / (count - 1)) / len(differences)
+        if count > 1
+        else math.inf
+    )
 
 
 def detectable_difference(
@@ -158,7 +175,10 @@ def detectable_difference(
         return (normal.quantile((1 + confidence) / 2) + normal.quantile(power)) * error
     if 2.0 ** (1 - clusters) >= 1 - confidence:
         return math.inf
-    return sum(normal.student_quantile(share, clusters - 1) for share in ((1 + confidence) / 2, power)) * error
+    return (
+        sum(normal.student_quantile(share, clusters - 1) for share in ((1 + confidence) / 2, power))
+        * error
+    )
 
 
 def rows_for_margin(

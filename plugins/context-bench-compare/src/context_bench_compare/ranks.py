@@ -37,11 +37,17 @@ class ParetoRank:
 
     def compare(self, columns_by_system: Mapping[str, Any]) -> dict[str, dict[str, float]]:
         """Return the rank of each system that has both values; none without another system, or across token counts."""
-        summary = {label: columns.summary for label, columns in columns_by_system.items() if not columns.is_derived}
+        summary = {
+            label: columns.summary
+            for label, columns in columns_by_system.items()
+            if not columns.is_derived
+        }
         if len(summary) < 2:
             return {}
         fields = (self.quality_field, self.cost_field)
-        ranked = [label for label, values in summary.items() if all(field in values for field in fields)]
+        ranked = [
+            label for label, values in summary.items() if all(field in values for field in fields)
+        ]
         for field in fields:  # what comes from different counts cannot be held against each other
             told = [columns_by_system[label].sources for label in ranked]
             if len({sources[field][0] for sources in told if field in sources}) > 1:
@@ -50,7 +56,11 @@ class ParetoRank:
             return {}
         if any(self.quality_field in columns.lower for columns in columns_by_system.values()):
             field = self.quality_field
-            summary = {label: {**values, field: -values[field]} for label, values in summary.items() if field in values}
+            summary = {
+                label: {**values, field: -values[field]}
+                for label, values in summary.items()
+                if field in values
+            }
         ranks = self.rank_systems(summary, self.quality_field, self.cost_field, self.method)
         return {label: {self.name: rank} for label, rank in ranks.items()}
 
@@ -71,14 +81,19 @@ class ParetoRank:
         points = {
             name: (values[quality_field], -values[cost_field])
             for name, values in summary.items()
-            if _is_known(values.get(quality_field)) and _is_known(values.get(cost_field))  # null in JSON: not finite
+            if _is_known(values.get(quality_field))
+            and _is_known(values.get(cost_field))  # null in JSON: not finite
         }
         ranks = _ranks(points)
         if method == "dominators":
             return ranks
         fronts: dict[str, int] = {}
-        for name in sorted(points, key=ranks.__getitem__):  # whatever dominates a point has a lower rank
-            above = [front for other, front in fronts.items() if _dominates(points[other], points[name])]
+        for name in sorted(
+            points, key=ranks.__getitem__
+        ):  # whatever dominates a point has a lower rank
+            above = [
+                front for other, front in fronts.items() if _dominates(points[other], points[name])
+            ]
             fronts[name] = 1 + max(above, default=0)
         return {name: fronts[name] for name in points}
 
@@ -106,7 +121,10 @@ class SpeedRank:
 
 def _ranks(points: Mapping[str, tuple[float, float]]) -> dict[str, int]:
     """Return 1 + the number of points that are no worse in both and better in one, for each point."""
-    return {name: 1 + sum(_dominates(other, point) for other in points.values()) for name, point in points.items()}
+    return {
+        name: 1 + sum(_dominates(other, point) for other in points.values())
+        for name, point in points.items()
+    }
 
 
 def _is_known(value: float | None) -> bool:

@@ -16,14 +16,29 @@ from context_bench_compare.verdicts import INCOMPARABLE, Comparison
 
 _SIGNS = {MET: "✅", MISSED: "❌", OPEN: "❔"}
 
-HEADINGS = ("system", "score", "rows", "mean", "baseline", "difference", "interval", "flips", "verdict")
+HEADINGS = (
+    "system",
+    "score",
+    "rows",
+    "mean",
+    "baseline",
+    "difference",
+    "interval",
+    "flips",
+    "verdict",
+)
 
 
 def aligned(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     """Return rows as columns below their headings, aligned; None is shown as ``-``, and no cell holds a line end."""
-    shown = [[printable("-" if cell is None else cell, lines=False) for cell in row] for row in [headings, *rows]]
+    shown = [
+        [printable("-" if cell is None else cell, lines=False) for cell in row]
+        for row in [headings, *rows]
+    ]
     widths = [max(map(len, column)) for column in zip(*shown)]
-    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in shown)
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in shown
+    )
 
 
 def cells(lines: Sequence[Line]) -> list[list[str]]:
@@ -56,9 +71,14 @@ def sentences(lines: Sequence[Line]) -> list[str]:
     told = []
     for line in lines:
         name = line.metric if line.slice == ALL_ROWS else f"{line.metric}, {line.slice}"
-        told.append(f"{line.system} against {line.baseline} ({name}): {line.found.word}. {line.found.sentence}.")
+        told.append(
+            f"{line.system} against {line.baseline} ({name}): {line.found.word}. {line.found.sentence}."
+        )
         found = line.found
-        if found.answered_difference is not None and abs(found.answered_difference - found.difference) > 1e-9:
+        if (
+            found.answered_difference is not None
+            and abs(found.answered_difference - found.difference) > 1e-9
+        ):
             told.append(
                 f"  Failed rows count as wrong; over the rows that both answered it is {found.answered_difference:+.4g}."
             )
@@ -66,10 +86,17 @@ def sentences(lines: Sequence[Line]) -> list[str]:
             told.append(f"  {macro_sentence(line.macro)}")
         if found.unmatched:
             verbs = ("has", "is") if found.unmatched == 1 else ("have", "are")
-            told.append(f"  {counted(found.unmatched, 'row')} {verbs[0]} no counterpart and {verbs[1]} left out.")
+            told.append(
+                f"  {counted(found.unmatched, 'row')} {verbs[0]} no counterpart and {verbs[1]} left out."
+            )
         if line.others and line.slice == ALL_ROWS:
-            told.append(f"  Scored in different ways in the two runs, and not compared here: {', '.join(line.others)}.")
-        for which, count in (("regressed", len(found.regressed)), ("improved", len(found.improved))):
+            told.append(
+                f"  Scored in different ways in the two runs, and not compared here: {', '.join(line.others)}."
+            )
+        for which, count in (
+            ("regressed", len(found.regressed)),
+            ("improved", len(found.improved)),
+        ):
             names = line.flipped.get(which, ())
             if names and line.slice == ALL_ROWS:
                 more = f" and {count - len(names)} more" if count > len(names) else ""
@@ -104,7 +131,9 @@ def more_sentences(found: Overview) -> list[str]:
         )
     if found.front is not None:
         unit = found.front.unit and f" {found.front.unit}"
-        told.append(f"Pareto front of {found.front.metric} against {found.front.name}, {found.front.extent}:")
+        told.append(
+            f"Pareto front of {found.front.metric} against {found.front.name}, {found.front.extent}:"
+        )
         told += [
             f"  {point.system}: {_number(point.score)} at {_number(point.cost)}{unit}, "
             f"{'on' if point.is_on_front else 'off'} the front; {share_text(point.share)}."
@@ -200,7 +229,10 @@ def to_dict(line: Line) -> dict[str, Any]:
         "test": found.test,
         "detectable_difference": _finite(found.detectable),
         "improved": {"count": len(found.improved), "first": list(line.flipped.get("improved", ()))},
-        "regressed": {"count": len(found.regressed), "first": list(line.flipped.get("regressed", ()))},
+        "regressed": {
+            "count": len(found.regressed),
+            "first": list(line.flipped.get("regressed", ())),
+        },
     }
 
 
@@ -227,7 +259,11 @@ def outcome_to_dict(outcome: Outcome) -> dict[str, Any]:
 
 def gate_sentence(outcome: Outcome) -> str:
     """Return a line about a gate."""
-    more = f" About {counted(outcome.more_rows, 'further row')} would decide." if outcome.more_rows else ""
+    more = (
+        f" About {counted(outcome.more_rows, 'further row')} would decide."
+        if outcome.more_rows
+        else ""
+    )
     return f"Gate {outcome.gate}: {outcome.state}. {outcome.sentence}.{more}"
 
 
@@ -241,7 +277,13 @@ def markdown(compared: Overview, outcomes: Sequence[Outcome] = ()) -> str:
         told.append("| " + " | ".join(HEADINGS) + " |")
         told.append("|" + "---|" * len(HEADINGS))
         told += ["| " + " | ".join(map(_escaped, row)) + " |" for row in cells(lines)]
-        told += ["", *(f"- {_escaped(text.strip())}" for text in (*sentences(lines), *more_sentences(compared)))]
+        told += [
+            "",
+            *(
+                f"- {_escaped(text.strip())}"
+                for text in (*sentences(lines), *more_sentences(compared))
+            ),
+        ]
     return "\n".join(told) + "\n"
 
 
@@ -249,7 +291,9 @@ def junit(compared: Overview, outcomes: Sequence[Outcome] = ()) -> str:
     """Return gates, or verdicts where there are none, as JUnit XML: missed and worse are failures, open ones are skipped."""
     suite = ElementTree.Element("testsuite", name="context-bench", errors="0")
     for outcome in outcomes:
-        case = ElementTree.SubElement(suite, "testcase", classname="gates", name=_xml(str(outcome.gate)))
+        case = ElementTree.SubElement(
+            suite, "testcase", classname="gates", name=_xml(str(outcome.gate))
+        )
         if outcome.state == MISSED:
             ElementTree.SubElement(case, "failure", message=_xml(outcome.sentence))
         elif outcome.state != MET:
@@ -263,7 +307,11 @@ def junit(compared: Overview, outcomes: Sequence[Outcome] = ()) -> str:
             ElementTree.SubElement(case, "skipped", message=_xml(line.found.sentence))
     for tag, name in (("testcase", "tests"), ("failure", "failures"), ("skipped", "skipped")):
         suite.set(name, str(len(list(suite.iter(tag)))))
-    return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(suite, encoding="unicode") + "\n"
+    return (
+        '<?xml version="1.0" encoding="utf-8"?>\n'
+        + ElementTree.tostring(suite, encoding="unicode")
+        + "\n"
+    )
 
 
 def _xml(text: str) -> str:

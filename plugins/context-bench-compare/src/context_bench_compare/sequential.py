@@ -39,7 +39,12 @@ def bounds(shares: Sequence[float], alpha: float = 0.05) -> list[float]:
     Raises:
         ValueError: The shares do not rise between 0 and 1.
     """
-    if list(shares) != sorted(set(shares)) or not shares or shares[0] <= 0 or shares[-1] > 1 + 1e-12:
+    if (
+        list(shares) != sorted(set(shares))
+        or not shares
+        or shares[0] <= 0
+        or shares[-1] > 1 + 1e-12
+    ):
         raise ValueError("looks are rising shares above 0 and up to 1")
     found: list[float] = []
     density: NDArray[np.float64] | None = None
@@ -58,7 +63,10 @@ def bounds(shares: Sequence[float], alpha: float = 0.05) -> list[float]:
 
 
 def _advance(
-    grid: NDArray[np.float64], density: NDArray[np.float64] | None, after: NDArray[np.float64], step: float
+    grid: NDArray[np.float64],
+    density: NDArray[np.float64] | None,
+    after: NDArray[np.float64],
+    step: float,
 ) -> NDArray[np.float64]:
     """Return the density of the sum at ``after``, of the paths that no look has stopped."""
     if density is None:
@@ -68,7 +76,11 @@ def _advance(
 
 
 def _bound(
-    grid: NDArray[np.float64], density: NDArray[np.float64] | None, step: float, share: float, budget: float
+    grid: NDArray[np.float64],
+    density: NDArray[np.float64] | None,
+    step: float,
+    share: float,
+    budget: float,
 ) -> float:
     """Return the z-value beyond which ``budget`` of the paths lie, by bisection."""
     low, high = 0.0, 10.0

@@ -46,16 +46,28 @@ def slices_of(pairs: Pairs, run: Run, field: str) -> Iterator[tuple[str, Pairs]]
         clusters = None if pairs.clusters is None else pairs.clusters[chosen]
         keys = [int(pairs.keys[number]) for number in members[name]]
         ours, theirs, answered = pairs.ours[chosen], pairs.theirs[chosen], pairs.answered[chosen]
-        yield f"{field}={name}", Pairs(ours, theirs, keys, answered, clusters, is_measure=pairs.is_measure)
+        yield (
+            f"{field}={name}",
+            Pairs(ours, theirs, keys, answered, clusters, is_measure=pairs.is_measure),
+        )
 
 
 def _named(told: Mapping[int, Any]) -> tuple[dict[int, tuple[str, ...]], list[str]]:
     """Return the names of the slices that each example belongs to, and their order; none for that of the run."""
     values = [value for value in told.values() if value is not None]
-    if all(isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < LARGEST for value in values):
-        return _quarters(told) if len(set(values)) > MOST_VALUES else ({p: (f"{v}",) for p, v in told.items()}, [])
+    if all(
+        isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < LARGEST
+        for value in values
+    ):
+        return (
+            _quarters(told)
+            if len(set(values)) > MOST_VALUES
+            else ({p: (f"{v}",) for p, v in told.items()}, [])
+        )
     return {
-        place: tuple(dict.fromkeys(map(str, value))) or ("None",) if isinstance(value, list | tuple) else (str(value),)
+        place: tuple(dict.fromkeys(map(str, value))) or ("None",)
+        if isinstance(value, list | tuple)
+        else (str(value),)
         for place, value in told.items()
     }, []
 
@@ -63,7 +75,11 @@ def _named(told: Mapping[int, Any]) -> tuple[dict[int, tuple[str, ...]], list[st
 def _quarters(told: Mapping[int, Any]) -> tuple[dict[int, tuple[str, ...]], list[str]]:
     known = np.array([value for value in told.values() if value is not None], dtype=float)
     edges = np.unique(np.quantile(known, [0, 0.25, 0.5, 0.75, 1]))
-    digits = next(digits for digits in range(6, 18) if len({f"{edge:.{digits}g}" for edge in edges}) == len(edges))
+    digits = next(
+        digits
+        for digits in range(6, 18)
+        if len({f"{edge:.{digits}g}" for edge in edges}) == len(edges)
+    )
     ends = [f"{edge:.{digits}g}" for edge in edges]
     names = [f"{low}\u2013{high}" for low, high in zip(ends, islice(ends, 1, None))]
     found: dict[int, tuple[str, ...]] = {}

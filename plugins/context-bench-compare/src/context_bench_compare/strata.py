@@ -69,7 +69,9 @@ def interval_over(
         own = None if clusters is None else clusters[chosen]
         names = set() if own is None else set(own.tolist())
         if seen & names:
-            return TooFew("rows of several datasets hang together, so only all of them together can tell")
+            return TooFew(
+                "rows of several datasets hang together, so only all of them together can tell"
+            )
         seen |= names
         part, share = estimate(values[chosen], own, confidence), float(weights[chosen].sum())
         if isinstance(part, TooFew):
@@ -79,4 +81,10 @@ def interval_over(
         above += (share * (part.high - centre)) ** 2
         method, missing = part.method, missing + max(0, part.rows_for_both - int(chosen.sum()))
     needed = len(values) + missing if missing else 0
-    return Interval(mean - math.sqrt(below), mean + math.sqrt(above), f"{method}, by dataset", confidence, needed)
+    return Interval(
+        mean - math.sqrt(below),
+        mean + math.sqrt(above),
+        f"{method}, by dataset",
+        confidence,
+        needed,
+    )

@@ -31,7 +31,13 @@ from context_bench_compare.intervals import (
 from context_bench_compare.power import Reach, reach_of
 from context_bench_compare.significance import holm, paired_p_value
 
-BETTER, WORSE, EQUIVALENT, INCONCLUSIVE, INCOMPARABLE = "better", "worse", "equivalent", "inconclusive", "incomparable"
+BETTER, WORSE, EQUIVALENT, INCONCLUSIVE, INCOMPARABLE = (
+    "better",
+    "worse",
+    "equivalent",
+    "inconclusive",
+    "incomparable",
+)
 WORDS = (BETTER, WORSE, EQUIVALENT, INCONCLUSIVE, INCOMPARABLE)
 
 
@@ -75,7 +81,9 @@ def require_confidence(confidence: Any) -> None:
         ConfigurationError: It does not lie between 0.5 and 1.
     """
     if not isinstance(confidence, int | float) or not 0.5 <= confidence < 1:
-        raise ConfigurationError(f"The confidence is {confidence!r}, but must lie between 0.5 and 1, such as 0.95.")
+        raise ConfigurationError(
+            f"The confidence is {confidence!r}, but must lie between 0.5 and 1, such as 0.95."
+        )
 
 
 def require_above_zero(name: str, value: float, why: str = "") -> None:
@@ -182,7 +190,22 @@ def incomparable(why: str, unmatched: int = 0) -> Comparison:
     """Return the comparison of two systems of which nothing can be said."""
     nan = float("nan")
     return Comparison(
-        0, None, unmatched, nan, nan, nan, TooFew("0 rows"), None, 1.0, 1.0, "none", (), (), nan, INCOMPARABLE, why
+        0,
+        None,
+        unmatched,
+        nan,
+        nan,
+        nan,
+        TooFew("0 rows"),
+        None,
+        1.0,
+        1.0,
+        "none",
+        (),
+        (),
+        nan,
+        INCOMPARABLE,
+        why,
     )
 
 
@@ -191,7 +214,9 @@ def compare(pairs: Pairs, rules: Rules = Rules()) -> Comparison:
     if not len(pairs.ours):
         return incomparable("the two have no row in common", pairs.unmatched)
     differences = pairs.ours - pairs.theirs
-    passing, passed = (passes(values, rules.threshold, rules.better) for values in (pairs.ours, pairs.theirs))
+    passing, passed = (
+        passes(values, rules.threshold, rules.better) for values in (pairs.ours, pairs.theirs)
+    )
     is_directed = rules.better not in _UNDIRECTED
     both = differences[pairs.answered]
     p_value, test = paired_p_value(differences, pairs.clusters, pairs.measured)
@@ -210,8 +235,12 @@ def compare(pairs: Pairs, rules: Rules = Rules()) -> Comparison:
         p_value=p_value,
         corrected=p_value,
         test=test,
-        improved=tuple(pairs.keys[int(place)] for place in np.flatnonzero(passing & ~passed & is_directed)),
-        regressed=tuple(pairs.keys[int(place)] for place in np.flatnonzero(passed & ~passing & is_directed)),
+        improved=tuple(
+            pairs.keys[int(place)] for place in np.flatnonzero(passing & ~passed & is_directed)
+        ),
+        regressed=tuple(
+            pairs.keys[int(place)] for place in np.flatnonzero(passed & ~passing & is_directed)
+        ),
         detectable=reach.shows(rules.confidence),
         reach=reach,
         rows_to_rule_out=rows_for_far_off(len(differences), pairs.clusters, rules.confidence)
@@ -221,7 +250,9 @@ def compare(pairs: Pairs, rules: Rules = Rules()) -> Comparison:
     return judged(found, rules)
 
 
-def corrected(comparisons: Sequence[Comparison], rules: Rules | Sequence[Rules]) -> list[Comparison]:
+def corrected(
+    comparisons: Sequence[Comparison], rules: Rules | Sequence[Rules]
+) -> list[Comparison]:
     """Return comparisons that were made together, their tests corrected by Holm's method and judged again.
 
     What one of them could have shown is told at the error that Holm's method leaves it beside those that did show something.
@@ -234,7 +265,9 @@ def corrected(comparisons: Sequence[Comparison], rules: Rules | Sequence[Rules])
         one, own = comparisons[number], each[number]
         shown = sum(other < 1 - own.confidence for other in values)
         confidence = 1 - (1 - own.confidence) / max(1, len(tested) - shown)
-        one = evolve(one, corrected=value, detectable=one.reach.shows(confidence), together=len(tested))
+        one = evolve(
+            one, corrected=value, detectable=one.reach.shows(confidence), together=len(tested)
+        )
         found[number] = judged(one, own)
     return found
 
@@ -248,14 +281,20 @@ def judged(found: Comparison, rules: Rules) -> Comparison:
     low, high = found.interval.low, found.interval.high
     if rules.better == "lower":
         low, high = -high, -low
-    bounds = f"{found.interval.low:+.4g} to {found.interval.high:+.4g} at {percent(rules.confidence)}"
+    bounds = (
+        f"{found.interval.low:+.4g} to {found.interval.high:+.4g} at {percent(rules.confidence)}"
+    )
     here, test = "", found.test
     if found.together > 1:
         here = f" in this comparison, not in all {found.together} together"
         test += f", corrected for {found.together} comparisons"
     can_rule_out = not found.rows_to_rule_out
     if can_rule_out and rules.margin is not None and -rules.margin <= low and high <= rules.margin:
-        return evolve(found, word=EQUIVALENT, sentence=f"within {rules.margin:.4g} of the baseline{here}: {bounds}")
+        return evolve(
+            found,
+            word=EQUIVALENT,
+            sentence=f"within {rules.margin:.4g} of the baseline{here}: {bounds}",
+        )
     if rules.better in _UNDIRECTED:
         return evolve(found, word=INCONCLUSIVE, sentence=f"{bounds}; {_UNDIRECTED[rules.better]}")
     if found.corrected < 1 - rules.confidence and (low > 0 or high < 0):

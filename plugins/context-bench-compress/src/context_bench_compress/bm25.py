@@ -53,13 +53,17 @@ class BM25Passages(PassageSearch):
         language: str = "en",
         without_question: str = "lead",
     ) -> None:
-        super().__init__(ratio, tokens, passage_sentences, passage_tokens, language, without_question)
+        super().__init__(
+            ratio, tokens, passage_sentences, passage_tokens, language, without_question
+        )
         self.k1 = _number("k1", k1, math.inf)
         self.b = _number("b", b, 1.0)
 
     def scores(self, passages: list[str], question: str) -> Sequence[float]:
         """Return the BM25 score of each passage."""
-        return bm25_scores([terms_of(passage) for passage in passages], terms_of(question), self.k1, self.b)
+        return bm25_scores(
+            [terms_of(passage) for passage in passages], terms_of(question), self.k1, self.b
+        )
 
     def fingerprint(self) -> dict[str, Any]:
         """Return what can change an output."""
@@ -75,7 +79,10 @@ def bm25_scores(documents: list[list[str]], query: list[str], k1: float, b: floa
     scores = [0.0] * len(documents)
     filled = [index for index, document in enumerate(documents) if document]
     vocabulary: dict[str, int] = {}
-    ids = [[vocabulary.setdefault(term, len(vocabulary)) for term in documents[index]] for index in filled]
+    ids = [
+        [vocabulary.setdefault(term, len(vocabulary)) for term in documents[index]]
+        for index in filled
+    ]
     wanted = [vocabulary[term] for term in query if term in vocabulary]
     if not wanted:
         return scores
@@ -91,7 +98,9 @@ def _library_scores(
 
     import bm25s  # type: ignore[import-untyped, import-not-found, unused-ignore]
 
-    logging.getLogger("bm25s").setLevel(logging.WARNING)  # it asks for a line of DEBUG for every index
+    logging.getLogger("bm25s").setLevel(
+        logging.WARNING
+    )  # it asks for a line of DEBUG for every index
     index = bm25s.BM25(k1=k1, b=b, method="lucene", dtype="float64")
     index.index((ids, vocabulary), create_empty_token=False, show_progress=False)
     return [float(score) for score in index.get_scores_from_ids(wanted)]

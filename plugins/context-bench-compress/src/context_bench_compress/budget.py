@@ -25,14 +25,20 @@ class Budget:
             ValueError: Both are given, the ratio is not above 0 and at most 1, or the tokens are below 0.
         """
         if ratio is not None and tokens is not None:
-            raise ValueError(f"{owner}: both ratio={ratio} and tokens={tokens} are given; give one of them.")
+            raise ValueError(
+                f"{owner}: both ratio={ratio} and tokens={tokens} are given; give one of them."
+            )
         if tokens is not None:
             return cls(tokens=whole(owner, "tokens", tokens, least=0))
         share = DEFAULT_RATIO if ratio is None else ratio
         if isinstance(share, bool) or not isinstance(share, (int, float)):
-            raise TypeError(f"{owner}: ratio is {share!r}, and a number above 0 and at most 1 is needed.")
+            raise TypeError(
+                f"{owner}: ratio is {share!r}, and a number above 0 and at most 1 is needed."
+            )
         if not 0 < share <= 1:
-            raise ValueError(f"{owner}: ratio is {share}, and it must be above 0 and at most 1: the share that stays.")
+            raise ValueError(
+                f"{owner}: ratio is {share}, and it must be above 0 and at most 1: the share that stays."
+            )
         return cls(ratio=float(share))
 
     def allowed(self, total: int) -> int:

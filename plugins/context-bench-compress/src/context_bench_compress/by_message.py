@@ -33,23 +33,38 @@ class ByMessage:
     def __init__(self, of: str, roles: Sequence[str] = ("tool",), **options: Any) -> None:
         unknown = [role for role in roles if role not in ROLES]
         if unknown or not roles:
-            raise ConfigurationError(f"by-message: roles is {'/'.join(roles)!r}; name some of {', '.join(ROLES)}.")
+            raise ConfigurationError(
+                f"by-message: roles is {'/'.join(roles)!r}; name some of {', '.join(ROLES)}."
+            )
         written = ",".join(f"{name}={value}" for name, value in options.items())
         request = read_request(systems=[f"{of}:{written}" if written else of], project={})
         self.inner = AskedSystem.all_of(open_catalog(), request)[0].build()
         self.roles = tuple(roles)
         self.name = f"by-message({self.inner.name})"
         if hasattr(self.inner, "fingerprint"):
-            parameters = {"of": self.inner.name, "options": self.inner.fingerprint(), "roles": list(self.roles)}
+            parameters = {
+                "of": self.inner.name,
+                "options": self.inner.fingerprint(),
+                "roles": list(self.roles),
+            }
             self.fingerprint = lambda: parameters
 
-    def transform(self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Any] = ()) -> list[dict[str, Any]]:
+    def transform(
+        self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Any] = ()
+    ) -> list[dict[str, Any]]:
         """Return the messages, the texts of the named roles compressed.
 
         Raises:
             TypeError: The system gave back no text: it is no compressor of texts.
         """
-        asked = next((_text_in(one.get("content")) for one in reversed(messages) if one.get("role") == "user"), "")
+        asked = next(
+            (
+                _text_in(one.get("content"))
+                for one in reversed(messages)
+                if one.get("role") == "user"
+            ),
+            "",
+        )
         return [
             {**message, "content": self._content(message["content"], asked)}
             if message.get("role") in self.roles and message.get("content")
@@ -77,7 +92,9 @@ class ByMessage:
         if isinstance(found, (list, tuple)):
             found = "\n".join(map(str, found))
         if not isinstance(found, str):
-            raise TypeError(f"{self.name}: {self.inner.name} gave back no context. Name a compressor of texts in of=.")
+            raise TypeError(
+                f"{self.name}: {self.inner.name} gave back no context. Name a compressor of texts in of=."
+            )
         return found
 
 

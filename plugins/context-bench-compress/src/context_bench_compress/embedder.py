@@ -34,7 +34,13 @@ class Embedder:
     """
 
     def __init__(
-        self, owner: str, model: str, tokenizer: str | None, revision: str | None, file: str | None, max_length: int
+        self,
+        owner: str,
+        model: str,
+        tokenizer: str | None,
+        revision: str | None,
+        file: str | None,
+        max_length: int,
     ) -> None:
         self.libraries = require(owner, "embeddings", "onnxruntime", "tokenizers")
         self._owner = owner
@@ -49,7 +55,12 @@ class Embedder:
     @property
     def _is_local(self) -> bool:
         path = Path(self._model).expanduser()
-        return path.exists() or self._model.endswith(".onnx") or self._model.count("/") != 1 or self._model[0] in "./~"
+        return (
+            path.exists()
+            or self._model.endswith(".onnx")
+            or self._model.count("/") != 1
+            or self._model[0] in "./~"
+        )
 
     @cached_property
     def files(self) -> tuple[Path, Path]:
@@ -92,12 +103,22 @@ class Embedder:
         wanted = "sentence_embedding" if "sentence_embedding" in outputs else outputs[0]
         vectors: list[Any] = []
         for text in texts:
-            words = tokenizer.encode(text.encode("utf-8", "replace").decode("utf-8"))  # no halves of surrogate pairs
+            words = tokenizer.encode(
+                text.encode("utf-8", "replace").decode("utf-8")
+            )  # no halves of surrogate pairs
             if not words.ids:
                 vectors.append(None)
                 continue
-            known = {"input_ids": words.ids, "attention_mask": words.attention_mask, "token_type_ids": words.type_ids}
-            fed = {name: numpy.array([ids], dtype=numpy.int64) for name, ids in known.items() if name in inputs}
+            known = {
+                "input_ids": words.ids,
+                "attention_mask": words.attention_mask,
+                "token_type_ids": words.type_ids,
+            }
+            fed = {
+                name: numpy.array([ids], dtype=numpy.int64)
+                for name, ids in known.items()
+                if name in inputs
+            }
             [found] = session.run([wanted], fed)
             vector = found[0] if found.ndim == 2 else found[0].mean(axis=0)
             length = float(numpy.linalg.norm(vector))
@@ -120,9 +141,13 @@ class Embedder:
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.log_severity_level = 3
         try:
-            session = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+            session = onnxruntime.InferenceSession(
+                str(model), options, providers=["CPUExecutionProvider"]
+            )
         except Exception as error:
-            raise OSError(f"{self._owner}: {model} cannot be loaded: {str(error).splitlines()[0]}") from error
+            raise OSError(
+                f"{self._owner}: {model} cannot be loaded: {str(error).splitlines()[0]}"
+            ) from error
         if "input_ids" not in {each.name for each in session.get_inputs()}:
             raise OSError(f"{self._owner}: {model} is no text model: it has no input 'input_ids'.")
         return tokenizer, session
@@ -132,12 +157,16 @@ class Embedder:
             path = Path(self._tokenizer).expanduser()
             path = path / _TOKENIZER if path.is_dir() else path
             if not path.is_file():
-                raise FileNotFoundError(f"{self._owner}: there is no tokenizer {self._tokenizer!r}.")
+                raise FileNotFoundError(
+                    f"{self._owner}: there is no tokenizer {self._tokenizer!r}."
+                )
             return path
         for folder in (model.parent, model.parent.parent):
             if (folder / _TOKENIZER).is_file():
                 return folder / _TOKENIZER
-        raise FileNotFoundError(f"{self._owner}: there is no {_TOKENIZER} beside {model}. Name one: tokenizer=PATH.")
+        raise FileNotFoundError(
+            f"{self._owner}: there is no {_TOKENIZER} beside {model}. Name one: tokenizer=PATH."
+        )
 
     def _download(self) -> tuple[Path, Path]:
         from huggingface_hub import (  # type: ignore[import-untyped, import-not-found, unused-ignore]
@@ -149,7 +178,9 @@ class Embedder:
             model = hf_hub_download(self._model, file, revision=self._revision)
             if self._tokenizer is not None:
                 return Path(model), self._local_tokenizer(Path(model))
-            return Path(model), Path(hf_hub_download(self._model, _TOKENIZER, revision=self._revision))
+            return Path(model), Path(
+                hf_hub_download(self._model, _TOKENIZER, revision=self._revision)
+            )
         except FileNotFoundError:
             raise
         except Exception as error:

@@ -53,9 +53,13 @@ class EmbeddingPassages(PassageSearch):
         language: str = "en",
         without_question: str = "lead",
     ) -> None:
-        super().__init__(ratio, tokens, passage_sentences, passage_tokens, language, without_question)
+        super().__init__(
+            ratio, tokens, passage_sentences, passage_tokens, language, without_question
+        )
         if not str(model).strip():
-            raise ValueError("embeddings: model is empty; write a path, or the namespace/name of a model on the hub.")
+            raise ValueError(
+                "embeddings: model is empty; write a path, or the namespace/name of a model on the hub."
+            )
         length = whole(self.name, "max_length", max_length, least=8)
         self._embedder = Embedder(self.name, str(model), tokenizer, revision, file, length)
         self._loading = Lock()
@@ -67,7 +71,10 @@ class EmbeddingPassages(PassageSearch):
         if asked is None:
             return [0.0] * len(passages)
         # rounded, so that the last bit of a product decides nothing
-        return [0.0 if found is None else round(float(found @ asked), 6) for found in self._embedder.embed(passages)]
+        return [
+            0.0 if found is None else round(float(found @ asked), 6)
+            for found in self._embedder.embed(passages)
+        ]
 
     def told(self, scores: Sequence[float]) -> dict[str, Any]:
         """Return nothing: every passage resembles the question to some degree."""

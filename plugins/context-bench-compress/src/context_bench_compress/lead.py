@@ -37,18 +37,28 @@ class LeadSentences:
         language: str = "en",
     ) -> None:
         if sentences is not None and not (ratio is None and tokens is None):
-            raise ValueError(f"lead: sentences={sentences} is given together with ratio or tokens; give one of them.")
-        self.budget = Budget.of(self.name, ratio, tokens) if sentences is None else Budget(ratio=1.0)
-        self.sentences = sentences if sentences is None else whole(self.name, "sentences", sentences, least=1)
+            raise ValueError(
+                f"lead: sentences={sentences} is given together with ratio or tokens; give one of them."
+            )
+        self.budget = (
+            Budget.of(self.name, ratio, tokens) if sentences is None else Budget(ratio=1.0)
+        )
+        self.sentences = (
+            sentences if sentences is None else whole(self.name, "sentences", sentences, least=1)
+        )
         self.language = language
 
     def process(self, example: dict[str, Any]) -> dict[str, Any]:
         """Return the first sentences of the context, white space between them as it was."""
-        return transform(self.name, example, self.budget, self._keep, always=self.sentences is not None)
+        return transform(
+            self.name, example, self.budget, self._keep, always=self.sentences is not None
+        )
 
     def fingerprint(self) -> dict[str, Any]:
         """Return what can change an output."""
-        amount = self.budget.fingerprint() if self.sentences is None else {"sentences": self.sentences}
+        amount = (
+            self.budget.fingerprint() if self.sentences is None else {"sentences": self.sentences}
+        )
         return {**amount, "language": self.language, "splitter": splitter_version()}
 
     def _keep(self, texts: list[str], sizes: list[int], allowed: int) -> Kept:

@@ -21,7 +21,9 @@ class _Lingua:
     name = ""
     reads: tuple[str, ...] = ("context",)
 
-    def __init__(self, ratio: float | None, tokens: int | None, model: str, revision: str | None, device: str) -> None:
+    def __init__(
+        self, ratio: float | None, tokens: int | None, model: str, revision: str | None, device: str
+    ) -> None:
         self._library = require(self.name, "llmlingua", "llmlingua", "transformers", "torch")
         self.budget = Budget.of(self.name, ratio, tokens)
         if not str(model).strip():
@@ -51,10 +53,15 @@ class _Lingua:
     def fingerprint(self) -> dict[str, Any]:
         """Return what can change an output; a model in a folder by its content, one of the hub by name and revision."""
         folder = Path(self.model).expanduser()
-        files = sorted(each for each in folder.rglob("*") if each.suffix in _WEIGHTS) if folder.is_dir() else []
+        files = (
+            sorted(each for each in folder.rglob("*") if each.suffix in _WEIGHTS)
+            if folder.is_dir()
+            else []
+        )
         return {
             **self.budget.fingerprint(),
-            "model": {str(each.relative_to(folder)): content_hash(each) for each in files} or self.model,
+            "model": {str(each.relative_to(folder)): content_hash(each) for each in files}
+            or self.model,
             "revision": self.revision,
             "device": self.device.partition(":")[0],
             "ranker": self._library,
@@ -86,7 +93,10 @@ class _Lingua:
         )
 
         # The library would trust code that comes with a model, and keeps this mapping as its own: hence a new one.
-        config = {"trust_remote_code": False, **({"revision": self.revision} if self.revision else {})}
+        config = {
+            "trust_remote_code": False,
+            **({"revision": self.revision} if self.revision else {}),
+        }
         try:
             return PromptCompressor(
                 model_name=self.model,
@@ -140,7 +150,9 @@ class LLMLingua(_Lingua):
     ) -> None:
         super().__init__(ratio, tokens, model, revision, device)
         if not isinstance(question_aware, bool):
-            raise TypeError(f"llmlingua: question_aware is {question_aware!r}, and true or false is needed.")
+            raise TypeError(
+                f"llmlingua: question_aware is {question_aware!r}, and true or false is needed."
+            )
         self.question_aware = question_aware
 
     def fingerprint(self) -> dict[str, Any]:
@@ -161,7 +173,9 @@ class LLMLingua(_Lingua):
             }
         elif self.question_aware:
             remarks = {"fallback": "no question"}
-        found = compressor.compress_prompt(texts, rate=min(rate, 1.0), concate_question=False, **aware)
+        found = compressor.compress_prompt(
+            texts, rate=min(rate, 1.0), concate_question=False, **aware
+        )
         text = found["compressed_prompt"]
         return [text] if text.strip() else [], remarks
 
@@ -204,6 +218,9 @@ class LLMLingua2(_Lingua):
 
     def _compress(self, compressor: Any, texts: list[str], rate: float, question: str) -> Kept:
         found = compressor.compress_prompt(
-            texts, rate=min(rate, 1.0), use_context_level_filter=False, force_tokens=list(self.force_tokens)
+            texts,
+            rate=min(rate, 1.0),
+            use_context_level_filter=False,
+            force_tokens=list(self.force_tokens),
         )
         return [text for text in found["compressed_prompt_list"] if text.strip()], {}

@@ -29,14 +29,18 @@ def by_sentences(texts: list[str], sentences: int, language: str) -> list[Passag
         pieces = list(_pieces(text, language))
         for first in range(0, len(pieces), sentences):
             group = pieces[first : first + sentences]
-            passages.append(Passage(index, group[0][0], group[-1][1], sum(size for *_, size in group)))
+            passages.append(
+                Passage(index, group[0][0], group[-1][1], sum(size for *_, size in group))
+            )
     return passages
 
 
 def by_tokens(texts: list[str], tokens: int) -> list[Passage]:
     """Return passages of so many tokens; the last one of a text may have fewer."""
     return [
-        Passage(index, *piece) for index, text in enumerate(texts) for piece in _windows(text, 0, len(text), tokens)
+        Passage(index, *piece)
+        for index, text in enumerate(texts)
+        for piece in _windows(text, 0, len(text), tokens)
     ]
 
 
@@ -56,7 +60,11 @@ def _rebuilt(text: str, passages: list[Passage]) -> str:
     pieces: list[str] = []
     end = 0
     for passage in passages:
-        if pieces and passage.start != end and not (text[end - 1].isspace() or text[passage.start].isspace()):
+        if (
+            pieces
+            and passage.start != end
+            and not (text[end - 1].isspace() or text[passage.start].isspace())
+        ):
             pieces.append(" ")
         pieces.append(text[passage.start : passage.end])
         end = passage.end

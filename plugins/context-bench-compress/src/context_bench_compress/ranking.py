@@ -28,9 +28,13 @@ class Cutter:
         ValueError: Both sizes are given, or one is below 1.
     """
 
-    def __init__(self, owner: str, passage_sentences: int | None, passage_tokens: int | None, language: str) -> None:
+    def __init__(
+        self, owner: str, passage_sentences: int | None, passage_tokens: int | None, language: str
+    ) -> None:
         if passage_sentences is not None and passage_tokens is not None:
-            raise ValueError(f"{owner}: both passage_sentences and passage_tokens are given; give one of them.")
+            raise ValueError(
+                f"{owner}: both passage_sentences and passage_tokens are given; give one of them."
+            )
         if passage_tokens is not None:
             self._size = {"passage_tokens": whole(owner, "passage_tokens", passage_tokens, least=1)}
         else:

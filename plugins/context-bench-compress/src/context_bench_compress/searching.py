@@ -33,7 +33,9 @@ class PassageSearch:
         self.budget = Budget.of(self.name, ratio, tokens)
         self.cutter = Cutter(self.name, passage_sentences, passage_tokens, language)
         if without_question not in ("lead", "error"):
-            raise ValueError(f"{self.name}: without_question is {without_question!r}, and it is 'lead' or 'error'.")
+            raise ValueError(
+                f"{self.name}: without_question is {without_question!r}, and it is 'lead' or 'error'."
+            )
         self.without_question = without_question
 
     def process(self, example: dict[str, Any]) -> dict[str, Any]:
@@ -53,7 +55,10 @@ class PassageSearch:
         def keep(texts: list[str], sizes: list[int], allowed: int) -> Kept:
             passages = self.cutter.cut(texts)
             if question is None:
-                told: Mapping[str, Any] = {"fallback": "no question", **self.told([0.0] * len(passages))}
+                told: Mapping[str, Any] = {
+                    "fallback": "no question",
+                    **self.told([0.0] * len(passages)),
+                }
                 return keep_best(texts, passages, [0.0] * len(passages), allowed, told)
             scores = self.scores([text_of(texts, passage) for passage in passages], question)
             return keep_best(texts, passages, scores, allowed, self.told(scores))

@@ -59,7 +59,9 @@ def _sentences(text: str, language: str) -> list[str]:
     try:
         sentences = [sentence for sentence in segment(language, text) if sentence]
     except BaseException as error:
-        if type(error).__name__ != "PanicException":  # of its Rust code: no Exception, it would end the run
+        if (
+            type(error).__name__ != "PanicException"
+        ):  # of its Rust code: no Exception, it would end the run
             raise
         return [text]
     return sentences if "".join(sentences) == text else [text]

@@ -28,8 +28,12 @@ class _Summary:
     name = ""
     reads = ("context",)
 
-    def __init__(self, ratio: float | None = None, tokens: int | None = None, language: str = "en") -> None:
-        self._library = require(self.name, "sumy", "sumy", "nltk", "numpy", "threadpoolctl").rpartition(", ")[0]
+    def __init__(
+        self, ratio: float | None = None, tokens: int | None = None, language: str = "en"
+    ) -> None:
+        self._library = require(
+            self.name, "sumy", "sumy", "nltk", "numpy", "threadpoolctl"
+        ).rpartition(", ")[0]
         self.budget = Budget.of(self.name, ratio, tokens)
         self.language = language
 
@@ -51,7 +55,11 @@ class _Summary:
         sentences = by_sentences(texts, 1, self.language)
         ranks = self._ranks([text_of(texts, sentence) for sentence in sentences])
         kept, told = keep_best(texts, sentences, ranks, allowed, {})
-        return kept, {("sentences" if key == "passages_kept" else key): told[key] for key in told if key != "passages"}
+        return kept, {
+            ("sentences" if key == "passages_kept" else key): told[key]
+            for key in told
+            if key != "passages"
+        }
 
     def _ranks(self, sentences: Sequence[str]) -> list[float]:
         """Return a rank for each sentence, the higher the better.
@@ -136,7 +144,9 @@ def rate(method: str, sentences: Sequence[str], language: str) -> list[float]:
     worded = [index for index, sentence in enumerate(sentences) if terms_of(sentence)]
     if not worded:
         return ratings
-    document = ObjectDocumentModel([Paragraph([Sentence(sentences[index], _Words) for index in worded])])
+    document = ObjectDocumentModel(
+        [Paragraph([Sentence(sentences[index], _Words) for index in worded])]
+    )
 
     def note(found: Sequence[Any]) -> Sequence[Any]:
         for each in found:
@@ -148,7 +158,9 @@ def rate(method: str, sentences: Sequence[str], language: str) -> list[float]:
     # Where no two sentences resemble each other, LexRank divides by zero. Matrices this small are hundreds of times slower
     # on two threads than on one when the machine is busy.
     with numpy.errstate(all="ignore"), _threads().limit(limits=1, user_api="blas"):
-        _summarizer(method, language)(document, note)  # how many to take may be a function of the rated sentences
+        _summarizer(method, language)(
+            document, note
+        )  # how many to take may be a function of the rated sentences
     return [rating if math.isfinite(rating) else 0.0 for rating in ratings]
 
 
@@ -201,7 +213,9 @@ def _with_matrices(method: str) -> Any:
 
     class LSA(LsaSummarizer):  # type: ignore[misc, unused-ignore]
         def _create_dictionary(self, document: Any) -> dict[str, int]:
-            return {word: row for row, word in enumerate(sorted(super()._create_dictionary(document)))}
+            return {
+                word: row for row, word in enumerate(sorted(super()._create_dictionary(document)))
+            }
 
         def _create_matrix(self, document: Any, dictionary: dict[str, int]) -> Any:
             matrix = numpy.zeros((len(dictionary), len(document.sentences)))
@@ -213,15 +227,21 @@ def _with_matrices(method: str) -> Any:
 
         def _compute_term_frequency(self, matrix: Any, smooth: float = 0.4) -> Any:
             most = matrix.max(axis=0)
-            return numpy.where(most > 0, smooth + (1 - smooth) * matrix / numpy.where(most > 0, most, 1), matrix)
+            return numpy.where(
+                most > 0, smooth + (1 - smooth) * matrix / numpy.where(most > 0, most, 1), matrix
+            )
 
     class LexRank(LexRankSummarizer):  # type: ignore[misc, unused-ignore]
         @staticmethod
         def _compute_idf(sentences: Sequence[Sequence[str]]) -> dict[str, float]:
             containing = Counter(term for sentence in sentences for term in set(sentence))
-            return {term: math.log(len(sentences) / (1 + count)) for term, count in containing.items()}
+            return {
+                term: math.log(len(sentences) / (1 + count)) for term, count in containing.items()
+            }
 
-        def _create_matrix(self, sentences: Any, threshold: float, tf_metrics: Any, idf_metrics: Any) -> Any:
+        def _create_matrix(
+            self, sentences: Any, threshold: float, tf_metrics: Any, idf_metrics: Any
+        ) -> Any:
             rows = {term: row for row, term in enumerate(sorted(idf_metrics))}
             weights = numpy.zeros((len(rows), len(sentences)))
             for column, frequencies in enumerate(tf_metrics):

@@ -7,9 +7,7 @@ import re
 from context_bench.answers import nfkc
 
 # Scripts written without spaces between words: Thai and Lao, Myanmar, Khmer, kana, Han.
-_DENSE = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-)
+_DENSE = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _TERM = re.compile(rf"([{_DENSE}]+)|[^\W{_DENSE}]+")
 
 

@@ -44,21 +44,27 @@ class TfidfPassages(PassageSearch):
         language: str = "en",
         without_question: str = "lead",
     ) -> None:
-        super().__init__(ratio, tokens, passage_sentences, passage_tokens, language, without_question)
+        super().__init__(
+            ratio, tokens, passage_sentences, passage_tokens, language, without_question
+        )
         if not isinstance(sublinear, bool):
             raise TypeError(f"tfidf: sublinear is {sublinear!r}, and true or false is needed.")
         self.sublinear = sublinear
 
     def scores(self, passages: list[str], question: str) -> Sequence[float]:
         """Return the cosine between the question and each passage, from 0 to 1."""
-        return tfidf_scores([terms_of(passage) for passage in passages], terms_of(question), self.sublinear)
+        return tfidf_scores(
+            [terms_of(passage) for passage in passages], terms_of(question), self.sublinear
+        )
 
     def fingerprint(self) -> dict[str, Any]:
         """Return what can change an output."""
         return {**super().fingerprint(), "sublinear": self.sublinear}
 
 
-def tfidf_scores(documents: list[list[str]], query: list[str], sublinear: bool = False) -> list[float]:
+def tfidf_scores(
+    documents: list[list[str]], query: list[str], sublinear: bool = False
+) -> list[float]:
     """Return the cosine between the query and each document; terms that no document has count nothing."""
     counts = [Counter(document) for document in documents]
     containing = Counter(term for count in counts for term in count)
@@ -66,7 +72,9 @@ def tfidf_scores(documents: list[list[str]], query: list[str], sublinear: bool =
 
     def vector(count: Counter[str]) -> dict[str, float]:
         return {
-            term: (1 + math.log(tf) if sublinear else tf) * rarity[term] for term, tf in count.items() if term in rarity
+            term: (1 + math.log(tf) if sublinear else tf) * rarity[term]
+            for term, tf in count.items()
+            if term in rarity
         }
 
     wanted = vector(Counter(query))

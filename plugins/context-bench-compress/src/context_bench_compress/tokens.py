@@ -43,7 +43,9 @@ def tail_start(text: str, count: int, total: int) -> int:
     if count >= total:
         return 0
     first = total - count
-    starts = [match.start() for match in islice(TOKEN.finditer(text), first, first + _LONGEST_CLUSTER)]
+    starts = [
+        match.start() for match in islice(TOKEN.finditer(text), first, first + _LONGEST_CLUSTER)
+    ]
     starts += [len(text)] if count < _LONGEST_CLUSTER else []
     return next((start for start in starts if not hangs_on(text, start)), starts[0])
 

@@ -40,7 +40,12 @@ def transform(
     after = sum(map(count_tokens, kept)) if kept is not texts else before
     return {
         "context": kept if isinstance(context, (list, tuple)) else "".join(kept),
-        "compression": {"tokens_before": before, "tokens_after": after, "budget": allowed, **remarks},
+        "compression": {
+            "tokens_before": before,
+            "tokens_after": after,
+            "budget": allowed,
+            **remarks,
+        },
     }
 
 
@@ -55,7 +60,11 @@ def texts_of(owner: str, context: object) -> list[str]:
     texts: list[str] = []
     for item in context if isinstance(context, (list, tuple)) else [context]:
         if not isinstance(item, str):
-            where = "an item of the context list" if isinstance(context, (list, tuple)) else "the context"
+            where = (
+                "an item of the context list"
+                if isinstance(context, (list, tuple))
+                else "the context"
+            )
             raise TypeError(
                 f"{owner}: {where} is of type {type(item).__name__}, and a text or a list of texts is needed; "
                 "turn it into one of these when loading the data set."

@@ -22,4 +22,6 @@ def section(result: Any) -> str | None:
 
         lines = lines_of(list(held_rows(opened)))
         failures = failures_of(opened)
-    return f"Held against deletion at random\n{table_of(lines, failures=failures)}" if lines else None
+    return (
+        f"Held against deletion at random\n{table_of(lines, failures=failures)}" if lines else None
+    )

@@ -44,7 +44,9 @@ def fates_of(run: Run, seeds: int) -> Iterator[Fate]:
         yield from _of_row(example.content, row.output, row.system, seeds)
 
 
-def _of_row(original: Mapping[str, Any], output: Mapping[str, Any], system: str, seeds: int) -> Iterator[Fate]:
+def _of_row(
+    original: Mapping[str, Any], output: Mapping[str, Any], system: str, seeds: int
+) -> Iterator[Fate]:
     before, region = given(original)
     after = left(original, output)
     asked = asked_of(original)

@@ -101,7 +101,11 @@ def kept_tokens(region: Region, kept: Iterable[int]) -> int:
 
 
 def _fill(
-    region: Region, order: Sequence[int], tokens: int, given: frozenset[int] = frozenset(), stops: bool = False
+    region: Region,
+    order: Sequence[int],
+    tokens: int,
+    given: frozenset[int] = frozenset(),
+    stops: bool = False,
 ) -> frozenset[int]:
     """Return units in an order as long as they fit, each with the call that it needs.
 

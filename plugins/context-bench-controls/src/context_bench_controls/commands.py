@@ -111,7 +111,9 @@ def controls(run: Path, seeds: int, confidence: float, shape: str, with_rows: bo
     tell(complete)
 
 
-def table_of(lines: Sequence[Line], seeds: int = SEEDS, failures: Mapping[str, int] = MappingProxyType({})) -> str:
+def table_of(
+    lines: Sequence[Line], seeds: int = SEEDS, failures: Mapping[str, int] = MappingProxyType({})
+) -> str:
     """Return the lines as a table, with what its words mean."""
     told = [
         aligned(HEADINGS, [cells(line) for line in lines]),
@@ -120,7 +122,9 @@ def table_of(lines: Sequence[Line], seeds: int = SEEDS, failures: Mapping[str, i
         "the interval is over sessions.",
         f"idle rows kept more than {IDLE:.0%} of the region's tokens and count nowhere else.",
     ]
-    reasons = [line.interval.reason for line in lines if isinstance(line.interval, TooFew) and line.rows]
+    reasons = [
+        line.interval.reason for line in lines if isinstance(line.interval, TooFew) and line.rows
+    ]
     told += failure_sentences(failures)
     return "\n".join([*told, *(f"No interval: {reason}." for reason in dict.fromkeys(reasons))])
 

@@ -74,7 +74,11 @@ def answered_rows(run: Run) -> Iterator[tuple[Any, EvalRow]]:
 def failures_of(run: Run) -> dict[str, int]:
     """Return how many rows of each system failed, and so have no context to hold against anything, by its label."""
     derived = _derived(run)
-    return dict(Counter(row.system for row in run.rows() if row.system not in derived and _is_unanswered(row)))
+    return dict(
+        Counter(
+            row.system for row in run.rows() if row.system not in derived and _is_unanswered(row)
+        )
+    )
 
 
 def failure_sentences(failures: Mapping[str, int]) -> list[str]:
@@ -94,7 +98,11 @@ def _is_unanswered(row: EvalRow) -> bool:
 
 
 def held(
-    original: Mapping[str, Any], output: Mapping[str, Any], system: str, example_id: str, seeds: int = SEEDS
+    original: Mapping[str, Any],
+    output: Mapping[str, Any],
+    system: str,
+    example_id: str,
+    seeds: int = SEEDS,
 ) -> Held | None:
     """Return a row beside its controls; None when it has no context, no output of one, or nothing to ask about."""
     before, region = given(original)
@@ -123,7 +131,10 @@ def held(
         cluster=str(original.get("session_id") or example_id),
         tokens=found.tokens,
         ratio=achieved / found.tokens,
-        values={"needed": sum(needed) / len(needed) if needed else None, "all": sum(kept) / len(kept)},
+        values={
+            "needed": sum(needed) / len(needed) if needed else None,
+            "all": sum(kept) / len(kept),
+        },
         controls=controls,
         spread=spread,
     )

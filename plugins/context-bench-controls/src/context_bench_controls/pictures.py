@@ -38,9 +38,15 @@ def pictures_of(run: Run, seeds: int = SEEDS) -> list[Picture]:
     scored = list(scored_rows(run, seeds))
     cards = cards_from(scored)
     curves = curves_of(run, cards)
-    recorded = {one["label"] for one in run.systems if _last(one["description"].get("adapter")) == RECORDED}
+    recorded = {
+        one["label"] for one in run.systems if _last(one["description"].get("adapter")) == RECORDED
+    }
     drawn = [_survival(kind, scored, cards, curves, recorded) for kind in ("needed", "all")]
-    return [picture for picture in (*drawn, _recall(run, scored, cards, curves, recorded)) if picture is not None]
+    return [
+        picture
+        for picture in (*drawn, _recall(run, scored, cards, curves, recorded))
+        if picture is not None
+    ]
 
 
 def _last(identity: Any) -> str:
@@ -49,10 +55,18 @@ def _last(identity: Any) -> str:
 
 
 def _survival(
-    kind: str, scored: Sequence[Scored], cards: Sequence[Card], curves: Sequence[Curve], recorded: set[str]
+    kind: str,
+    scored: Sequence[Scored],
+    cards: Sequence[Card],
+    curves: Sequence[Curve],
+    recorded: set[str],
 ) -> Picture | None:
     lines = {card.system: card.needed if kind == "needed" else card.every for card in cards}
-    shown = {name: line for name, line in lines.items() if line.ratio is not None and line.kept is not None}
+    shown = {
+        name: line
+        for name, line in lines.items()
+        if line.ratio is not None and line.kept is not None
+    }
     if not shown:
         return None
     names = _names(curves, kind)
@@ -63,20 +77,32 @@ def _survival(
     ]
     chance = sorted((line.ratio or 0.0, line.controls["random"]) for line in shown.values())
     points = {name: (line.ratio or 0.0, line.kept or 0.0) for name, line in shown.items()}
-    areas = [f"{curve.system}, {curve.option}: {curve.area:+.4f}" for curve in curves if curve.kind == kind]
+    areas = [
+        f"{curve.system}, {curve.option}: {curve.area:+.4f}"
+        for curve in curves
+        if curve.kind == kind
+    ]
     return {
         "title": f"Literals that were {'needed' if kind == 'needed' else 'there'}, at the tokens kept",
         "note": " ".join(
             [
                 "Above the dashed line is better than deletion at random at the same tokens; a dot is a row.",
-                *(["Area between a sweep and random, by its width: " + "; ".join(areas) + "."] if areas else []),
+                *(
+                    ["Area between a sweep and random, by its width: " + "; ".join(areas) + "."]
+                    if areas
+                    else []
+                ),
                 *_left_out(cards, shown, dots),
             ]
         ),
         "across": ACROSS,
         "up": f"share of the {'needed ' if kind == 'needed' else ''}literals that was kept",
         "series": [
-            {"form": "reference", "name": "random", "points": _points([(0.0, 0.0), *chance, (1.0, 1.0)], "random")},
+            {
+                "form": "reference",
+                "name": "random",
+                "points": _points([(0.0, 0.0), *chance, (1.0, 1.0)], "random"),
+            },
             *_dots(dots),
             *_systems(points, curves, kind, recorded),
         ],
@@ -86,7 +112,11 @@ def _survival(
 
 
 def _recall(
-    run: Run, scored: Sequence[Scored], cards: Sequence[Card], curves: Sequence[Curve], recorded: set[str]
+    run: Run,
+    scored: Sequence[Scored],
+    cards: Sequence[Card],
+    curves: Sequence[Curve],
+    recorded: set[str],
 ) -> Picture | None:
     """Return what a reader recalled, with ceiling and floor as levels and the controls that it was asked from; None without."""
     acting = [one for one in scored if not one.held.is_idle and "recall" in one.scores]
@@ -94,7 +124,12 @@ def _recall(
         return None
     names = _names(curves, "all")
     dots = [
-        (names.get(one.held.system, one.held.system), one.held.ratio, one.scores["recall"], one.held.example_id)
+        (
+            names.get(one.held.system, one.held.system),
+            one.held.ratio,
+            one.scores["recall"],
+            one.held.example_id,
+        )
         for one in acting
     ]
     points = {
@@ -108,10 +143,16 @@ def _recall(
     levels = [
         {"form": "level", "name": name, "points": _points([(0.0, statistics.fmean(values))], name)}
         for name in ("ceiling", "floor")
-        if (values := [one.scores[key] for one in acting if (key := f"recall_{name}") in one.scores])
+        if (
+            values := [one.scores[key] for one in acting if (key := f"recall_{name}") in one.scores]
+        )
     ]
     chance = sorted(_read_controls(run, acting))
-    asked = [{"form": "reference", "name": "random, asked too", "points": _points(chance, "random")}] if chance else []
+    asked = (
+        [{"form": "reference", "name": "random, asked too", "points": _points(chance, "random")}]
+        if chance
+        else []
+    )
     return {
         "title": "Probes that the reader answers, at the tokens kept",
         "note": "The reader answers from what is left; the ceiling is what it answers from everything, the floor from head and "
@@ -120,7 +161,9 @@ def _recall(
         "up": "share of the probes that it answers right",
         "series": [*levels, *asked, *_dots(dots), *_systems(points, curves, "all", recorded)],
         "headings": ["system", "tokens kept", "recall"],
-        "lines": [[name, f"{ratio:.3f}", f"{recall:.4f}"] for name, (ratio, recall) in points.items()],
+        "lines": [
+            [name, f"{ratio:.3f}", f"{recall:.4f}"] for name, (ratio, recall) in points.items()
+        ],
     }
 
 
@@ -131,16 +174,24 @@ def _read_controls(run: Run, acting: Sequence[Scored]) -> Iterator[tuple[float, 
     derived = {entry["label"] for entry in run.systems if "derived" in entry["description"]}
     for row in run.rows() if derived else ():
         control = row.output.get("control") or {}
-        is_random = row.system in derived and control.get("name") == "random" and "tokens_kept" in control
+        is_random = (
+            row.system in derived and control.get("name") == "random" and "tokens_kept" in control
+        )
         if is_random and "recall" in row.scores and tokens.get(row.example_id):
             kept = control["tokens_kept"] / tokens[row.example_id]
             found.setdefault(row.system, []).append((kept, row.scores["recall"]))
     for values in found.values():
-        yield statistics.median(ratio for ratio, _ in values), statistics.fmean(recall for _, recall in values)
+        yield (
+            statistics.median(ratio for ratio, _ in values),
+            statistics.fmean(recall for _, recall in values),
+        )
 
 
 def _systems(
-    points: Mapping[str, tuple[float, float]], curves: Sequence[Curve], kind: str, recorded: set[str]
+    points: Mapping[str, tuple[float, float]],
+    curves: Sequence[Curve],
+    kind: str,
+    recorded: set[str],
 ) -> list[dict[str, Any]]:
     """Return the systems as series: the settings of a sweep joined, others alone, recorded compactions as marks."""
     names = _names(curves, kind)
@@ -152,7 +203,11 @@ def _systems(
             "form": "mark" if {label for *_, label in found} <= recorded else "curve",
             "name": name,
             "points": [
-                {"x": ratio, "y": value, "told": f"{label}: {value:.4f} at {ratio:.1%} of the tokens"}
+                {
+                    "x": ratio,
+                    "y": value,
+                    "told": f"{label}: {value:.4f} at {ratio:.1%} of the tokens",
+                }
                 for ratio, value, label in sorted(found)
             ],
         }
@@ -187,7 +242,9 @@ def _left_out(cards: Sequence[Card], shown: Mapping[str, Line], dots: Sequence[A
     told = [f"One row of {-(-len(dots) // DOTS)} has a dot."] if len(dots) > DOTS else []
     idle = [card.system for card in cards if card.rows == card.idle]
     if idle:
-        told.append(f"Not drawn, for they kept more than {IDLE:.0%} of the tokens in every row: {', '.join(idle)}.")
+        told.append(
+            f"Not drawn, for they kept more than {IDLE:.0%} of the tokens in every row: {', '.join(idle)}."
+        )
     other = [card.system for card in cards if card.system not in shown and card.system not in idle]
     return [*told, *([f"Without such literals: {', '.join(other)}."] if other else [])]
 

@@ -87,10 +87,17 @@ def cards_of(run: Run, seeds: int, confidence: float = 0.95) -> list[Card]:
 
 def cards_from(scored: Sequence[Scored], confidence: float = 0.95) -> list[Card]:
     """Return a card for each system among rows."""
-    lines = {(line.system, line.kind): line for line in lines_of([one.held for one in scored], confidence)}
+    lines = {
+        (line.system, line.kind): line
+        for line in lines_of([one.held for one in scored], confidence)
+    }
     systems = dict.fromkeys(one.held.system for one in scored)
     return [
-        _card([one for one in scored if one.held.system == name], lines[name, "needed"], lines[name, "all"])
+        _card(
+            [one for one in scored if one.held.system == name],
+            lines[name, "needed"],
+            lines[name, "all"],
+        )
         for name in systems
     ]
 
@@ -119,7 +126,9 @@ def _card(scored: Sequence[Scored], needed: Line, every: Line) -> Card:
         system=needed.system,
         rows=len(scored),
         idle=len(scored) - len(acting),
-        tokens=None if not kept else (_quantile(kept, 0.25), statistics.median(kept), _quantile(kept, 0.75)),
+        tokens=None
+        if not kept
+        else (_quantile(kept, 0.25), statistics.median(kept), _quantile(kept, 0.75)),
         ratio=needed.ratio if needed.ratio is not None else every.ratio,
         scores=scores,
         cost=statistics.fmean(costs.values()) if costs else None,
@@ -169,7 +178,11 @@ class Curve:
 def curves_of(run: Run, cards: Sequence[Card]) -> list[Curve]:
     """Return the sweeps among the systems of a run: same system, same options but for one number."""
     known = {card.system: card for card in cards}
-    settings = {entry["label"]: _flat(entry["description"]) for entry in run.systems if entry["label"] in known}
+    settings = {
+        entry["label"]: _flat(entry["description"])
+        for entry in run.systems
+        if entry["label"] in known
+    }
     groups: dict[tuple[str, frozenset[tuple[str, str]]], dict[str, float]] = {}
     for label, own in settings.items():
         for option, value in own.items():
@@ -183,9 +196,14 @@ def curves_of(run: Run, cards: Sequence[Card]) -> list[Curve]:
     return found
 
 
-def _curves(option: str, members: Mapping[str, float], known: Mapping[str, Card]) -> Iterator[Curve]:
+def _curves(
+    option: str, members: Mapping[str, float], known: Mapping[str, Card]
+) -> Iterator[Curve]:
     for kind in ("needed", "all"):
-        lines = {label: known[label].needed if kind == "needed" else known[label].every for label in members}
+        lines = {
+            label: known[label].needed if kind == "needed" else known[label].every
+            for label in members
+        }
         points = sorted(
             (
                 Point(members[label], line.ratio, line.kept, line.controls["random"], label)

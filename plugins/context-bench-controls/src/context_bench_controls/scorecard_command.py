@@ -41,9 +41,15 @@ _RARE = ("role_changes",)
 @click.command()
 @click.argument("run", type=click.Path(path_type=Path, dir_okay=False))
 @click.option(
-    "--by", "breaks", type=click.Choice(BREAKS), multiple=True, help="Break down the literals kept; repeatable."
+    "--by",
+    "breaks",
+    type=click.Choice(BREAKS),
+    multiple=True,
+    help="Break down the literals kept; repeatable.",
 )
-@click.option("--needed", "is_needed", is_flag=True, help="Break down only the literals that were needed.")
+@click.option(
+    "--needed", "is_needed", is_flag=True, help="Break down only the literals that were needed."
+)
 @click.option(
     "--seeds",
     type=click.IntRange(2, 1000),
@@ -92,8 +98,12 @@ def scorecard(run: Path, breaks: tuple[str, ...], is_needed: bool, seeds: int, s
         return
     say(_table(cards))
     say("")
-    say(f"Rows that kept more than {IDLE:.0%} of the region's tokens are idle, and count nowhere else.")
-    say(f"advantage: needed literals kept less the mean of {seeds} random draws at the same tokens, by row.")
+    say(
+        f"Rows that kept more than {IDLE:.0%} of the region's tokens are idle, and count nowhere else."
+    )
+    say(
+        f"advantage: needed literals kept less the mean of {seeds} random draws at the same tokens, by row."
+    )
     say("Intervals are over sessions; over: the rows with a needed literal, and their sessions.")
     for sentence in failure_sentences(failures):
         say(sentence)
@@ -109,7 +119,15 @@ def scorecard(run: Path, breaks: tuple[str, ...], is_needed: bool, seeds: int, s
 def _table(cards: list[Card]) -> str:
     keys = [key for key in SCORES if any(key in card.scores for card in cards)]
     keys = [key for key in keys if key not in _RARE or any(card.scores.get(key) for card in cards)]
-    headings = ["system", "rows", "idle", "tokens kept", "quartiles", "ratio", *(_NAMES.get(key, key) for key in keys)]
+    headings = [
+        "system",
+        "rows",
+        "idle",
+        "tokens kept",
+        "quartiles",
+        "ratio",
+        *(_NAMES.get(key, key) for key in keys),
+    ]
     has_cost = any(card.cost is not None for card in cards)
     lines = []
     for card in cards:
@@ -130,7 +148,10 @@ def _table(cards: list[Card]) -> str:
                 *([None if card.cost is None else f"{card.cost:.4g}"] if has_cost else []),
             ]
         )
-    return aligned([*headings, "advantage", "interval", "over", *(["cost a session"] if has_cost else [])], lines)
+    return aligned(
+        [*headings, "advantage", "interval", "over", *(["cost a session"] if has_cost else [])],
+        lines,
+    )
 
 
 def _curve_table(curve: Curve) -> str:
@@ -164,7 +185,11 @@ def _share_table(by: str, kind: str, shares: list[Share]) -> str:
 
 
 def _card_to_dict(card: Card) -> dict[str, Any]:
-    quartiles = None if card.tokens is None else dict(zip(("low", "median", "high"), card.tokens, strict=True))
+    quartiles = (
+        None
+        if card.tokens is None
+        else dict(zip(("low", "median", "high"), card.tokens, strict=True))
+    )
     return {
         "system": card.system,
         "rows": card.rows,

@@ -55,7 +55,11 @@ class Controls:
             DerivedSlot(
                 f"{label} {name}",
                 label,
-                {"version": VERSION, "control": name, **({"seed": self._seed} if name == "random" else {})},
+                {
+                    "version": VERSION,
+                    "control": name,
+                    **({"seed": self._seed} if name == "random" else {}),
+                },
                 partial(controlled, name=name, seed=self._seed),
                 self._is_read,
             )
@@ -64,7 +68,9 @@ class Controls:
         ]
 
 
-def controlled(example: Mapping[str, Any], source: Mapping[str, Any], *, name: str, seed: int = 0) -> dict[str, Any]:
+def controlled(
+    example: Mapping[str, Any], source: Mapping[str, Any], *, name: str, seed: int = 0
+) -> dict[str, Any]:
     """Return what a control leaves of an example, at the tokens that another system's output achieved.
 
     Args:
@@ -79,12 +85,16 @@ def controlled(example: Mapping[str, Any], source: Mapping[str, Any], *, name: s
     """
     before, region = given(example)
     found = None if before is None else region_of(before, region, ())
-    budget = None if before is None or found is None else _budget(example, source, before, region, found)
+    budget = (
+        None if before is None or found is None else _budget(example, source, before, region, found)
+    )
     if before is None or found is None or budget is None:
         return {"control": {"name": name, "note": "the source put out no context"}}
     kept = chosen(found, name, budget, f"{seed}:{example.get('id', '')}")
     messages = kept_messages(before, region, found, kept)
-    told = {"control": {"name": name, "tokens_allowed": budget, "tokens_kept": kept_tokens(found, kept)}}
+    told = {
+        "control": {"name": name, "tokens_allowed": budget, "tokens_kept": kept_tokens(found, kept)}
+    }
     context = region_text(messages, (0, len(messages)))
     if source.get("messages") is None or not example.get("messages"):
         return {"context": context, **told}
@@ -101,8 +111,12 @@ def _budget(
     found: Region,
 ) -> int | None:
     """Return the tokens that an output achieved, at most those of the region; None of one without a context."""
-    key = content_key([source.get("messages"), source.get("context"), bool(example.get("messages"))])
+    key = content_key(
+        [source.get("messages"), source.get("context"), bool(example.get("messages"))]
+    )
     if key not in found.achieved:
         after = left(example, source)
-        found.achieved[key] = None if after is None else min(achieved_tokens(before, region, after), found.tokens)
+        found.achieved[key] = (
+            None if after is None else min(achieved_tokens(before, region, after), found.tokens)
+        )
     return found.achieved[key]

@@ -73,12 +73,26 @@ def _line(rows: Sequence[Held], system: str, kind: str, confidence: float) -> Li
     acting = [one for one in rows if not one.is_idle and one.values[kind] is not None]
     idle = sum(one.is_idle for one in rows)
     if not acting:
-        return Line(system, kind, 0, idle, None, None, {}, None, TooFew("no row in which it did something"), None)
+        return Line(
+            system,
+            kind,
+            0,
+            idle,
+            None,
+            None,
+            {},
+            None,
+            TooFew("no row in which it did something"),
+            None,
+        )
     kept = [float(one.values[kind] or 0.0) for one in acting]
     controls = {name: [float(one.controls[name][kind] or 0.0) for one in acting] for name in NAMES}
     means = {name: statistics.fmean(values) for name, values in controls.items()}
     differences = np.array(kept) - np.array(controls["random"])
-    names = {cluster: number for number, cluster in enumerate(dict.fromkeys(one.cluster for one in acting))}
+    names = {
+        cluster: number
+        for number, cluster in enumerate(dict.fromkeys(one.cluster for one in acting))
+    }
     clusters = np.array([names[one.cluster] for one in acting], dtype=np.int64)
     best = max(means, key=lambda name: means[name])
     return Line(
@@ -100,7 +114,9 @@ def cells(line: Line) -> list[str | None]:
     """Return the cells of a line, below :data:`HEADINGS`."""
     shown = [None if name not in line.controls else f"{line.controls[name]:.4f}" for name in NAMES]
     interval = (
-        f"[{line.interval.low:+.4f}, {line.interval.high:+.4f}]" if isinstance(line.interval, Interval) else "too few"
+        f"[{line.interval.low:+.4f}, {line.interval.high:+.4f}]"
+        if isinstance(line.interval, Interval)
+        else "too few"
     )
     return [
         line.system,
@@ -140,5 +156,7 @@ def line_to_dict(line: Line) -> dict[str, Any]:
         "controls": line.controls,
         "advantage": line.advantage,
         "interval": interval,
-        "best_control": None if line.best is None else {"name": line.best[0], "advantage": line.best[1]},
+        "best_control": None
+        if line.best is None
+        else {"name": line.best[0], "advantage": line.best[1]},
     }

@@ -90,7 +90,9 @@ class Region:
         return sum(self.sizes[number] for number in set(self.calls) - {-1})
 
 
-def region_of(messages: Sequence[Mapping[str, Any]], region: tuple[int, int], asked: Sequence[Probe]) -> Region:
+def region_of(
+    messages: Sequence[Mapping[str, Any]], region: tuple[int, int], asked: Sequence[Probe]
+) -> Region:
     """Return the units of a region, with the probes that each of them holds.
 
     Args:
@@ -132,7 +134,10 @@ def _read(messages: Sequence[Mapping[str, Any]], region: tuple[int, int]) -> Reg
 
 
 def kept_messages(
-    messages: Sequence[Mapping[str, Any]], region: tuple[int, int], found: Region, kept: frozenset[int]
+    messages: Sequence[Mapping[str, Any]],
+    region: tuple[int, int],
+    found: Region,
+    kept: frozenset[int],
 ) -> list[dict[str, Any]]:
     """Return what a set of units leaves of the messages of a region; a call that stays keeps its result, if an empty one.
 
@@ -149,16 +154,26 @@ def kept_messages(
             lines.setdefault(unit.message, []).append(unit.text)
         elif number in kept and unit.call is not None:
             chosen.add((unit.message, unit.call))
-    stays = {one["id"]: True for message in messages[: region[0]] for one in message.get("tool_calls") or ()}
+    stays = {
+        one["id"]: True
+        for message in messages[: region[0]]
+        for one in message.get("tool_calls") or ()
+    }
     left = []
     for number in range(*region):
         message = {**messages[number], "content": "\n".join(lines.get(number, ()))}
         asked = message.pop("tool_calls", None) or ()
-        stays.update((one["id"], (number, one["id"]) in chosen) for one in asked)  # an id may come again
+        stays.update(
+            (one["id"], (number, one["id"]) in chosen) for one in asked
+        )  # an id may come again
         made = [one for one in asked if stays[one["id"]]]
         if made:
             message["tool_calls"] = made
-        if message["content"] or made or (message["role"] == "tool" and stays.get(message.get("tool_call_id", ""))):
+        if (
+            message["content"]
+            or made
+            or (message["role"] == "tool" and stays.get(message.get("tool_call_id", "")))
+        ):
             left.append(message)
     return left
 
@@ -210,7 +225,10 @@ def _holders(units: Sequence[Unit], asked: Sequence[Probe]) -> list[frozenset[in
             for one in literals(line):
                 if one.text in wanted:
                     index.setdefault(one.text, set()).add(number)
-    joined, starts = "\n".join(whole), list(accumulate((len(text) + 1 for text in whole), initial=0))
+    joined, starts = (
+        "\n".join(whole),
+        list(accumulate((len(text) + 1 for text in whole), initial=0)),
+    )
     for answer in wanted:
         places = places_of(joined, answer)
         index.setdefault(answer, set()).update(bisect_right(starts, place) - 1 for place in places)

@@ -48,12 +48,16 @@ class Conversational:
             is_async and callable(getattr(system, "aprocess_turn", None))
         )
         self._talk = "process_turn" if self._is_asked_by_turn else "process_conversation"
-        if iscoroutinefunction(system.process) or (is_async and _async_way(system, self._talk) is not None):
+        if iscoroutinefunction(system.process) or (
+            is_async and _async_way(system, self._talk) is not None
+        ):
             self.aprocess = self._aprocess
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or name in ("_system", "aprocess"):
-            raise AttributeError(name)  # without an async way to talk, the async way would miss conversations
+            raise AttributeError(
+                name
+            )  # without an async way to talk, the async way would miss conversations
         return getattr(self._system, name)
 
     @property

@@ -71,7 +71,9 @@ class Forgetful:
     def recall(self, number: int, history: Sequence[Any]) -> None:
         """Return None: the turn is to be asked."""
 
-    def keep(self, number: int, history: Sequence[Any], found: Any, seconds: float) -> Mapping[str, Any]:
+    def keep(
+        self, number: int, history: Sequence[Any], found: Any, seconds: float
+    ) -> Mapping[str, Any]:
         """Return the answer, with what the clock measured where the system measured nothing itself.
 
         Raises:
@@ -86,7 +88,11 @@ class Forgetful:
 
 def is_conversation(example: Mapping[str, Any]) -> bool:
     """Whether an example is a conversation: it says so, and has turns."""
-    return bool(example.get("multi_turn")) and isinstance(example.get("turns"), list | tuple) and bool(example["turns"])
+    return (
+        bool(example.get("multi_turn"))
+        and isinstance(example.get("turns"), list | tuple)
+        and bool(example["turns"])
+    )
 
 
 def conversation_output(replies: Any) -> Mapping[str, Any]:
@@ -99,13 +105,19 @@ def conversation_output(replies: Any) -> Mapping[str, Any]:
     if isinstance(output, Mapping):
         return output
     if isinstance(replies, str) or not isinstance(replies, Sequence) or not replies:
-        raise TypeError(f"process_conversation returned {type(replies).__name__}, not the replies to the turns")
+        raise TypeError(
+            f"process_conversation returned {type(replies).__name__}, not the replies to the turns"
+        )
     texts = [reply.get("content") if isinstance(reply, Mapping) else reply for reply in replies]
     for number, text in enumerate(texts):
         if not isinstance(text, str):
             raise TypeError(f"reply {number + 1} of process_conversation has no text")
     found: dict[str, Any] = {"response": texts[-1], "turn_responses": texts}
-    usages = [usage for reply in replies if isinstance(reply, Mapping) and (usage := Usage.read(reply)) is not None]
+    usages = [
+        usage
+        for reply in replies
+        if isinstance(reply, Mapping) and (usage := Usage.read(reply)) is not None
+    ]
     if usages:
         found |= _used(usages)
     elif isinstance(getattr(replies, "usage", None), Mapping):
@@ -114,4 +126,7 @@ def conversation_output(replies: Any) -> Mapping[str, Any]:
 
 
 def _used(usages: Sequence[Usage]) -> dict[str, Any]:
-    return {"usage": sum(usages[1:], usages[0]).to_dict(), "turn_usage": [usage.to_dict() for usage in usages]}
+    return {
+        "usage": sum(usages[1:], usages[0]).to_dict(),
+        "turn_usage": [usage.to_dict() for usage in usages],
+    }

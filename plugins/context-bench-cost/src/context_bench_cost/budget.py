@@ -41,7 +41,10 @@ class Budget:
         """
         with self._lock:
             if expected is not None:
-                if self.spent + self._held(self._expected + expected, self._in_flight) > self.most + 1e-12:
+                if (
+                    self.spent + self._held(self._expected + expected, self._in_flight)
+                    > self.most + 1e-12
+                ):
                     return False if self._in_flight or self._expecting else None
                 self._expected += expected
                 self._expecting += 1
@@ -75,4 +78,6 @@ class Budget:
 
     def _held(self, expected: float, in_flight: int) -> float:
         """Return what so many calls in flight are taken to cost."""
-        return expected * (_HEADROOM if self._beyond is None else self._beyond) + in_flight * (self._dearest or 0.0)
+        return expected * (_HEADROOM if self._beyond is None else self._beyond) + in_flight * (
+            self._dearest or 0.0
+        )

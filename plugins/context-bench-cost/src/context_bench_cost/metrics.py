@@ -24,7 +24,10 @@ class Cost:
         if not columns.costs:
             return {}
         total, baseline = math.fsum(columns.costs), math.fsum(columns.baseline_costs)
-        columns.sources["cost"] = ("money", len(columns.costs) / max(columns.answered, len(columns.costs)))
+        columns.sources["cost"] = (
+            "money",
+            len(columns.costs) / max(columns.answered, len(columns.costs)),
+        )
         found = {"cost": total, "mean_cost": total / len(columns.costs)}
         if baseline > 0:
             found["cost_saved"] = 1 - math.fsum(columns.compared_costs) / baseline

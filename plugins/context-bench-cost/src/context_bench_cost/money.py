@@ -29,7 +29,9 @@ class Money:
 
     name = "money"
 
-    def __init__(self, prices: Sequence[Mapping[str, Any]] = (), max_cost: float | None = None) -> None:
+    def __init__(
+        self, prices: Sequence[Mapping[str, Any]] = (), max_cost: float | None = None
+    ) -> None:
         self.prices = Prices()
         for table in prices:
             self.prices = read_prices(table, "prices").over(self.prices)
@@ -41,7 +43,9 @@ class Money:
         self._changed = Condition()
         self._unpriced: str | None = None
 
-    def bill(self, usage: Usage | None, models: Iterable[str | None]) -> tuple[float | None, str | None]:
+    def bill(
+        self, usage: Usage | None, models: Iterable[str | None]
+    ) -> tuple[float | None, str | None]:
         """Return what a response cost, and where that comes from; see :meth:`Prices.bill`."""
         return self.prices.bill(usage, models)
 
@@ -50,10 +54,21 @@ class Money:
         if not self.prices.models:
             return {}
         price = self.prices.find([system.model])
-        shown = {} if price is None else Prices({str(system.model): price}).to_dict()[str(system.model)]
-        return {"billing": {"model": system.model, "currency": self.currency, "date": self.prices.date, **shown}}
+        shown = (
+            {} if price is None else Prices({str(system.model): price}).to_dict()[str(system.model)]
+        )
+        return {
+            "billing": {
+                "model": system.model,
+                "currency": self.currency,
+                "date": self.prices.date,
+                **shown,
+            }
+        }
 
-    def begin(self, systems: Sequence[GovernedSystem], spent: float, dearest: float | None) -> list[str]:
+    def begin(
+        self, systems: Sequence[GovernedSystem], spent: float, dearest: float | None
+    ) -> list[str]:
         """Take note of the systems and of what earlier sessions spent; return which models have no price, a line each."""
         self._systems = {system.slot: system for system in systems}
         if self._budget is not None:
@@ -62,7 +77,9 @@ class Money:
             f"No price is given for {system.model!r}, the model of {system.label}. Its cost is known only where the endpoint "
             "reports it, or answers with a model that has a price."
             for system in systems
-            if self.prices.models and system.model is not None and system.model not in self.prices.models
+            if self.prices.models
+            and system.model is not None
+            and system.model not in self.prices.models
         ]
 
     def admit(self, call: Call) -> None:
@@ -104,4 +121,8 @@ class Money:
         """Return what a call will cost at most; None where the price or the longest answer is unknown."""
         system = self._systems[call.slot]
         price: Price | None = self.prices.find([system.model])
-        return None if price is None or system.max_tokens is None else price.at_most(call.tokens, system.max_tokens)
+        return (
+            None
+            if price is None or system.max_tokens is None
+            else price.at_most(call.tokens, system.max_tokens)
+        )

@@ -77,9 +77,13 @@ class Prices:
 
     def find(self, models: Iterable[str | None]) -> Price | None:
         """Return the price of the first of these names that has one."""
-        return next((self.models[name] for name in models if name is not None and name in self.models), None)
+        return next(
+            (self.models[name] for name in models if name is not None and name in self.models), None
+        )
 
-    def bill(self, usage: Usage | None, models: Iterable[str | None]) -> tuple[float | None, str | None]:
+    def bill(
+        self, usage: Usage | None, models: Iterable[str | None]
+    ) -> tuple[float | None, str | None]:
         """Return what a response cost and where that comes from: ``"reported"``, ``"prices"``, or None without a cost.
 
         A cost that the endpoint reported wins, unless the table is in another currency.
@@ -134,7 +138,9 @@ def read_prices(table: Any, where: str) -> Prices:
         ConfigurationError: It is of another form; the message says where.
     """
     if not isinstance(table, Mapping):
-        raise ConfigurationError(f'{where} must be a table with a table for each model: [prices."MODEL"].')
+        raise ConfigurationError(
+            f'{where} must be a table with a table for each model: [prices."MODEL"].'
+        )
     models = {}
     facts = {"currency": REPORTED_CURRENCY, "date": ""}
     for name, value in table.items():
@@ -158,9 +164,18 @@ def _price(table: Mapping[str, Any], where: str) -> Price:
     for kind, value in table.items():
         if kind not in _KINDS:
             raise UnknownNameError(f"price of {where}", str(kind), _KINDS)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value) or value < 0:
-            raise ConfigurationError(f"{where}.{kind} is {value!r}, but must be money for a million tokens.")
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, int | float)
+            or not isfinite(value)
+            or value < 0
+        ):
+            raise ConfigurationError(
+                f"{where}.{kind} is {value!r}, but must be money for a million tokens."
+            )
     for kind in _REQUIRED:
         if kind not in table:
-            raise ConfigurationError(f"{where} has no {kind}: a model needs a price for input and for output.")
+            raise ConfigurationError(
+                f"{where} has no {kind}: a model needs a price for input and for output."
+            )
     return Price(**{kind: float(value) for kind, value in table.items()})

@@ -32,7 +32,14 @@ def forest(name: str, differences: Sequence[Difference]) -> Markup | None:
     scale = Scale(min(ends) - room, max(ends) + room, 250, 610)
     height = 26 * len(shown) + 44
     marks = [
-        element("line", x1=scale(tick), x2=scale(tick), y1=8, y2=height - 30, class_="zero" if tick == 0 else "grid")
+        element(
+            "line",
+            x1=scale(tick),
+            x2=scale(tick),
+            y1=8,
+            y2=height - 30,
+            class_="zero" if tick == 0 else "grid",
+        )
         for tick in scale.ticks()
     ]
     marks += [
@@ -48,18 +55,26 @@ def forest(name: str, differences: Sequence[Difference]) -> Markup | None:
     ]
     for place, one in enumerate(shown):
         marks.append(_difference(one, scale, 22 + 26 * place))
-    sentence = "; ".join(f"{_name_of(one)}: {number(one.found.difference, '+')}, {one.found.word}" for one in shown)
+    sentence = "; ".join(
+        f"{_name_of(one)}: {number(one.found.difference, '+')}, {one.found.word}" for one in shown
+    )
     return drawing(name, "Differences from the baseline", sentence, WIDTH, height, *marks)
 
 
 def _difference(one: Difference, scale: Scale, y: int) -> Markup:
     title = f"{_name_of(one)}: {number(one.found.difference, '+')}; {one.found.word}. {one.found.sentence}"
-    parts = [element("title", title), element("text", _name_of(one, 34), x=240, y=y + 4, text_anchor="end")]
+    parts = [
+        element("title", title),
+        element("text", _name_of(one, 34), x=240, y=y + 4, text_anchor="end"),
+    ]
     centre = scale(one.found.difference)
     if one.bounds is not None:
         low, high = (scale(end) for end in one.bounds)
         parts.append(element("line", x1=low, x2=high, y1=y, y2=y, class_="whisker"))
-        parts += [element("line", x1=end, x2=end, y1=y - 5, y2=y + 5, class_="whisker") for end in (low, high)]
+        parts += [
+            element("line", x1=end, x2=end, y1=y - 5, y2=y + 5, class_="whisker")
+            for end in (low, high)
+        ]
         parts.append(element("rect", x=centre - 4, y=y - 4, width=8, height=8, class_="point"))
     else:
         parts.append(element("circle", cx=centre, cy=y, r=4, class_="open"))
@@ -83,7 +98,9 @@ def tradeoff(name: str, front: Front | None) -> Markup | None:
         return None
     measure = measure_of(front)
     costs, scores = [point.cost for point in front.points], [point.score for point in front.points]
-    room = [(max(ends) - min(ends)) * 0.12 or abs(max(ends)) * 0.1 or 0.1 for ends in (costs, scores)]
+    room = [
+        (max(ends) - min(ends)) * 0.12 or abs(max(ends)) * 0.1 or 0.1 for ends in (costs, scores)
+    ]
     across = Scale(max(0.0, min(costs) - room[0]), max(costs) + room[0], 70, 560)
     up = Scale(min(scores) - room[1], max(scores) + room[1], 270, 20)
     marks = _axes(across, up, f"mean {measure} of a row", "mean score")
@@ -95,9 +112,13 @@ def tradeoff(name: str, front: Front | None) -> Markup | None:
         x, y = across(point.cost), up(point.score)
         kind = f"s{place % SHAPES}{' on' if point.is_on_front else ''}"
         shape = element("circle", cx=x, cy=y, r=6, class_=kind)
-        text = element("text", shortened(point.system), x=x + 10, y=y - 8 + 4 * (place % 3), class_="name")
+        text = element(
+            "text", shortened(point.system), x=x + 10, y=y - 8 + 4 * (place % 3), class_="name"
+        )
         marks.append(element("g", element("title", f"{point.system}: {told}"), shape, text))
-    sentence = "; ".join(f"{one.system}: score {number(one.score)}, {number(one.cost)}" for one in front.points)
+    sentence = "; ".join(
+        f"{one.system}: score {number(one.score)}, {number(one.cost)}" for one in front.points
+    )
     return drawing(name, f"Score against {measure}", sentence, WIDTH, 320, *marks)
 
 
@@ -107,7 +128,14 @@ def measure_of(front: Front) -> str:
 
 
 def histogram(
-    name: str, title: str, label: str, values: Floats, low: float, high: float, place: int, log: bool = False
+    name: str,
+    title: str,
+    label: str,
+    values: Floats,
+    low: float,
+    high: float,
+    place: int,
+    log: bool = False,
 ) -> Markup:
     """Return the distribution of values of one system as bars.
 
@@ -123,11 +151,18 @@ def histogram(
     known = values[~np.isnan(values)]
     convert = np.log10 if log else np.asarray
     ends = (float(convert(low)), float(convert(high)))
-    counts, _ = np.histogram(convert(np.clip(known, low, high)), bins=20, range=ends if ends[0] < ends[1] else None)
+    counts, _ = np.histogram(
+        convert(np.clip(known, low, high)), bins=20, range=ends if ends[0] < ends[1] else None
+    )
     across, up = Scale(0, 20, 8, 232), Scale(0, float(counts.max() or 1), 100, 28)
     bars = [
         element(
-            "rect", element("title", f"{count} rows"), x=across(bar) + 1, y=up(count), width=9.5, height=100 - up(count)
+            "rect",
+            element("title", f"{count} rows"),
+            x=across(bar) + 1,
+            y=up(count),
+            width=9.5,
+            height=100 - up(count),
         )
         for bar, count in enumerate(counts.tolist())
         if count
@@ -137,7 +172,9 @@ def histogram(
         for end, x, anchor in ((low, 8, "start"), (high, 232, "end"))
     ]
     mean = (
-        "no rows" if not len(known) else f"median {number(float(np.median(known)))}, mean {number(float(known.mean()))}"
+        "no rows"
+        if not len(known)
+        else f"median {number(float(np.median(known)))}, mean {number(float(known.mean()))}"
     )
     head = element("text", shortened(label, 32), x=8, y=14, class_="name")
     floor = element("line", x1=8, x2=232, y1=100, y2=100, class_="zero")
@@ -149,11 +186,19 @@ def histogram(
 def _axes(across: Scale, up: Scale, below: str, beside: str) -> list[Markup]:
     marks = []
     for tick in across.ticks():
-        marks.append(element("line", x1=across(tick), x2=across(tick), y1=20, y2=270, class_="grid"))
-        marks.append(element("text", number(tick), x=across(tick), y=287, class_="tick", text_anchor="middle"))
+        marks.append(
+            element("line", x1=across(tick), x2=across(tick), y1=20, y2=270, class_="grid")
+        )
+        marks.append(
+            element(
+                "text", number(tick), x=across(tick), y=287, class_="tick", text_anchor="middle"
+            )
+        )
     for tick in up.ticks():
         marks.append(element("line", x1=70, x2=560, y1=up(tick), y2=up(tick), class_="grid"))
-        marks.append(element("text", number(tick), x=62, y=up(tick) + 4, class_="tick", text_anchor="end"))
+        marks.append(
+            element("text", number(tick), x=62, y=up(tick) + 4, class_="tick", text_anchor="end")
+        )
     marks.append(element("text", below, x=315, y=308, text_anchor="middle", class_="axis"))
     marks.append(element("text", beside, x=70, y=12, class_="axis"))
     return marks

@@ -17,7 +17,15 @@ from context_bench_compare.intervals import Interval
 from context_bench_compare.matching import clusters_of
 from context_bench_compare.pareto import Front, front_of
 from context_bench_compare.places import place_of
-from context_bench_compare.verdicts import INCOMPARABLE, Comparison, Pairs, Rules, compare, corrected, incomparable
+from context_bench_compare.verdicts import (
+    INCOMPARABLE,
+    Comparison,
+    Pairs,
+    Rules,
+    compare,
+    corrected,
+    incomparable,
+)
 from context_bench_html.side_by_side import Cells, Floats, SideBySide, array_of
 
 MOST_SCORES = 12
@@ -91,15 +99,23 @@ def decide(found: SideBySide, run: Any = None) -> Decision:
     systems = [cells for _, cells in found.others()]
     headlines = [_Wanted(cells, "score", None, everywhere, rules) for cells in systems]
     own = {name: _rules(found.directions.get(name, found.better), run) for name in names}
-    by_dataset = [_Wanted(cells, name, None, labels == name, own[name]) for name in names for cells in systems]
+    by_dataset = [
+        _Wanted(cells, name, None, labels == name, own[name]) for name in names for cells in systems
+    ]
     directions = {key: _rules(found.key_directions.get(key, "higher"), run) for key in keys}
-    scores = [_Wanted(cells, key, key, everywhere, directions[key]) for key in keys for cells in systems]
+    scores = [
+        _Wanted(cells, key, key, everywhere, directions[key]) for key in keys for cells in systems
+    ]
     theirs = found.cells[found.baseline]
-    return Decision(*(_compared(theirs, wanted, clusters) for wanted in (headlines, by_dataset, scores)))
+    return Decision(
+        *(_compared(theirs, wanted, clusters) for wanted in (headlines, by_dataset, scores))
+    )
 
 
 def _rules(better: str, run: Any) -> Rules:
-    return Rules(better=better) if run is None else Rules(better=better, threshold=threshold_of(run))
+    return (
+        Rules(better=better) if run is None else Rules(better=better, threshold=threshold_of(run))
+    )
 
 
 class _Wanted(NamedTuple):
@@ -112,7 +128,9 @@ class _Wanted(NamedTuple):
     rules: Rules
 
 
-def _compared(theirs: Cells, wanted: Sequence[_Wanted], clusters: NDArray[np.int64] | None) -> tuple[Difference, ...]:
+def _compared(
+    theirs: Cells, wanted: Sequence[_Wanted], clusters: NDArray[np.int64] | None
+) -> tuple[Difference, ...]:
     told = [Difference(one.cells.label, one.of, _pair(one, theirs, clusters)) for one in wanted]
     judged = corrected([one.found for one in told], [one.rules for one in wanted])
     return tuple(evolve(one, found=comparison) for one, comparison in zip(told, judged))
@@ -146,38 +164,61 @@ def trade(found: SideBySide, run: Any = None) -> Trade:
         for name, parts in RATIOS.items():
             who = (cells, found.cells[found.baseline or 0])
             both = [
-                _passed(found, one, run) if part == "pass" else _measured(one, part) for one in who for part in parts
+                _passed(found, one, run) if part == "pass" else _measured(one, part)
+                for one in who
+                for part in parts
             ]
             known = ~np.isnan(both).any(axis=0)
             names = (cells.label, found.cells[found.baseline or 0].label)
             own = None if clusters is None else clusters[known]
             ratio = ratio_between(names, name, [column[known] for column in both], own, rules)
-            ratios += [] if ratio is None else [evolve(ratio, unit=currency if parts[0] == "cost" else "")]
+            ratios += (
+                []
+                if ratio is None
+                else [evolve(ratio, unit=currency if parts[0] == "cost" else "")]
+            )
     return Trade(_front(found, clusters, currency), tuple(ratios))
 
 
 def _front(found: SideBySide, clusters: NDArray[np.int64] | None, currency: str) -> Front | None:
-    scored = [cells for cells in found.competing if any(value is not None for value in cells.values)]
+    scored = [
+        cells for cells in found.competing if any(value is not None for value in cells.values)
+    ]
     scores = [_measured(cells, "pass") for cells in scored]
     valued = ~np.isnan(scores).any(axis=0) if scored else np.zeros(0, dtype=bool)
     units = {"cost": currency, "latency": "s"}
     for measure in COSTS if len(scored) > 1 and found.better in ("higher", "lower") else ():
-        if measure == "prompt_tokens" and len(set[str]().union(*(cells.counted for cells in scored))) > 1:
+        if (
+            measure == "prompt_tokens"
+            and len(set[str]().union(*(cells.counted for cells in scored))) > 1
+        ):
             continue  # counts from different sources are not ranked
         costs = [_measured(cells, measure)[valued] for cells in scored]
         known = int(np.isfinite(costs).all(axis=0).sum())
         if known:
             own = None if clusters is None else clusters[valued]
             names = [cells.label for cells in scored]
-            points = front_of(names, [column[valued] for column in scores], costs, found.better, own)
-            return Front("score", measure, int(valued.sum()), points, found.better, known, units.get(measure, ""))
+            points = front_of(
+                names, [column[valued] for column in scores], costs, found.better, own
+            )
+            return Front(
+                "score",
+                measure,
+                int(valued.sum()),
+                points,
+                found.better,
+                known,
+                units.get(measure, ""),
+            )
     return None
 
 
 def _passed(found: SideBySide, cells: Cells, run: Any) -> Floats:
     """Return 1.0 for each line that passes and 0.0 for the others, by the direction of its dataset; nan without a score."""
     values, threshold = array_of(cells.values), _rules("higher", run).threshold
-    is_lower = np.array([found.directions.get(line.dataset) == "lower" for line in found.lines], dtype=bool)
+    is_lower = np.array(
+        [found.directions.get(line.dataset) == "lower" for line in found.lines], dtype=bool
+    )
     passed = np.where(is_lower, passes(values, threshold, "lower"), passes(values, threshold))
     return np.where(np.isnan(values), np.nan, passed)
 
@@ -191,7 +232,9 @@ def _clusters(found: SideBySide, run: Any) -> NDArray[np.int64] | None:
     if run is not None:
         return clusters_of(run, places, None)
     numbers: dict[tuple[Any, ...], int] = {}
-    own = [numbers.setdefault((line.dataset, *line.identity[:2]), len(numbers)) for line in found.lines]
+    own = [
+        numbers.setdefault((line.dataset, *line.identity[:2]), len(numbers)) for line in found.lines
+    ]
     return np.array(own, dtype=np.int64) if len(numbers) < len(own) else None
 
 

@@ -44,7 +44,8 @@ def _row(row: EvalRow) -> dict[str, Any]:
         "details": {evaluator: dict(told) for evaluator, told in row.details.items() if told},
         "unscored": dict(row.unscored),
         "failures": [
-            {"text": str(error), "attempts": error.attempts, "traceback": error.traceback} for error in row.errors
+            {"text": str(error), "attempts": error.attempts, "traceback": error.traceback}
+            for error in row.errors
         ],
         "usage": {} if row.usage is None else row.usage.to_dict(),
         "tokens": {
@@ -66,7 +67,12 @@ def _score(row: EvalRow, key: str, value: float) -> dict[str, Any]:
     evaluator = meaning.evaluator if meaning else ""
     if evaluator in ("", _ANY) and len(row.details) == 1:
         [evaluator] = row.details
-    return {"key": key, "value": value, "by": evaluator, "reason": _reason(row.details.get(evaluator, {}), key)}
+    return {
+        "key": key,
+        "value": value,
+        "by": evaluator,
+        "reason": _reason(row.details.get(evaluator, {}), key),
+    }
 
 
 def _reason(details: Mapping[str, Any], key: str) -> str | None:

@@ -56,7 +56,9 @@ def by_dataset(found: SideBySide) -> HeatMap:
     values = [array_of(cells.values) for cells in found.cells]
     table = [(name, [column[labels == name] for column in values]) for name in found.datasets]
     better = [found.directions.get(name, found.better) for name in found.datasets]
-    return _coloured("Mean score by dataset", "dataset", [c.label for c in found.cells], table, better)
+    return _coloured(
+        "Mean score by dataset", "dataset", [c.label for c in found.cells], table, better
+    )
 
 
 def by_needle(found: SideBySide) -> list[HeatMap]:
@@ -70,24 +72,38 @@ def by_needle(found: SideBySide) -> list[HeatMap]:
     for cells in found.cells:
         values = array_of(cells.values)[placed]
         table = [
-            (name, [values[(depths == depth) & (lengths == length)] for length in range(len(length_names))])
+            (
+                name,
+                [
+                    values[(depths == depth) & (lengths == length)]
+                    for length in range(len(length_names))
+                ],
+            )
             for depth, name in enumerate(depth_names)
         ]
         title = f"{cells.label}: mean score by depth of the needle and length of the context"
-        maps.append(_coloured(title, "depth \\ length", length_names, table, [found.better] * len(table)))
+        maps.append(
+            _coloured(title, "depth \\ length", length_names, table, [found.better] * len(table))
+        )
     return maps
 
 
-def _bins(values: Sequence[float]) -> tuple[np.ndarray[tuple[int, ...], np.dtype[np.int64]], list[str]]:
+def _bins(
+    values: Sequence[float],
+) -> tuple[np.ndarray[tuple[int, ...], np.dtype[np.int64]], list[str]]:
     """Return the number of each value's bin, and the names of the bins: the values themselves where they are few."""
     distinct = sorted(set(values))
     if len(distinct) <= _MOST:
-        return np.searchsorted(distinct, values).astype(np.int64), [number(value) for value in distinct]
+        return np.searchsorted(distinct, values).astype(np.int64), [
+            number(value) for value in distinct
+        ]
     step = _round_step((distinct[-1] - distinct[0]) / 10)
     first = math.floor(distinct[0] / step)
     edges = [step * place for place in range(first, math.ceil(distinct[-1] / step) + 1)]
     names = [f"{number(low)} to {number(high)}" for low, high in pairwise(edges)]
-    return np.clip(np.searchsorted(edges, values, side="right") - 1, 0, len(names) - 1).astype(np.int64), names
+    return np.clip(np.searchsorted(edges, values, side="right") - 1, 0, len(names) - 1).astype(
+        np.int64
+    ), names
 
 
 def _round_step(least: float) -> float:

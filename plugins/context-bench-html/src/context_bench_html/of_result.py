@@ -78,5 +78,7 @@ def plot_result(result: Any, kind: str = "differences") -> Chart:
         else:
             drawn = charts.forest("forest", decide(found, run).headlines)
     if drawn is None:
-        raise ConfigurationError(f"There is nothing to draw as {kind}: a chart takes two systems with values.")
+        raise ConfigurationError(
+            f"There is nothing to draw as {kind}: a chart takes two systems with values."
+        )
     return Chart(str(drawn), 380)

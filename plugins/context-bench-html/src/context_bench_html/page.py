@@ -18,7 +18,14 @@ from context_bench_html.embedding import embedded, policy_hash, visible
 from context_bench_html.heat_maps import HeatMap, by_dataset, by_needle
 from context_bench_html.payload import Texts, rows_payload
 from context_bench_html.pictures import Picture, drawn
-from context_bench_html.side_by_side import DIFFERENT, FAILED, IMPROVED, REGRESSED, SideBySide, array_of
+from context_bench_html.side_by_side import (
+    DIFFERENT,
+    FAILED,
+    IMPROVED,
+    REGRESSED,
+    SideBySide,
+    array_of,
+)
 from context_bench_html.summary import main_tables, score_table
 from context_bench_html.svg import number
 
@@ -91,10 +98,13 @@ def _environment(package: str = "context_bench_html") -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=lambda value: visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value,
+        finalize=lambda value: (
+            visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+        ),
     )
     static = {
-        name: (files("context_bench_html") / "static" / name).read_text("utf-8") for name in ("report.css", "report.js")
+        name: (files("context_bench_html") / "static" / name).read_text("utf-8")
+        for name in ("report.css", "report.js")
     }
     style, script = static["report.css"], static["report.js"]
     environment.globals.update(
@@ -114,7 +124,11 @@ def _environment(package: str = "context_bench_html") -> Environment:
 def policy(connects: bool = False) -> str:
     """Return the content security policy of a page: its own style and script, and no address, or that of its own server."""
     own = str(_environment().globals["policy"])
-    return own.replace("form-action 'none'", "form-action 'self'; connect-src 'self'") if connects else own
+    return (
+        own.replace("form-action 'none'", "form-action 'self'; connect-src 'self'")
+        if connects
+        else own
+    )
 
 
 def title_of(result: Any) -> str:
@@ -151,15 +165,28 @@ def _charts(found: SideBySide, decision: Decision) -> dict[str, Any]:
         "forest": charts.forest("forest", decision.headlines),
         "forest_datasets": charts.forest("forest-datasets", decision.datasets),
         "forest_scores": charts.forest("forest-scores", decision.scores),
-        "score": _histograms("score", "Scores", found, [array_of(cells.values) for cells in found.cells]),
+        "score": _histograms(
+            "score", "Scores", found, [array_of(cells.values) for cells in found.cells]
+        ),
         "latency": _histograms(
-            "latency", "Latency", found, [array_of(cells.latency) for cells in found.cells], log=True
+            "latency",
+            "Latency",
+            found,
+            [array_of(cells.latency) for cells in found.cells],
+            log=True,
         ),
     }
 
 
-def _histograms(name: str, title: str, found: SideBySide, columns: Sequence[Any], log: bool = False) -> list[Markup]:
-    known = [value for column in columns for value in column[column == column].tolist() if value > 0 or not log]
+def _histograms(
+    name: str, title: str, found: SideBySide, columns: Sequence[Any], log: bool = False
+) -> list[Markup]:
+    known = [
+        value
+        for column in columns
+        for value in column[column == column].tolist()
+        if value > 0 or not log
+    ]
     if not known:
         return []
     low, high = (min(known), max(known)) if log else (min(0.0, *known), max(1.0, *known))

@@ -9,7 +9,14 @@ from attrs import frozen
 from markupsafe import Markup
 
 from context_bench_html.embedding import embedded
-from context_bench_html.side_by_side import DIFFERENT, FAILED, IMPROVED, REGRESSED, Cells, SideBySide
+from context_bench_html.side_by_side import (
+    DIFFERENT,
+    FAILED,
+    IMPROVED,
+    REGRESSED,
+    Cells,
+    SideBySide,
+)
 
 EXCERPT_BYTES = 9_000_000
 """Room for the beginnings of questions, right answers and responses of all rows together."""
@@ -78,7 +85,9 @@ def _by_importance(states: Sequence[int]) -> Iterator[tuple[str, int]]:
         yield from ((wanted, line) for line, state in enumerate(states) if kind_of(state) == wanted)
 
 
-def rows_payload(found: SideBySide, states: Sequence[int], texts: Texts | None, address: str | None = None) -> Markup:
+def rows_payload(
+    found: SideBySide, states: Sequence[int], texts: Texts | None, address: str | None = None
+) -> Markup:
     """Return the columns of all rows as JSON.
 
     Args:
@@ -95,7 +104,12 @@ def rows_payload(found: SideBySide, states: Sequence[int], texts: Texts | None, 
             "baseline": found.baseline,
             "better": [found.directions.get(name, found.better) for name in datasets],
             "datasets": datasets,
-            "bits": {"regressed": REGRESSED, "improved": IMPROVED, "different": DIFFERENT, "failed": FAILED},
+            "bits": {
+                "regressed": REGRESSED,
+                "improved": IMPROVED,
+                "different": DIFFERENT,
+                "failed": FAILED,
+            },
             "id": [line.id for line in found.lines],
             "dataset": [numbers[line.dataset] for line in found.lines],
             "sample": [line.identity[2] for line in found.lines]
@@ -120,7 +134,9 @@ def _column(cells: Cells) -> dict[str, Any]:
         "latency": _rounded(cells.latency, 3),
         "cost": _rounded(cells.cost, 3) if any(cells.cost) else None,
         "tokens": cells.prompt_tokens if any(cells.prompt_tokens) else None,
-        "scores": {key: _rounded(values) for key, values in cells.scores.items()} if len(cells.scores) > 1 else {},
+        "scores": {key: _rounded(values) for key, values in cells.scores.items()}
+        if len(cells.scores) > 1
+        else {},
     }
 
 

@@ -77,14 +77,23 @@ class Picture:
             Series(
                 str(one["form"]),
                 str(one["name"]),
-                [Point(float(point["x"]), float(point["y"]), str(point["told"])) for point in one["points"]],
+                [
+                    Point(float(point["x"]), float(point["y"]), str(point["told"]))
+                    for point in one["points"]
+                ],
             )
             for one in told["series"]
         ]
         unknown = {one.form for one in series} - set(FORMS)
         if unknown:
-            raise ValueError(f"no form is called {', '.join(sorted(unknown))}; there is {', '.join(FORMS)}")
-        if not all(math.isfinite(point.x) and math.isfinite(point.y) for one in series for point in one.points):
+            raise ValueError(
+                f"no form is called {', '.join(sorted(unknown))}; there is {', '.join(FORMS)}"
+            )
+        if not all(
+            math.isfinite(point.x) and math.isfinite(point.y)
+            for one in series
+            for point in one.points
+        ):
             raise ValueError("a point is at no number")
         texts = {name: str(told[name]) for name in ("title", "note", "across", "up")}
         return cls(
@@ -105,7 +114,11 @@ def pictures_of(run: Any) -> tuple[Picture, ...]:
         return ()
     found: list[Picture] = []
     for component in open_catalog().of_kind("commands"):
-        if component.state == "ok" and component.facts is not None and component.facts.extends == "report":
+        if (
+            component.state == "ok"
+            and component.facts is not None
+            and component.facts.extends == "report"
+        ):
             found += _pictures(component, run)
     return tuple(found)
 
@@ -127,17 +140,26 @@ def _pictures(component: Component, run: Any) -> list[Picture]:
 def drawn(name: str, picture: Picture) -> Markup:
     """Return a picture as a drawing."""
     places = [point for one in picture.series for point in one.points]
-    across = _scale([point.x for one in picture.series if one.form != "level" for point in one.points], LEFT, RIGHT)
+    across = _scale(
+        [point.x for one in picture.series if one.form != "level" for point in one.points],
+        LEFT,
+        RIGHT,
+    )
     up = _scale([point.y for point in places], BOTTOM, TOP)
-    names = list(dict.fromkeys(one.name for one in picture.series if one.form in ("curve", "mark", "rows")))
+    names = list(
+        dict.fromkeys(one.name for one in picture.series if one.form in ("curve", "mark", "rows"))
+    )
     marks = _axes(across, up, picture)
     for one in picture.series:
         marks.append(
-            _DRAWN[one.form](one, across, up, f"s{names.index(one.name) % SHAPES}" if one.name in names else "")
+            _DRAWN[one.form](
+                one, across, up, f"s{names.index(one.name) % SHAPES}" if one.name in names else ""
+            )
         )
     marks += _legend(picture.series, names)
     sentence = "; ".join(
-        f"{one.name}: " + ", ".join(f"{number(point.y)} at {number(point.x)}" for point in one.points)
+        f"{one.name}: "
+        + ", ".join(f"{number(point.y)} at {number(point.x)}" for point in one.points)
         for one in picture.series
         if one.form != "rows"
     )
@@ -153,16 +175,45 @@ def _scale(values: Sequence[float], start: float, end: float) -> Scale:
 def _axes(across: Scale, up: Scale, picture: Picture) -> list[Markup]:
     marks = []
     for tick in across.ticks():
-        marks.append(element("line", x1=across(tick), x2=across(tick), y1=TOP, y2=BOTTOM, class_="grid"))
-        marks.append(element("text", number(tick), x=across(tick), y=BOTTOM + 16, class_="tick", text_anchor="middle"))
+        marks.append(
+            element("line", x1=across(tick), x2=across(tick), y1=TOP, y2=BOTTOM, class_="grid")
+        )
+        marks.append(
+            element(
+                "text",
+                number(tick),
+                x=across(tick),
+                y=BOTTOM + 16,
+                class_="tick",
+                text_anchor="middle",
+            )
+        )
     for tick in up.ticks():
         marks.append(element("line", x1=LEFT, x2=RIGHT, y1=up(tick), y2=up(tick), class_="grid"))
-        marks.append(element("text", number(tick), x=LEFT - 8, y=up(tick) + 4, class_="tick", text_anchor="end"))
+        marks.append(
+            element(
+                "text", number(tick), x=LEFT - 8, y=up(tick) + 4, class_="tick", text_anchor="end"
+            )
+        )
     middle = (LEFT + RIGHT) / 2
-    marks.append(element("text", picture.across, x=middle, y=BOTTOM + 36, text_anchor="middle", class_="axis"))
+    marks.append(
+        element(
+            "text", picture.across, x=middle, y=BOTTOM + 36, text_anchor="middle", class_="axis"
+        )
+    )
     centre = (TOP + BOTTOM) / 2
     turned = f"rotate(-90 14 {centre:g})"
-    marks.append(element("text", picture.up, x=14, y=centre, text_anchor="middle", class_="axis", transform=turned))
+    marks.append(
+        element(
+            "text",
+            picture.up,
+            x=14,
+            y=centre,
+            text_anchor="middle",
+            class_="axis",
+            transform=turned,
+        )
+    )
     return marks
 
 
@@ -181,7 +232,9 @@ def _rows(one: Series, across: Scale, up: Scale, colour: str) -> Markup:
 
 def _dots(one: Series, across: Scale, up: Scale, radius: float) -> list[Markup]:
     return [
-        element("circle", element("title", point.told), cx=across(point.x), cy=up(point.y), r=radius)
+        element(
+            "circle", element("title", point.told), cx=across(point.x), cy=up(point.y), r=radius
+        )
         for point in one.points
     ]
 
@@ -197,13 +250,22 @@ def _mark(one: Series, across: Scale, up: Scale, colour: str) -> Markup:
 
 def _reference(one: Series, across: Scale, up: Scale, colour: str) -> Markup:
     dots = _dots(one, across, up, 2)
-    return element("g", element("polyline", points=_joined(one, across, up), class_="front"), *dots, class_="reference")
+    return element(
+        "g",
+        element("polyline", points=_joined(one, across, up), class_="front"),
+        *dots,
+        class_="reference",
+    )
 
 
 def _level(one: Series, across: Scale, up: Scale, colour: str) -> Markup:
     y = up(one.points[0].y)
-    line = element("line", element("title", one.points[0].told), x1=LEFT, x2=RIGHT, y1=y, y2=y, class_="level")
-    return element("g", line, element("text", one.name, x=RIGHT - 4, y=y - 5, text_anchor="end", class_="tick"))
+    line = element(
+        "line", element("title", one.points[0].told), x1=LEFT, x2=RIGHT, y1=y, y2=y, class_="level"
+    )
+    return element(
+        "g", line, element("text", one.name, x=RIGHT - 4, y=y - 5, text_anchor="end", class_="tick")
+    )
 
 
 _DRAWN = {"curve": _curve, "mark": _mark, "rows": _rows, "reference": _reference, "level": _level}
@@ -215,14 +277,32 @@ def _legend(series: Sequence[Series], names: Sequence[str]) -> list[Markup]:
         if one.form == "reference":
             y = TOP + 12 + 20 * len(told)
             line = element("line", x1=RIGHT + 14, x2=RIGHT + 36, y1=y - 4, y2=y - 4, class_="front")
-            told.append(element("g", line, element("text", shortened(one.name, 26), x=RIGHT + 44, y=y, class_="name")))
+            told.append(
+                element(
+                    "g",
+                    line,
+                    element("text", shortened(one.name, 26), x=RIGHT + 44, y=y, class_="name"),
+                )
+            )
     room = MOST_NAMES - len(told)
     for place, name in enumerate(names[:room]):
         y = TOP + 12 + 20 * len(told)
-        swatch = element("rect", x=RIGHT + 20, y=y - 9, width=10, height=10, class_=f"s{place % SHAPES}")
-        text = element("text", element("title", name), shortened(name, 26), x=RIGHT + 44, y=y, class_="name")
+        swatch = element(
+            "rect", x=RIGHT + 20, y=y - 9, width=10, height=10, class_=f"s{place % SHAPES}"
+        )
+        text = element(
+            "text", element("title", name), shortened(name, 26), x=RIGHT + 44, y=y, class_="name"
+        )
         told.append(element("g", swatch, text))
     if len(names) > room:
         y = TOP + 12 + 20 * len(told)
-        told.append(element("text", f"and {len(names) - room} more, in the table", x=RIGHT + 44, y=y, class_="tick"))
+        told.append(
+            element(
+                "text",
+                f"and {len(names) - room} more, in the table",
+                x=RIGHT + 44,
+                y=y,
+                class_="tick",
+            )
+        )
     return told

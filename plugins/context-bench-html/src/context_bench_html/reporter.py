@@ -37,7 +37,9 @@ class HtmlReporter:
         """Write the report of an :class:`~context_bench.EvalResult`."""
         with ExitStack() as stack:
             run = stack.enter_context(open_run(path)) if (path := run_file_of(result)) else None
-            rows: Sequence[EvalRow] = list(result.rows) if result.config.get("filter") is not None else result.rows
+            rows: Sequence[EvalRow] = (
+                list(result.rows) if result.config.get("filter") is not None else result.rows
+            )
             found = read(result, rows, run)
             texts = texts_of(found.states(), detail_reader(found, rows, run), self._room)
             for part in report_page(result, found, run, Opened(texts), pictures_of(run)):
@@ -55,7 +57,9 @@ def read(result: Any, rows: Sequence[EvalRow], run: Run | None) -> SideBySide:
     return found
 
 
-def detail_reader(found: SideBySide, rows: Sequence[EvalRow], run: Run | None) -> Callable[[int], dict[str, Any]]:
+def detail_reader(
+    found: SideBySide, rows: Sequence[EvalRow], run: Run | None
+) -> Callable[[int], dict[str, Any]]:
     """Return a function that gives everything about a line by its number."""
 
     def detail(number: int) -> dict[str, Any]:
@@ -68,5 +72,7 @@ def detail_reader(found: SideBySide, rows: Sequence[EvalRow], run: Run | None) -
 
 def run_file_of(result: Any) -> Path | None:
     """Return the run file of a result, also the temporary one of ``evaluate()``; None when it has none."""
-    named = result.config.get("run_file") or getattr(getattr(result.rows, "reader", None), "path", None)
+    named = result.config.get("run_file") or getattr(
+        getattr(result.rows, "reader", None), "path", None
+    )
     return Path(named) if named and Path(named).is_file() else None

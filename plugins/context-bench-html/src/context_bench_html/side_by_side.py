@@ -86,7 +86,14 @@ class Cells:
 
     def fill(self, lines: int) -> None:
         """Make every list as long as there are lines."""
-        own: list[list[Any]] = [self.rows, self.values, self.failed, self.latency, self.cost, self.prompt_tokens]
+        own: list[list[Any]] = [
+            self.rows,
+            self.values,
+            self.failed,
+            self.latency,
+            self.cost,
+            self.prompt_tokens,
+        ]
         own += [self.input_tokens, self.output_tokens, *self.scores.values()]
         for column in [*own, self.responses, self.digests]:
             column.extend([None] * (lines - len(column)))
@@ -141,7 +148,9 @@ class SideBySide:
 
     def others(self) -> Iterable[tuple[int, Cells]]:
         """Return the systems that are held against the baseline, with their numbers."""
-        numbered = [(number, cells) for number, cells in enumerate(self.cells) if number != self.baseline]
+        numbered = [
+            (number, cells) for number, cells in enumerate(self.cells) if number != self.baseline
+        ]
         return [(number, cells) for number, cells in numbered if cells.label not in self.derived]
 
     @property
@@ -209,7 +218,9 @@ def side_by_side(
         place = (row.dataset_number, row.dataset, row.position, row.sample)
         line = lines.setdefault(place, len(lines))
         if line == len(told):
-            told.append(Line((row.dataset_number, row.position, row.sample), row.example_id, row.dataset))
+            told.append(
+                Line((row.dataset_number, row.position, row.sample), row.example_id, row.dataset)
+            )
         cells.setdefault(row.system, Cells(row.system)).put(line, index, row, excerpt)
         if row.dataset not in directions:
             directions[row.dataset] = row.better("score")
@@ -223,7 +234,9 @@ def side_by_side(
     names = [one.label for one in found]
     made = frozenset(derived)
     competing = [name for name in names if name not in made]
-    against = names.index(baseline if baseline in names else competing[0]) if len(competing) > 1 else None
+    against = (
+        names.index(baseline if baseline in names else competing[0]) if len(competing) > 1 else None
+    )
     return SideBySide(
         told,
         found,
@@ -245,10 +258,18 @@ def with_examples(found: SideBySide, examples: Iterable[Any], excerpt: int = 160
     found.places = [place for _, _, place in by_line]
 
 
-def _told(content: Mapping[str, Any] | None, excerpt: int) -> tuple[str, str, tuple[float, float] | None]:
+def _told(
+    content: Mapping[str, Any] | None, excerpt: int
+) -> tuple[str, str, tuple[float, float] | None]:
     if content is None:
         return "", "", None
-    question = content.get("question") or content.get("prompt") or last_message(content) or content.get("context") or ""
+    question = (
+        content.get("question")
+        or content.get("prompt")
+        or last_message(content)
+        or content.get("context")
+        or ""
+    )
     gold = " | ".join(references(content))
     length, depth = (_number(content.get(name)) for name in ("length", "depth"))
     place = None if length is None or depth is None else (length, depth)
@@ -268,12 +289,16 @@ def last_message(content: Mapping[str, Any]) -> str | None:
 def excerpt_of(text: str, length: int) -> str:
     """Return the beginning of a text on one line."""
     line = " ".join(text[: 2 * length + 40].split())
-    return line if len(line) <= length and len(text) <= 2 * length + 40 else line[: length - 1] + "…"
+    return (
+        line if len(line) <= length and len(text) <= 2 * length + 40 else line[: length - 1] + "…"
+    )
 
 
 def array_of(values: Sequence[float | bool | None]) -> Floats:
     """Return values as an array, with nan where there is none."""
-    return np.array([math.nan if value is None else float(value) for value in values], dtype=np.float64)
+    return np.array(
+        [math.nan if value is None else float(value) for value in values], dtype=np.float64
+    )
 
 
 def _put(column: list[Any], line: int, value: Any) -> None:

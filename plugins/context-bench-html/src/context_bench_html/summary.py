@@ -32,20 +32,31 @@ def main_tables(result: Any) -> tuple[SummaryTable, SummaryTable]:
     The first table holds what matters, the second what a metric declares as a detail.
     """
     declared = {key: value for metric in result.metrics for key, value in metric.values.items()}
-    keys = list(dict.fromkeys(key for values in result.summary.values() for key in values if key not in _NESTED))
+    keys = list(
+        dict.fromkeys(
+            key for values in result.summary.values() for key in values if key not in _NESTED
+        )
+    )
     tables: tuple[list[tuple[int, tuple[str, ...]]], ...] = ([], [])
     for key in keys:
         pattern = _pattern(declared, key)
         meaning = declared.get(pattern)
-        is_alone = pattern.endswith("*") and sum(_pattern(declared, other) == pattern for other in keys) == 1
+        is_alone = (
+            pattern.endswith("*")
+            and sum(_pattern(declared, other) == pattern for other in keys) == 1
+        )
         if is_alone:  # one dataset is the whole
             continue
         heading = key if meaning is None else meaning.heading.replace("*", key[len(pattern) - 1 :])
         form = "number" if meaning is None else meaning.format
         cells = (heading, *(_cell(values, key, form) for values in result.summary.values()))
-        tables[bool(meaning and meaning.detail)].append((500 if meaning is None else meaning.order, cells))
+        tables[bool(meaning and meaning.detail)].append(
+            (500 if meaning is None else meaning.order, cells)
+        )
     headings = ("value", *result.summary)
-    first, second = (tuple(line for _, line in sorted(table, key=lambda line: line[0])) for table in tables)
+    first, second = (
+        tuple(line for _, line in sorted(table, key=lambda line: line[0])) for table in tables
+    )
     return SummaryTable(headings, first), SummaryTable(headings, second)
 
 
@@ -53,7 +64,12 @@ def score_table(result: Any) -> SummaryTable:
     """Return a line for each score of each evaluator: the mean of each system, and how many rows have none."""
     by_system = [values.get("scores", {}) for values in result.summary.values()]
     names = list(
-        dict.fromkeys((evaluator, key) for scores in by_system for evaluator in scores for key in scores[evaluator])
+        dict.fromkeys(
+            (evaluator, key)
+            for scores in by_system
+            for evaluator in scores
+            for key in scores[evaluator]
+        )
     )
     lines = []
     for evaluator, key in names:
@@ -67,7 +83,9 @@ def score_table(result: Any) -> SummaryTable:
 def _pattern(declared: Mapping[str, Any], key: str) -> str:
     if key in declared:
         return key
-    return next((name for name in declared if name.endswith("*") and key.startswith(name[:-1])), key)
+    return next(
+        (name for name in declared if name.endswith("*") and key.startswith(name[:-1])), key
+    )
 
 
 def _cell(values: Mapping[str, Any], key: str, form: str) -> str:

@@ -15,12 +15,19 @@ def element(tag: str, *children: object, **attributes: object) -> Markup:
     >>> element("text", "a < b", x=1, text_anchor="end", class_="label")
     Markup('<text x="1" text-anchor="end" class="label">a &lt; b</text>')
     """
-    told = "".join(f' {name.rstrip("_").replace("_", "-")}="{_value(value)}"' for name, value in attributes.items())
-    inner = Markup("").join(child if isinstance(child, Markup) else escape(visible(child)) for child in children)
+    told = "".join(
+        f' {name.rstrip("_").replace("_", "-")}="{_value(value)}"'
+        for name, value in attributes.items()
+    )
+    inner = Markup("").join(
+        child if isinstance(child, Markup) else escape(visible(child)) for child in children
+    )
     return Markup(f"<{tag}{told}>") + inner + Markup(f"</{tag}>")
 
 
-def drawing(name: str, title: str, description: str, width: float, height: float, *children: Markup) -> Markup:
+def drawing(
+    name: str, title: str, description: str, width: float, height: float, *children: Markup
+) -> Markup:
     """Return a chart as a picture with a title and a description for who cannot see it."""
     return element(
         "svg",
@@ -58,9 +65,14 @@ class Scale:
         """Return round values between the ends."""
         raw = (self.high - self.low) / count
         power = 10.0 ** math.floor(math.log10(raw))
-        step = next(power * factor for factor in (1, 2, 2.5, 5, 10) if power * factor >= raw * 0.999)
+        step = next(
+            power * factor for factor in (1, 2, 2.5, 5, 10) if power * factor >= raw * 0.999
+        )
         first = math.ceil(self.low / step - 1e-9)
-        return [round(number * step, 12) for number in range(first, math.floor(self.high / step + 1e-9) + 1)]
+        return [
+            round(number * step, 12)
+            for number in range(first, math.floor(self.high / step + 1e-9) + 1)
+        ]
 
 
 def number(value: float | None, sign: str = "") -> str:

@@ -23,7 +23,9 @@ from context_bench_http.incoming import IncomingResponse
 from context_bench_http.lookups import Lookups
 from context_bench_http.network import Network
 
-_ONE_CONNECTION = httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=30.0)
+_ONE_CONNECTION = httpx.Limits(
+    max_connections=1, max_keepalive_connections=1, keepalive_expiry=30.0
+)
 
 
 class BoundedClient(httpx.Client):
@@ -75,7 +77,9 @@ class BoundedClient(httpx.Client):
         except OSError as error:
             raise httpx.ConnectError(str(error)) from error
 
-    def _bounded(self, function: Callable[..., Any], *given: Any, timeout: float | None = None, **named: Any) -> Any:
+    def _bounded(
+        self, function: Callable[..., Any], *given: Any, timeout: float | None = None, **named: Any
+    ) -> Any:
         left = self._until - monotonic()
         if left <= 0:
             raise httpx.ReadTimeout("no complete reply in time")
@@ -139,7 +143,9 @@ class Connections:
         finally:
             idle.append(client)
 
-    async def exchange(self, post: DirectPost, body: bytes, begin: Begin, seconds: float | None) -> IncomingResponse:
+    async def exchange(
+        self, post: DirectPost, body: bytes, begin: Begin, seconds: float | None
+    ) -> IncomingResponse:
         """Send a request on a connection of the running event loop, and return the whole response.
 
         Args:

@@ -51,9 +51,13 @@ class DirectConnection(asyncio.Protocol):
     @property
     def is_reusable(self) -> bool:
         """Whether another request may go out on it."""
-        return self._is_open and self._answer is None and monotonic() - self.idle_since < _LONGEST_REST
+        return (
+            self._is_open and self._answer is None and monotonic() - self.idle_since < _LONGEST_REST
+        )
 
-    async def exchange(self, request: bytes, begin: Begin, seconds: float | None) -> IncomingResponse:
+    async def exchange(
+        self, request: bytes, begin: Begin, seconds: float | None
+    ) -> IncomingResponse:
         """Send a whole request, and return the response once its last byte is in.
 
         Args:
@@ -77,7 +81,12 @@ class DirectConnection(asyncio.Protocol):
             if timer is not None:
                 timer.cancel()
             answer, self._answer = self._answer, None
-            is_whole = answer.done() and not answer.cancelled() and answer.exception() is None and self._is_sent
+            is_whole = (
+                answer.done()
+                and not answer.cancelled()
+                and answer.exception() is None
+                and self._is_sent
+            )
             self.idle_since = monotonic()
             if not (is_whole and self._stays):
                 self.close()
@@ -172,7 +181,9 @@ class DirectConnection(asyncio.Protocol):
 
     def on_message_complete(self) -> None:
         """End the response."""
-        if self._status >= 200 and not self._is_complete:  # those below are announcements, the answer follows
+        if (
+            self._status >= 200 and not self._is_complete
+        ):  # those below are announcements, the answer follows
             self._is_complete = True
             self._stays = self._stays and self._parser.should_keep_alive()
 
@@ -188,16 +199,23 @@ class DirectConnection(asyncio.Protocol):
 
     def _pass_on(self) -> None:
         """Give on what the parser has found."""
-        if self._has_head and self._status < 100:  # else it were an announcement, and its answer waited for
+        if (
+            self._has_head and self._status < 100
+        ):  # else it were an announcement, and its answer waited for
             raise httpx.RemoteProtocolError(f"{self._status:03d} is no status")
         if not self._has_head or self._status < 200:
             if self._head_size > _LONGEST_HEAD:
-                raise httpx.RemoteProtocolError(f"the head of the response is longer than {_LONGEST_HEAD >> 10} KiB")
+                raise httpx.RemoteProtocolError(
+                    f"the head of the response is longer than {_LONGEST_HEAD >> 10} KiB"
+                )
             return
         if self._incoming is None:
             assert self._begin is not None
             headers = _joined(self._headers)
-            has_length = "content-length" in headers or "chunked" in headers.get("transfer-encoding", "").lower()
+            has_length = (
+                "content-length" in headers
+                or "chunked" in headers.get("transfer-encoding", "").lower()
+            )
             self._runs_until_closed = not has_length
             self._inflate = _inflation(headers.get("content-encoding", ""))
             self._incoming = self._begin(self._status, headers)
@@ -243,13 +261,18 @@ class DirectPost:
         self._port = url.port or (443 if self._is_tls else 80)
         lines = {"host": url.netloc.decode("ascii"), "accept-encoding": "gzip, deflate", **headers}
         head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
-        self._head = b"POST %s HTTP/1.1\r\n%scontent-length: " % (url.raw_path, head.encode("ascii"))
+        self._head = b"POST %s HTTP/1.1\r\n%scontent-length: " % (
+            url.raw_path,
+            head.encode("ascii"),
+        )
 
     def request(self, body: bytes) -> bytes:
         """Return the bytes of a request."""
         return b"%s%d\r\n\r\n%s" % (self._head, len(body), body)
 
-    async def connect(self, certificates: ssl.SSLContext, seconds: float | None, lookups: Lookups) -> DirectConnection:
+    async def connect(
+        self, certificates: ssl.SSLContext, seconds: float | None, lookups: Lookups
+    ) -> DirectConnection:
         """Open a connection.
 
         Args:
@@ -262,15 +285,19 @@ class DirectPost:
         """
         loop = asyncio.get_running_loop()
         # Other loops, uvloop's among them, do not try addresses of both families at once.
-        patience: Any = {"happy_eyeballs_delay": 0.25} if isinstance(loop, asyncio.BaseEventLoop) else {}
+        patience: Any = (
+            {"happy_eyeballs_delay": 0.25} if isinstance(loop, asyncio.BaseEventLoop) else {}
+        )
 
         async def connected() -> DirectConnection:
             address = await asyncio.wrap_future(lookups.address(self._host, self._port))
             tls: Any = {"ssl": certificates, "server_hostname": self._host} if self._is_tls else {}
             host = address or self._host
-            return (await loop.create_connection(lambda: DirectConnection(loop), host, self._port, **tls, **patience))[
-                1
-            ]
+            return (
+                await loop.create_connection(
+                    lambda: DirectConnection(loop), host, self._port, **tls, **patience
+                )
+            )[1]
 
         try:
             return await asyncio.wait_for(connected(), seconds)
@@ -284,7 +311,9 @@ class _Inflation:
     """A compressed body on its way in, a piece at a time, so that a bomb meets the limit of bodies before the memory's."""
 
     def __init__(self, encoding: str) -> None:
-        self._window = 47 if encoding.endswith("gzip") else 15  # 47: gzip or zlib, by the first bytes
+        self._window = (
+            47 if encoding.endswith("gzip") else 15
+        )  # 47: gzip or zlib, by the first bytes
         self._inflate = zlib.decompressobj(self._window)
         self._is_first = True
 
@@ -301,7 +330,9 @@ class _Inflation:
         except zlib.error as error:
             if not is_first or self._window != 15:
                 raise httpx.DecodingError(str(error)) from error
-        self._inflate = zlib.decompressobj(-zlib.MAX_WBITS)  # some servers send "deflate" without its wrapper
+        self._inflate = zlib.decompressobj(
+            -zlib.MAX_WBITS
+        )  # some servers send "deflate" without its wrapper
         try:
             return self._inflate.decompress(chunk, _PIECE)
         except zlib.error as error:

@@ -6,7 +6,16 @@ import base64
 import ipaddress
 import re
 from dataclasses import dataclass, field, replace
-from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlencode, urljoin, urlsplit, urlunsplit
+from urllib.parse import (
+    SplitResult,
+    parse_qsl,
+    quote,
+    unquote,
+    urlencode,
+    urljoin,
+    urlsplit,
+    urlunsplit,
+)
 
 import httpx
 
@@ -87,7 +96,11 @@ class Endpoint:
         >>> Endpoint.parse("localhost:8080").at("embeddings").url
         'http://localhost:8080/v1/embeddings'
         """
-        return replace(self, url=_other_operation(self.url, operation), shown=_other_operation(self.shown, operation))
+        return replace(
+            self,
+            url=_other_operation(self.url, operation),
+            shown=_other_operation(self.shown, operation),
+        )
 
     def follow(self, location: str) -> Endpoint | None:
         """Return the endpoint that a redirect points to when it is on the same host, else None.
@@ -97,17 +110,27 @@ class Endpoint:
         here = urlsplit(self.url)
         try:
             there = urlsplit(urljoin(self.url, location))
-            if (there.scheme, there.hostname, _port(there)) != (here.scheme, here.hostname, _port(here)):
+            if (there.scheme, there.hostname, _port(there)) != (
+                here.scheme,
+                here.hostname,
+                _port(here),
+            ):
                 return None
             url = str(
-                httpx.URL(urlunsplit((there.scheme, there.netloc.rpartition("@")[2], there.path, there.query, "")))
+                httpx.URL(
+                    urlunsplit(
+                        (there.scheme, there.netloc.rpartition("@")[2], there.path, there.query, "")
+                    )
+                )
             )
         except (ValueError, httpx.InvalidURL):
             return None
         query, query_secrets = _without_secrets(there.query)
         return Endpoint(
             url=url,
-            shown=urlunsplit((there.scheme, there.netloc.rpartition("@")[2], there.path, query, "")),
+            shown=urlunsplit(
+                (there.scheme, there.netloc.rpartition("@")[2], there.path, query, "")
+            ),
             label=self.label,
             authorization=self.authorization,
             is_local=self.is_local,
@@ -131,17 +154,24 @@ def names_a_secret(name: str) -> bool:
 
 def _split(base_url: str) -> SplitResult:
     if not isinstance(base_url, str):
-        raise EndpointURLError(f"A base URL is text such as 'http://localhost:8080', not {type(base_url).__name__}.")
+        raise EndpointURLError(
+            f"A base URL is text such as 'http://localhost:8080', not {type(base_url).__name__}."
+        )
     text = base_url.strip()
     if not text:
         raise EndpointURLError("The base URL is empty. Write one such as 'http://localhost:8080'.")
-    if any(character.isspace() or not character.isprintable() for character in text) or "\\" in text:
+    if (
+        any(character.isspace() or not character.isprintable() for character in text)
+        or "\\" in text
+    ):
         raise _refusal(base_url, "it holds white space, a backslash or a control character")
     try:
         if "://" not in text:
             guessed = urlsplit(f"http://{text.lstrip('/')}")
             if not _is_this_machine(guessed.hostname or ""):
-                raise _refusal(base_url, "there is no scheme; write 'https://HOST' or 'http://HOST:PORT'")
+                raise _refusal(
+                    base_url, "there is no scheme; write 'https://HOST' or 'http://HOST:PORT'"
+                )
             return guessed
         parts = urlsplit(text)
     except EndpointURLError:

@@ -37,7 +37,12 @@ class EndpointError(RuntimeError):
     finding: str | None = None
 
     def __init__(
-        self, message: str, *, status: int | None = None, retryable: bool = False, retry_after: float | None = None
+        self,
+        message: str,
+        *,
+        status: int | None = None,
+        retryable: bool = False,
+        retry_after: float | None = None,
     ) -> None:
         self.message = message
         self.status = status
@@ -48,7 +53,11 @@ class EndpointError(RuntimeError):
         super().__init__(message)
 
     def __str__(self) -> str:
-        return self.message if self.attempts == 1 else f"{self.message} (gave up after {self.attempts} attempts)"
+        return (
+            self.message
+            if self.attempts == 1
+            else f"{self.message} (gave up after {self.attempts} attempts)"
+        )
 
 
 class EndpointUnreachableError(EndpointError):

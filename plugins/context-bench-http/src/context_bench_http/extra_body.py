@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 
-def read_extra_body(extra_body: Mapping[str, Any] | str | None, reserved: Mapping[str, str]) -> dict[str, Any]:
+def read_extra_body(
+    extra_body: Mapping[str, Any] | str | None, reserved: Mapping[str, str]
+) -> dict[str, Any]:
     """Return request fields that are given as a mapping or as JSON text.
 
     Args:
@@ -25,7 +27,9 @@ def read_extra_body(extra_body: Mapping[str, Any] | str | None, reserved: Mappin
     if extra_body is None:
         return {}
     if not isinstance(extra_body, Mapping):
-        raise ValueError(f"extra_body must be a mapping of request fields, not {type(extra_body).__name__}.")
+        raise ValueError(
+            f"extra_body must be a mapping of request fields, not {type(extra_body).__name__}."
+        )
     for field, instead in reserved.items():
         if field in extra_body:
             raise ValueError(f"extra_body may not hold {field!r}: use {instead}.")

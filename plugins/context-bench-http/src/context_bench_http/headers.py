@@ -29,9 +29,17 @@ def recorded_headers(headers: Mapping[str, str]) -> dict[str, str]:
     >>> recorded_headers({"X-Kompact-Tokens-Saved": "29", "Set-Cookie": "a=b", "X-Api-Key": "sk"})
     {'x-kompact-tokens-saved': '29'}
     """
-    safe = [(name.lower(), value[:_LONGEST_VALUE]) for name, value in headers.items() if _is_recorded(name.lower())]
+    safe = [
+        (name.lower(), value[:_LONGEST_VALUE])
+        for name, value in headers.items()
+        if _is_recorded(name.lower())
+    ]
     if any("ratelimit" in name for name, _ in safe):
-        safe += [("date", value[:_LONGEST_VALUE]) for name, value in headers.items() if name.lower() == "date"]
+        safe += [
+            ("date", value[:_LONGEST_VALUE])
+            for name, value in headers.items()
+            if name.lower() == "date"
+        ]
     return dict(sorted(safe)[:_MOST_HEADERS])
 
 

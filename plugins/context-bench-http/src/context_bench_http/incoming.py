@@ -9,7 +9,12 @@ from typing import Any, TypeVar
 
 from context_bench_http.dialect import Dialect
 from context_bench_http.endpoint import Endpoint
-from context_bench_http.errors import DeclaredFailureError, EndpointError, RedirectRefusedError, UnusableReplyError
+from context_bench_http.errors import (
+    DeclaredFailureError,
+    EndpointError,
+    RedirectRefusedError,
+    UnusableReplyError,
+)
 from context_bench_http.headers import FailureHeaders, recorded_headers
 from context_bench_http.redaction import Redaction
 from context_bench_http.retrying import wait_asked_for
@@ -51,7 +56,9 @@ class IncomingResponse:
         self._size = 0
         self._chunks: list[bytes] = []
         self._ttft: float | None = None
-        is_stream = status == 200 and headers.get("content-type", "").lower().startswith("text/event-stream")
+        is_stream = status == 200 and headers.get("content-type", "").lower().startswith(
+            "text/event-stream"
+        )
         self._stream = dialect.stream(endpoint.shown) if is_stream else None
 
     def feed(self, chunk: bytes) -> None:
@@ -59,7 +66,8 @@ class IncomingResponse:
         self._size += len(chunk)
         if self._size > _LARGEST_BODY:
             raise UnusableReplyError(
-                f"{self._endpoint.shown} sent more than {_LARGEST_BODY >> 20} MiB for one reply.", status=self._status
+                f"{self._endpoint.shown} sent more than {_LARGEST_BODY >> 20} MiB for one reply.",
+                status=self._status,
             )
         if self._stream is None:
             self._chunks.append(chunk)
@@ -97,7 +105,9 @@ class IncomingResponse:
         Raises:
             EndpointError: The response is no usable reply.
         """
-        headers = recorded_headers({name: self._redaction.of(value) for name, value in self._headers.items() if value})
+        headers = recorded_headers(
+            {name: self._redaction.of(value) for name, value in self._headers.items() if value}
+        )
         try:
             return self._read(read, headers, attempt)
         except EndpointError as error:
@@ -106,14 +116,19 @@ class IncomingResponse:
                 error.retry_after = wait_asked_for(self._headers)
             raise
 
-    def _read(self, read: Callable[..., _Reply], headers: Mapping[str, str], attempt: int) -> _Reply:
+    def _read(
+        self, read: Callable[..., _Reply], headers: Mapping[str, str], attempt: int
+    ) -> _Reply:
         if not 200 <= self._status < 300:
-            body = self._redaction.of_bytes(b"".join(self._chunks))  # before anything of it is cut off
+            body = self._redaction.of_bytes(
+                b"".join(self._chunks)
+            )  # before anything of it is cut off
             raise self._dialect.refusal(self._endpoint.shown, self._status, self._headers, body)
         declared = self._failure_headers.found_in(self._headers)
         if declared is not None:
             raise DeclaredFailureError(
-                f"{self._endpoint.shown} says that it did not do its work: {declared}.", status=self._status
+                f"{self._endpoint.shown} says that it did not do its work: {declared}.",
+                status=self._status,
             )
         content = self._stream.content() if self._stream is not None else self._json()
         return read(
@@ -138,7 +153,9 @@ class IncomingResponse:
         # Without a length, a connection that broke looks like one that ended.
         may_be_cut = not self._headers.keys() & {"content-length", "transfer-encoding"}
         return UnusableReplyError(
-            f"{self._endpoint.shown} answered {self._status} with {what}", status=self._status, retryable=may_be_cut
+            f"{self._endpoint.shown} answered {self._status} with {what}",
+            status=self._status,
+            retryable=may_be_cut,
         )
 
 

@@ -84,7 +84,9 @@ class JsonClient:
                 f"timeout must be seconds above 0 and up to {MOST_SECONDS:,}, or None for no limit, not {timeout!r}."
             )
         if transport not in TRANSPORTS:
-            raise ValueError(f"No transport is called {transport!r}. There is: {', '.join(TRANSPORTS)}.")
+            raise ValueError(
+                f"No transport is called {transport!r}. There is: {', '.join(TRANSPORTS)}."
+            )
         self.on_retry: Callable[[EndpointError, float], float] | None = None
         self.endpoint = endpoint
         self.failure_headers = failure_headers
@@ -172,12 +174,16 @@ class JsonClient:
         pause = self._retry.pause_after(self.without_secrets(error), attempt)
         return pause if self.on_retry is None else self.on_retry(error, pause)
 
-    def _attempt(self, endpoint: Endpoint, body: bytes, read: Callable[..., _Reply], attempt: int) -> _Reply:
+    def _attempt(
+        self, endpoint: Endpoint, body: bytes, read: Callable[..., _Reply], attempt: int
+    ) -> _Reply:
         with self._endpoint_errors(endpoint), self._connections.client() as http:
             started = perf_counter()
             for _ in range(1 + _MOST_REDIRECTS):
                 begin, left = self._begin(endpoint, started), self._left(started)
-                sent = http.stream("POST", endpoint.url, content=body, headers=self._headers, timeout=left)
+                sent = http.stream(
+                    "POST", endpoint.url, content=body, headers=self._headers, timeout=left
+                )
                 with sent as response:
                     incoming = begin(response.status_code, response.headers)
                     for chunk in response.iter_bytes():
@@ -195,7 +201,9 @@ class JsonClient:
         with self._endpoint_errors(endpoint):
             started = perf_counter()
             for _ in range(1 + _MOST_REDIRECTS):
-                incoming = await send(endpoint, body, self._begin(endpoint, started), self._left(started))
+                incoming = await send(
+                    endpoint, body, self._begin(endpoint, started), self._left(started)
+                )
                 moved = incoming.redirected()
                 if moved is None:
                     return incoming.reply(read, attempt)
@@ -206,7 +214,9 @@ class JsonClient:
         """Return the seconds that an attempt may still take; None for no limit."""
         return None if self._timeout is None else max(0.0, self._timeout + started - perf_counter())
 
-    async def _direct(self, endpoint: Endpoint, body: bytes, begin: Begin, seconds: float | None) -> IncomingResponse:
+    async def _direct(
+        self, endpoint: Endpoint, body: bytes, begin: Begin, seconds: float | None
+    ) -> IncomingResponse:
         post = self._posts.get(endpoint.url)
         if post is None:  # those of the server itself are few; where redirects lead is not kept
             post = DirectPost(endpoint, self._headers)
@@ -235,7 +245,13 @@ class JsonClient:
     def _begin(self, endpoint: Endpoint, started: float) -> Begin:
         def begin(status: int, headers: Mapping[str, str]) -> IncomingResponse:
             return IncomingResponse(
-                endpoint, status, headers, started, self.failure_headers, self._redaction, self._dialect
+                endpoint,
+                status,
+                headers,
+                started,
+                self.failure_headers,
+                self._redaction,
+                self._dialect,
             )
 
         return begin
@@ -257,27 +273,36 @@ class JsonClient:
             ) from error
         except httpx.DecodingError as error:
             raise UnusableReplyError(
-                f"{where} sent a compressed body that cannot be read: {_reason(error)}.", retryable=True
+                f"{where} sent a compressed body that cannot be read: {_reason(error)}.",
+                retryable=True,
             ) from error
         except httpx.ProxyError as error:
             raise EndpointUnreachableError(
                 f"{where} cannot be reached through the HTTP proxy: {_reason(error)}.",
                 retryable="407" not in str(error),
             ) from error
-        except (httpx.LocalProtocolError, httpx.UnsupportedProtocol, UnicodeError) as error:  # the last: a host's name
+        except (
+            httpx.LocalProtocolError,
+            httpx.UnsupportedProtocol,
+            UnicodeError,
+        ) as error:  # the last: a host's name
             raise EndpointError(f"{where} cannot be asked: {_reason(error)}.") from None
         except httpx.TransportError as error:
             raise EndpointUnreachableError(
-                f"{where} broke the connection before the reply was complete: {_reason(error)}.", retryable=True
+                f"{where} broke the connection before the reply was complete: {_reason(error)}.",
+                retryable=True,
             ) from error
 
     def _too_slow(self, endpoint: Endpoint) -> EndpointTimeoutError:
         return EndpointTimeoutError(
-            f"{endpoint.shown} gave no complete reply within {self._timeout:g} s (timeout).", retryable=True
+            f"{endpoint.shown} gave no complete reply within {self._timeout:g} s (timeout).",
+            retryable=True,
         )
 
     def _endless_redirects(self, endpoint: Endpoint) -> RedirectRefusedError:
-        return RedirectRefusedError(f"{endpoint.shown} redirects more than {_MOST_REDIRECTS} times.")
+        return RedirectRefusedError(
+            f"{endpoint.shown} redirects more than {_MOST_REDIRECTS} times."
+        )
 
 
 def encoded(fields: Mapping[str, Any]) -> bytes:

@@ -40,7 +40,9 @@ class Lookups:
         error: Exception | None = None
         addresses: set[str] = set()
         try:
-            addresses = {str(entry[4][0]) for entry in socket.getaddrinfo(*asked, type=socket.SOCK_STREAM)}
+            addresses = {
+                str(entry[4][0]) for entry in socket.getaddrinfo(*asked, type=socket.SOCK_STREAM)
+            }
         except Exception as raised:  # noqa: BLE001 - handed to whoever waits for the address
             error = raised
         with self._lock:

@@ -38,8 +38,13 @@ class Network:
 
     def __post_init__(self) -> None:
         if self.ca_bundle is not None and not self.verify:
-            raise ValueError("Give a ca_bundle or verify=False, not both: without verification nothing is compared.")
-        for option, paths in (("ca_bundle", [self.ca_bundle]), ("client_cert", self._client_cert_paths())):
+            raise ValueError(
+                "Give a ca_bundle or verify=False, not both: without verification nothing is compared."
+            )
+        for option, paths in (
+            ("ca_bundle", [self.ca_bundle]),
+            ("client_cert", self._client_cert_paths()),
+        ):
             for path in filter(None, paths):
                 if not os.path.exists(path):
                     raise ValueError(f"{option}: there is no file {path!r}.")
@@ -107,4 +112,6 @@ def _check_proxy(url: str) -> None:
         reason = str(error).replace(url, shown)
         raise ValueError(f"The http_proxy {shown!r} cannot be used: {reason}.") from None
     if url.startswith("socks") and find_spec("socksio") is None:
-        raise ValueError(f"The http_proxy {shown!r} needs the package socksio: pip install 'httpx[socks]'.")
+        raise ValueError(
+            f"The http_proxy {shown!r} needs the package socksio: pip install 'httpx[socks]'."
+        )

@@ -18,7 +18,9 @@ class Redaction:
     """
 
     def __init__(self, secrets: Iterable[str]) -> None:
-        self._secrets = sorted({secret for secret in secrets if len(secret) >= _SHORTEST_SECRET}, key=len, reverse=True)
+        self._secrets = sorted(
+            {secret for secret in secrets if len(secret) >= _SHORTEST_SECRET}, key=len, reverse=True
+        )
 
     def of(self, text: str) -> str:
         """Return the text without the secrets."""

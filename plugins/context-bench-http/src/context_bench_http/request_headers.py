@@ -6,7 +6,15 @@ import re
 from collections.abc import Iterable, Mapping
 
 _TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
-_OF_THE_TRANSPORT = ("content-length", "transfer-encoding", "connection", "upgrade", "expect", "te", "trailer")
+_OF_THE_TRANSPORT = (
+    "content-length",
+    "transfer-encoding",
+    "connection",
+    "upgrade",
+    "expect",
+    "te",
+    "trailer",
+)
 
 
 def header_mapping(headers: Mapping[str, str] | Iterable[str] | None) -> dict[str, str]:
@@ -22,13 +30,21 @@ def header_mapping(headers: Mapping[str, str] | Iterable[str] | None) -> dict[st
         return {}
     if isinstance(headers, str):
         headers = [line for line in headers.splitlines() if line.strip()]
-    pairs = headers.items() if isinstance(headers, Mapping) else (line.partition(":")[::2] for line in headers)
+    pairs = (
+        headers.items()
+        if isinstance(headers, Mapping)
+        else (line.partition(":")[::2] for line in headers)
+    )
     mapping = {str(name).strip().lower(): str(value).strip() for name, value in pairs}
     for name, value in mapping.items():
         if not name or not value:
-            raise ValueError(f"A request header is written 'name: value'; one named {name!r} lacks a half.")
+            raise ValueError(
+                f"A request header is written 'name: value'; one named {name!r} lacks a half."
+            )
         if not _TOKEN.fullmatch(name):
-            raise ValueError(f"{name!r} is no name of a request header: it holds a character that HTTP does not allow.")
+            raise ValueError(
+                f"{name!r} is no name of a request header: it holds a character that HTTP does not allow."
+            )
         if name in _OF_THE_TRANSPORT:
             raise ValueError(f"The header {name!r} belongs to the connection and cannot be set.")
         check_header_value(f"The header {name!r}", value)
@@ -42,4 +58,6 @@ def check_header_value(what: str, value: str) -> None:
         ValueError: It holds a line break, a control character, or is not ASCII; the message does not repeat it.
     """
     if not value.isascii() or not value.isprintable():
-        raise ValueError(f"{what} holds a character that an HTTP header cannot carry. Was it copied with a line break?")
+        raise ValueError(
+            f"{what} holds a character that an HTTP header cannot carry. Was it copied with a line break?"
+        )

@@ -36,9 +36,13 @@ class RetryPolicy:
 
     def __post_init__(self) -> None:
         if type(self.max_retries) is not int or self.max_retries < 0:
-            raise ValueError(f"max_retries must be a whole number from 0 up, not {self.max_retries!r}.")
+            raise ValueError(
+                f"max_retries must be a whole number from 0 up, not {self.max_retries!r}."
+            )
         if not 0 <= self.base_delay <= MOST_SECONDS:
-            raise ValueError(f"retry_base_delay must be seconds from 0 to {MOST_SECONDS:,}, not {self.base_delay!r}.")
+            raise ValueError(
+                f"retry_base_delay must be seconds from 0 to {MOST_SECONDS:,}, not {self.base_delay!r}."
+            )
 
     def pause_after(self, error: EndpointError, attempt: int) -> float:
         """Return the seconds to wait before the next attempt.

@@ -32,13 +32,17 @@ def server_words(content: Any, body: bytes) -> str:
     error = content.get("error", content) if isinstance(content, Mapping) else content
     if isinstance(error, Mapping):
         said = next((error[name] for name in _SAYINGS if error.get(name)), None)
-        return one_line(said if isinstance(said, str) else json.dumps(said or error, ensure_ascii=False))
+        return one_line(
+            said if isinstance(said, str) else json.dumps(said or error, ensure_ascii=False)
+        )
     if isinstance(error, str):
         return one_line(error)
     return one_line(_visible_text(body[:_LONGEST_PAGE].decode("utf-8", "replace")))
 
 
-def refusal_line(where: str, status: int, words: str, hints: Mapping[int, str], phrases: Mapping[int, str]) -> str:
+def refusal_line(
+    where: str, status: int, words: str, hints: Mapping[int, str], phrases: Mapping[int, str]
+) -> str:
     """Return the message for a response that is no success.
 
     Args:
@@ -78,7 +82,9 @@ def parsed(body: bytes) -> Any:
 
 def one_line(text: str) -> str:
     """Return the beginning of a text in one printable line."""
-    line = " ".join("".join(c if c.isprintable() else " " for c in text[: 8 * _LONGEST_WORDS]).split())
+    line = " ".join(
+        "".join(c if c.isprintable() else " " for c in text[: 8 * _LONGEST_WORDS]).split()
+    )
     return line if len(line) <= _LONGEST_WORDS else line[: _LONGEST_WORDS - 1] + "…"
 
 

@@ -39,7 +39,9 @@ class Access:
     def __attrs_post_init__(self) -> None:
         for name in ("max_retries", "retry_base_delay"):
             if not getattr(self, name) >= 0:
-                raise ConfigurationError(f"{name} is {getattr(self, name)!r}, but must not be below zero.")
+                raise ConfigurationError(
+                    f"{name} is {getattr(self, name)!r}, but must not be below zero."
+                )
 
     def pause(self, failures: int) -> None:
         """Wait before the attempt that follows so many failures."""
@@ -69,7 +71,11 @@ class Access:
         Raises:
             DatasetError: Offline, by option or by the variables of the hub's own tools.
         """
-        variables = [name for name in ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE") if _is_on(os.environ.get(name))]
+        variables = [
+            name
+            for name in ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE")
+            if _is_on(os.environ.get(name))
+        ]
         if not self.offline and not variables:
             return
         why = "offline is on" if self.offline else f"{variables[0]} is set"
@@ -89,7 +95,9 @@ class Access:
             from huggingface_hub import HfApi
 
             try:
-                return HfApi(token=self.token).dataset_info(wanted.source, revision=revision, timeout=30)
+                return HfApi(token=self.token).dataset_info(
+                    wanted.source, revision=revision, timeout=30
+                )
             except JSONDecodeError as error:
                 raise NotTheHubError(f"its answer is no JSON: {error}") from error
 

@@ -14,7 +14,12 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 def choice_example(
-    question: str, options: Sequence[str], correct: int | None, *, context: str | None = None, **more: Any
+    question: str,
+    options: Sequence[str],
+    correct: int | None,
+    *,
+    context: str | None = None,
+    **more: Any,
 ) -> dict[str, Any]:
     """Return an example whose question shows every option with its letter.
 
@@ -36,12 +41,23 @@ def choice_example(
         raise ValueError("the question is blank")
     texts = [_option(option) for option in rows_of(options)]
     lines = [f"{letter}. {text}" for letter, text in zip(LETTERS, texts, strict=False)]
-    shown = "\n".join([question.strip(), "", *lines, "", "Answer with the letter of the right option."])
-    example = {**more, "context": shown if context is None else context, "question": shown, "choices": texts}
+    shown = "\n".join(
+        [question.strip(), "", *lines, "", "Answer with the letter of the right option."]
+    )
+    example = {
+        **more,
+        "context": shown if context is None else context,
+        "question": shown,
+        "choices": texts,
+    }
     if correct is not None and correct != -1:
         if not 0 <= correct < len(texts):
-            raise ValueError(f"The right option is number {correct + 1}, and there are {len(texts)}.")
-        answer = {"answer": texts[correct]} if texts[correct] else {}  # a blank option is right by its letter alone
+            raise ValueError(
+                f"The right option is number {correct + 1}, and there are {len(texts)}."
+            )
+        answer = (
+            {"answer": texts[correct]} if texts[correct] else {}
+        )  # a blank option is right by its letter alone
         example |= {**answer, "correct_letter": LETTERS[correct]}
     return example
 
@@ -85,4 +101,6 @@ def shuffled(options: Sequence[str], seed: object) -> list[int]:
     >>> shuffled(["a", "b", "c", "d"], "recb1") == shuffled(["w", "x", "y", "z"], "recb1")
     True
     """
-    return sorted(range(len(options)), key=lambda index: sha256(f"{seed}\n{index}".encode()).digest())
+    return sorted(
+        range(len(options)), key=lambda index: sha256(f"{seed}\n{index}".encode()).digest()
+    )

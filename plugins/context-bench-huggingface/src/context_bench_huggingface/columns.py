@@ -85,7 +85,13 @@ def identity_of(record: Mapping[str, Any], row: Row, *names: str) -> str | int:
         value = record.get(name)
         text = text_of(value, name)
         if text is not None and text.strip():
-            return value if isinstance(value, str) else int(text) if text.lstrip("-").isdecimal() else text
+            return (
+                value
+                if isinstance(value, str)
+                else int(text)
+                if text.lstrip("-").isdecimal()
+                else text
+            )
     return row.number
 
 

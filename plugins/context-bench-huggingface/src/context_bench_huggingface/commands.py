@@ -22,11 +22,15 @@ _LONGEST = 400
 
 @click.command("fetch")
 @click.argument("names", nargs=-1, required=True, metavar="NAME...")
-@click.option("--to", "folder", required=True, metavar="FOLDER", help="Folder for the copies; it is made.")
+@click.option(
+    "--to", "folder", required=True, metavar="FOLDER", help="Folder for the copies; it is made."
+)
 @click.option("--split", help="Split to fetch in place of the dataset's own.")
 @click.option("--revision", help="Commit, tag or branch in place of the dataset's own.")
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
-def fetch(names: tuple[str, ...], folder: str, split: str | None, revision: str | None, as_json: bool) -> int:
+def fetch(
+    names: tuple[str, ...], folder: str, split: str | None, revision: str | None, as_json: bool
+) -> int:
     """Download datasets into a folder, for a machine without network.
 
     NAME is the name of a dataset, with a configuration behind a colon where it has several, or hf:owner/name. There, read the
@@ -38,7 +42,9 @@ def fetch(names: tuple[str, ...], folder: str, split: str | None, revision: str 
     for name in names:
         loader, config = _loader(catalog, name)
         if not isinstance(loader, HubLoader):
-            raise ConfigurationError(f"The dataset {name!r} is not read from the hub: there is nothing to fetch.")
+            raise ConfigurationError(
+                f"The dataset {name!r} is not read from the hub: there is nothing to fetch."
+            )
         for label in loader.fetch(folder, config, split, access=access, revision=revision):
             labels.append({"name": name, **label})
             if not as_json:
@@ -53,12 +59,21 @@ def fetch(names: tuple[str, ...], folder: str, split: str | None, revision: str 
 
 @click.command("preview")
 @click.argument("name", metavar="NAME")
-@click.option("-n", "count", type=click.IntRange(1, 100), default=3, show_default=True, help="Examples to show.")
+@click.option(
+    "-n",
+    "count",
+    type=click.IntRange(1, 100),
+    default=3,
+    show_default=True,
+    help="Examples to show.",
+)
 @click.option("--split", help="Split to read in place of the dataset's own.")
 @click.option("--datasets-folder", "folder", metavar="FOLDER", help="Folder with fetched copies.")
 @click.option("--offline", is_flag=True, help="Read fetched copies only.")
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
-def preview(name: str, count: int, split: str | None, folder: str | None, offline: bool, as_json: bool) -> int:
+def preview(
+    name: str, count: int, split: str | None, folder: str | None, offline: bool, as_json: bool
+) -> int:
     """Show the first examples of a dataset; long texts are cut, unless as JSON.
 
     NAME is what `run --dataset` takes: a name, with configuration and options, hf:owner/name, or a file or folder.
@@ -86,7 +101,9 @@ def _loader(catalog: Catalog, name: str) -> tuple[Any, str | None]:
     component = catalog.find("datasets", short).require_ok()
     facts = component.facts
     if facts is not None and facts.card and facts.card["loader"] == "hf":
-        return hf.for_card(component.name, {"default_config": facts.default_config, **facts.card}), config or None
+        return hf.for_card(
+            component.name, {"default_config": facts.default_config, **facts.card}
+        ), config or None
     module, _, attribute = component.target.partition(":")
     return getattr(import_module(module), attribute), config or None
 

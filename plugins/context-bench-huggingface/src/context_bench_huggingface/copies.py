@@ -21,9 +21,14 @@ from context_bench_huggingface.wanted import Wanted
 
 def place_of(folder: str | os.PathLike[str], wanted: Wanted) -> Path:
     """Return the file that a copy of a split has in a folder, whether it is there or not."""
-    parts = [wanted.source.replace("/", "--"), wanted.config or "default", wanted.path() or wanted.split]
+    parts = [
+        wanted.source.replace("/", "--"),
+        wanted.config or "default",
+        wanted.path() or wanted.split,
+    ]
     name = "--".join(
-        "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in part) for part in parts
+        "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in part)
+        for part in parts
     )
     return Path(folder).expanduser() / f"{name}.jsonl.gz"
 
@@ -45,7 +50,9 @@ def find_copy(folder: str | os.PathLike[str] | None, wanted: Wanted) -> Path | N
     return place
 
 
-def write_copy(folder: str | os.PathLike[str], wanted: Wanted, commit: str, records: Iterable[Any]) -> dict[str, Any]:
+def write_copy(
+    folder: str | os.PathLike[str], wanted: Wanted, commit: str, records: Iterable[Any]
+) -> dict[str, Any]:
     """Write the copy of a split and return its label: revision, number of records and SHA-256 of the contents.
 
     A copy is there whole or not at all.
@@ -101,7 +108,9 @@ def read_copy(place: Path, wanted: Wanted) -> Iterator[Mapping[str, Any]]:
                 content.update(line)
                 count += 1
     except (OSError, EOFError, zlib.error) as error:
-        raise DatasetError(f"{place} cannot be read: {error}. Fetch it again: {fetch_line(wanted)}.") from error
+        raise DatasetError(
+            f"{place} cannot be read: {error}. Fetch it again: {fetch_line(wanted)}."
+        ) from error
     if (content.hexdigest(), count) != (label["sha256"], label["records"]):
         raise DatasetError(
             f"{place} is not what was fetched: its {count} records have the SHA-256 {content.hexdigest()[:12]}, the "
@@ -114,7 +123,9 @@ def read_copy(place: Path, wanted: Wanted) -> Iterator[Mapping[str, Any]]:
             except (ValueError, ArithmeticError, RecursionError) as error:
                 raise DatasetError(f"{place}: record {number} is no JSON: {error}.") from error
             if not isinstance(record, dict):
-                raise DatasetError(f"{place}: record {number} is {type(record).__name__}, not an object.")
+                raise DatasetError(
+                    f"{place}: record {number} is {type(record).__name__}, not an object."
+                )
             yield record
 
 

@@ -34,13 +34,23 @@ def maker(wanted: Wanted) -> Make:
 
 
 def _made(
-    wanted: Wanted, function: Callable[[Mapping[str, Any], Row], Any], record: Mapping[str, Any], row: Row
+    wanted: Wanted,
+    function: Callable[[Mapping[str, Any], Row], Any],
+    record: Mapping[str, Any],
+    row: Row,
 ) -> Iterator[dict[str, Any]]:
     try:  # around the loop too: a function that yields its examples fails when the next one is asked for
         found = function(record, row)
         for example in [] if found is None else [found] if isinstance(found, Mapping) else found:
             yield _with_id(dict(example), row)
-    except (LookupError, TypeError, AttributeError, ValueError, SyntaxError, ArithmeticError) as error:
+    except (
+        LookupError,
+        TypeError,
+        AttributeError,
+        ValueError,
+        SyntaxError,
+        ArithmeticError,
+    ) as error:
         file = f" in {wanted.path()}" if wanted.path() else ""
         raise DatasetError(
             f"Record {row.number} of {wanted.where}{file} is not laid out as expected: {type(error).__name__}: {error}. Its "
@@ -98,7 +108,12 @@ def _look_up(record: Any, path: str) -> Any:
     for part in path.split("."):
         if isinstance(value, Mapping) and part in value:
             value = value[part]
-        elif isinstance(value, Sequence) and not isinstance(value, str) and part.isdecimal() and int(part) < len(value):
+        elif (
+            isinstance(value, Sequence)
+            and not isinstance(value, str)
+            and part.isdecimal()
+            and int(part) < len(value)
+        ):
             value = value[int(part)]
         else:
             return _ABSENT

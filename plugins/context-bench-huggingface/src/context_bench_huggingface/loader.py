@@ -148,9 +148,13 @@ class HubLoader:
             for each in needed:
                 if edition_of(each) is None:
                     commit = access.commit(each)
-                    yield write_copy(folder, each, commit, stream(each.changed(revision=commit), access))
+                    yield write_copy(
+                        folder, each, commit, stream(each.changed(revision=commit), access)
+                    )
 
-    def records(self, wanted: Wanted, access: Access, folder: str | None = None) -> Iterator[Mapping[str, Any]]:
+    def records(
+        self, wanted: Wanted, access: Access, folder: str | None = None
+    ) -> Iterator[Mapping[str, Any]]:
         """Yield the records of a split as they are, from a copy where there is one."""
         place = find_copy(folder, wanted)
         if edition_of(wanted) is not None:
@@ -162,7 +166,9 @@ class HubLoader:
         access.require_network(wanted, folder)
         yield from stream(wanted, access)
 
-    def _examples(self, wanted: Wanted, access: Access, folder: str | None) -> Iterator[dict[str, Any]]:
+    def _examples(
+        self, wanted: Wanted, access: Access, folder: str | None
+    ) -> Iterator[dict[str, Any]]:
         make = maker(wanted)
         number, seen = 0, dict[str, int]()
         for part in wanted.parts or (wanted,):
@@ -171,7 +177,9 @@ class HubLoader:
                 both = records if part.together else ()
                 row = Row(number, part.config or "", part.split, tables, both)
                 found = make(records[0], row)
-                yield from found if wanted.example is None else (told_apart(each, seen) for each in found)
+                yield from (
+                    found if wanted.example is None else (told_apart(each, seen) for each in found)
+                )
                 number += len(records)
 
     def _prompted(
@@ -184,7 +192,9 @@ class HubLoader:
                     f"Dataset {self.name} has no split to draw worked examples from: leave out shots."
                 )
             pool = wanted.changed(split=wanted.shots_split)
-            if pool.split == wanted.split or (wanted.path() is not None and pool.path() == wanted.path()):
+            if pool.split == wanted.split or (
+                wanted.path() is not None and pool.path() == wanted.path()
+            ):
                 place = f"the split {pool.split}" if pool.split == wanted.split else wanted.path()
                 raise ConfigurationError(
                     f"Worked examples of {self.name} would come from {place}, which is measured: leave out shots."
@@ -192,9 +202,18 @@ class HubLoader:
             worked = draw(self._examples(pool, access, folder), shots, seed, pool)
         yield from prompted(self._examples(wanted, access, folder), wanted, worked)
 
-    def _tables(self, wanted: Wanted, access: Access, folder: str | None) -> dict[str, dict[str, Any]]:
+    def _tables(
+        self, wanted: Wanted, access: Access, folder: str | None
+    ) -> dict[str, dict[str, Any]]:
         return {
-            name: dict(_keyed(self.records(wanted.of_table(name), access, folder), name, table.get("key"), wanted))
+            name: dict(
+                _keyed(
+                    self.records(wanted.of_table(name), access, folder),
+                    name,
+                    table.get("key"),
+                    wanted,
+                )
+            )
             for name, table in wanted.tables.items()
         }
 
@@ -212,12 +231,16 @@ def _keyed(
         found = number if key is None else record.get(key)
         if found is None or str(found) in seen:
             fault = f"no {key}" if found is None else f"the {key} {found} of another one"
-            raise DatasetError(f"Record {number} of the table {name} of {wanted.where} has {fault}.")
+            raise DatasetError(
+                f"Record {number} of the table {name} of {wanted.where} has {fault}."
+            )
         seen.add(str(found))
         yield str(found), record
 
 
-def _first(limit: int | None, examples: Generator[dict[str, Any], None, None]) -> Iterator[dict[str, Any]]:
+def _first(
+    limit: int | None, examples: Generator[dict[str, Any], None, None]
+) -> Iterator[dict[str, Any]]:
     """Yield the first examples, and let go of the stream before the last of them, which nobody may ask beyond."""
     if limit is None:
         yield from examples

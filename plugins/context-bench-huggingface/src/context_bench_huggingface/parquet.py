@@ -24,12 +24,17 @@ def read_on_this_thread(builder: Any, token: str | None) -> None:
     builder._generate_tables = partial(_tables, builder, token)
 
 
-def _tables(builder: Any, token: str | None, files: Sequence[str], **_: Any) -> Iterator[tuple[str, Any]]:
+def _tables(
+    builder: Any, token: str | None, files: Sequence[str], **_: Any
+) -> Iterator[tuple[str, Any]]:
     import fsspec  # type: ignore[import-untyped, unused-ignore]
     import pyarrow  # type: ignore[import-untyped, unused-ignore]
     from pyarrow import parquet
 
     for number, name in enumerate(files):
-        with fsspec.open(name, "rb", hf={"token": token}) as file, parquet.ParquetFile(file, pre_buffer=False) as table:
+        with (
+            fsspec.open(name, "rb", hf={"token": token}) as file,
+            parquet.ParquetFile(file, pre_buffer=False) as table,
+        ):
             for part, batch in enumerate(table.iter_batches(_ROWS_AT_ONCE, use_threads=False)):
                 yield f"{number}_{part}", builder._cast_table(pyarrow.Table.from_batches([batch]))

@@ -64,7 +64,12 @@ def layout_of_files(path: str, layout: str | None) -> str | None:
 def _open(wanted: Wanted, access: Access, skip: int) -> Iterable[Record]:
     path = wanted.path()
     layout = wanted.format or _layout(wanted, path)
-    if layout == "json" and path is not None and path.lower().endswith((".json", ".json.gz")) and "::" not in path:
+    if (
+        layout == "json"
+        and path is not None
+        and path.lower().endswith((".json", ".json.gz"))
+        and "::" not in path
+    ):
         layout = "document"
     if layout in _READERS:
         return islice(_as_they_are(wanted, access, _READERS[layout]), skip, None)
@@ -79,7 +84,9 @@ def _open(wanted: Wanted, access: Access, skip: int) -> Iterable[Record]:
         builder = library.load_dataset_builder(layout, data_files=files, token=access.token, **more)
     if builder.name == "parquet":
         read_on_this_thread(builder, access.token)
-    if builder.name == "csv":  # only a blank cell has no value: "None" and "NA" are options and answers of benchmarks
+    if (
+        builder.name == "csv"
+    ):  # only a blank cell has no value: "None" and "NA" are options and answers of benchmarks
         builder.config.keep_default_na, builder.config.na_values = False, [""]
     found = builder.as_streaming_dataset(split=wanted.split)
     return found.skip(skip) if skip else found  # type: ignore[no-any-return]
@@ -92,9 +99,13 @@ def _lines(wanted: Wanted, file: IO[bytes]) -> Iterator[Record]:
             try:
                 record = read_json(line)
             except (ValueError, RecursionError) as error:
-                raise DatasetError(f"{wanted.where}: {wanted.path()}, line {number} is no JSON: {error}") from error
+                raise DatasetError(
+                    f"{wanted.where}: {wanted.path()}, line {number} is no JSON: {error}"
+                ) from error
             if not isinstance(record, dict):
-                raise DatasetError(f"{wanted.where}: {wanted.path()}, line {number} is no JSON object.")
+                raise DatasetError(
+                    f"{wanted.where}: {wanted.path()}, line {number} is no JSON object."
+                )
             yield record
 
 
@@ -170,7 +181,9 @@ def _layout(wanted: Wanted, path: str | None) -> str:
     for suffix, builder in _BUILDERS.items():
         if name.endswith((suffix, f"{suffix}.gz")):
             return builder
-    raise DatasetError(f"{wanted.where}: the name of {path} does not say how it is laid out. Pass format.")
+    raise DatasetError(
+        f"{wanted.where}: the name of {path} does not say how it is laid out. Pass format."
+    )
 
 
 def _url(wanted: Wanted, path: str) -> str:

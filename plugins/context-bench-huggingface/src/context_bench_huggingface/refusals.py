@@ -24,7 +24,9 @@ class NotTheHubError(Exception):
 def status_of(error: BaseException | None) -> int | None:
     """Return the HTTP status that an error or one of its causes carries."""
     for each in _chain(error):
-        status = getattr(getattr(each, "response", None), "status_code", None) or getattr(each, "status", None)
+        status = getattr(getattr(each, "response", None), "status_code", None) or getattr(
+            each, "status", None
+        )
         if isinstance(status, int) and 100 <= status < 600:
             return status
     return None
@@ -32,7 +34,13 @@ def status_of(error: BaseException | None) -> int | None:
 
 def is_transient(error: BaseException) -> bool:
     """Whether another attempt may succeed: the connection was lost, or the hub is busy."""
-    if _named(error, "GatedRepoError", "RepositoryNotFoundError", "RevisionNotFoundError", "EntryNotFoundError"):
+    if _named(
+        error,
+        "GatedRepoError",
+        "RepositoryNotFoundError",
+        "RevisionNotFoundError",
+        "EntryNotFoundError",
+    ):
         return False
     status = status_of(error)
     if status is not None:
@@ -50,8 +58,14 @@ def refusal(wanted: Wanted, error: BaseException, attempts: int = 1) -> DatasetE
             f"The dataset {where} is gated. Ask for access at {page}, then put a token of that account into the "
             "environment variable HF_TOKEN."
         )
-    if _named(error, "RevisionNotFoundError") or "RevisionNotFound" in text or "Invalid rev id" in text:
-        return DatasetError(f"The dataset {where} has no revision {wanted.revision!r}. {page}/commits lists them.")
+    if (
+        _named(error, "RevisionNotFoundError")
+        or "RevisionNotFound" in text
+        or "Invalid rev id" in text
+    ):
+        return DatasetError(
+            f"The dataset {where} has no revision {wanted.revision!r}. {page}/commits lists them."
+        )
     if _named(error, "RepositoryNotFoundError", "DatasetNotFoundError") or status == 401:
         return DatasetError(
             f"There is no dataset {wanted.source!r} on the hub for {wanted.name}, or it is private. Look at {page}, and set "
@@ -71,8 +85,16 @@ def refusal(wanted: Wanted, error: BaseException, attempts: int = 1) -> DatasetE
     found = _choice(wanted, text)
     if found is not None:
         return found
-    if _named(error, "EntryNotFoundError", "FileNotFoundError", "DataFilesNotFoundError", "EmptyDatasetError"):
-        return DatasetError(f"The files of {where} are not at revision {wanted.revision!r}: {text[:300]}")
+    if _named(
+        error,
+        "EntryNotFoundError",
+        "FileNotFoundError",
+        "DataFilesNotFoundError",
+        "EmptyDatasetError",
+    ):
+        return DatasetError(
+            f"The files of {where} are not at revision {wanted.revision!r}: {text[:300]}"
+        )
     if "data_files are invalid" in text:
         return DatasetError(
             f"The files of {where} are not at revision {wanted.revision!r}: none is called {wanted.path()}. Is "
@@ -80,7 +102,9 @@ def refusal(wanted: Wanted, error: BaseException, attempts: int = 1) -> DatasetE
         )
     tried = f" after {attempts} attempts" if attempts > 1 else ""
     if status == 429:
-        return DatasetError(f"The hub allows no more requests for {where}{tried} (429). Wait, or set HF_TOKEN.")
+        return DatasetError(
+            f"The hub allows no more requests for {where}{tried} (429). Wait, or set HF_TOKEN."
+        )
     if status is None and not _named(error, *_LOST) and _named(error, *_DAMAGED):
         told = text[:400].rstrip(".")
         return DatasetError(
@@ -100,13 +124,21 @@ def refusal(wanted: Wanted, error: BaseException, attempts: int = 1) -> DatasetE
 
 def fetch_line(wanted: Wanted) -> str:
     """Return the command that downloads a dataset."""
-    name = wanted.name if wanted.config is None or ":" in wanted.name else f"{wanted.name}:{wanted.config}"
+    name = (
+        wanted.name
+        if wanted.config is None or ":" in wanted.name
+        else f"{wanted.name}:{wanted.config}"
+    )
     return f"`context-bench datasets fetch {name} --to FOLDER`"
 
 
 def _choice(wanted: Wanted, text: str) -> DatasetError | None:
     for pattern, kind, name in (
-        (r"BuilderConfig '?[^']*'? not found.*?Available: \[(.*?)\]", "configuration", wanted.config or ""),
+        (
+            r"BuilderConfig '?[^']*'? not found.*?Available: \[(.*?)\]",
+            "configuration",
+            wanted.config or "",
+        ),
         (r"Config name is missing.*?among the available configs: \[(.*?)\]", "configuration", ""),
         (r"Bad split: .*?Available splits: \[(.*?)\]", "split", wanted.split),
         (r"Unknown split .*?one of \[(.*?)\]", "split", wanted.split),
@@ -120,7 +152,9 @@ def _choice(wanted: Wanted, text: str) -> DatasetError | None:
                 )
             close = did_you_mean(name, known)
             hint = f"{close} " if close.startswith("Did") else ""
-            return DatasetError(f"The dataset {wanted.name} has no {kind} {name!r}. {hint}It has: {', '.join(known)}.")
+            return DatasetError(
+                f"The dataset {wanted.name} has no {kind} {name!r}. {hint}It has: {', '.join(known)}."
+            )
     return None
 
 

@@ -31,7 +31,9 @@ FIRST = Row()
 """The first row of a dataset without configurations."""
 
 
-def together(records: Iterable[Mapping[str, Any]], field: str | None) -> Iterator[list[Mapping[str, Any]]]:
+def together(
+    records: Iterable[Mapping[str, Any]], field: str | None
+) -> Iterator[list[Mapping[str, Any]]]:
     """Yield the records that are one: those behind each other with one value of a field; each alone without a field or a value.
 
     >>> [len(found) for found in together([{"id": 1}, {"id": 1}, {"id": 2}, {}, {}], "id")]

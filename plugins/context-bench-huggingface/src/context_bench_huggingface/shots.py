@@ -15,7 +15,9 @@ POOL = 1000
 """How many examples of a split worked examples are drawn from: its first ones, so that no split is read whole."""
 
 
-def draw(examples: Iterable[Mapping[str, Any]], count: int, seed: int, wanted: Wanted) -> list[Mapping[str, Any]]:
+def draw(
+    examples: Iterable[Mapping[str, Any]], count: int, seed: int, wanted: Wanted
+) -> list[Mapping[str, Any]]:
     """Return ``count`` of the first :data:`POOL` examples, drawn with a seed, in the order that they were drawn.
 
     One without gold shows no answer, so it is not drawn.
@@ -28,7 +30,9 @@ def draw(examples: Iterable[Mapping[str, Any]], count: int, seed: int, wanted: W
     [6, 8, 0]
     """
     shown = {
-        name.partition(".")[0].partition("[")[0] for _, name, _, _ in string.Formatter().parse(wanted.shot) if name
+        name.partition(".")[0].partition("[")[0]
+        for _, name, _, _ in string.Formatter().parse(wanted.shot)
+        if name
     }
     pool = [example for example in islice(examples, POOL) if shown <= example.keys()]
     if not pool:
@@ -43,7 +47,9 @@ def prompted(
 ) -> Iterator[dict[str, Any]]:
     """Yield the examples with their questions as the prompt has them, behind the worked examples."""
     template = wanted.prompt or "{question}"
-    before = "".join(f"{render(template, shot, wanted)}{_answer(shot, wanted)}\n\n" for shot in shots)
+    before = "".join(
+        f"{render(template, shot, wanted)}{_answer(shot, wanted)}\n\n" for shot in shots
+    )
     if not before and wanted.prompt is None:
         yield from examples
         return

@@ -74,11 +74,19 @@ class Wanted:
 
     def path(self) -> str | None:
         """Return the files with configuration and split filled in; None when the repository's configurations count."""
-        return self.files.replace("{config}", self.config or "").replace("{split}", self.split) if self.files else None
+        return (
+            self.files.replace("{config}", self.config or "").replace("{split}", self.split)
+            if self.files
+            else None
+        )
 
 
 def from_card(
-    name: str, card: Mapping[str, Any], config: str | None, split: str | None, files: str | None = None
+    name: str,
+    card: Mapping[str, Any],
+    config: str | None,
+    split: str | None,
+    files: str | None = None,
 ) -> Wanted:
     """Return what is wanted of a card, of its own files or of others in place of them.
 
@@ -89,11 +97,28 @@ def from_card(
     own = card.get("by_config", {}).get(config or "", {})
     body = {**card, **own}
     if not body.get("source"):
-        raise ConfigurationError(f"The card of the dataset {name} has no source: owner/name on the hub.")
-    paths = [body.get("files", "{config}"), *(table.get("files", "") for table in body.get("tables", {}).values())]
-    if asked and not own and asked != body.get("config", asked if any("{config}" in each for each in paths) else None):
-        raise ConfigurationError(f"The dataset {name} has one configuration only: leave out {asked!r}.")
-    if split and not files and "{split}" not in body.get("files", "{split}") and split != body.get("split", "test"):
+        raise ConfigurationError(
+            f"The card of the dataset {name} has no source: owner/name on the hub."
+        )
+    paths = [
+        body.get("files", "{config}"),
+        *(table.get("files", "") for table in body.get("tables", {}).values()),
+    ]
+    if (
+        asked
+        and not own
+        and asked
+        != body.get("config", asked if any("{config}" in each for each in paths) else None)
+    ):
+        raise ConfigurationError(
+            f"The dataset {name} has one configuration only: leave out {asked!r}."
+        )
+    if (
+        split
+        and not files
+        and "{split}" not in body.get("files", "{split}")
+        and split != body.get("split", "test")
+    ):
         raise ConfigurationError(
             f"The dataset {name} has one split only, {body.get('split', 'test')!r}: leave out {split!r}."
         )
@@ -125,7 +150,9 @@ def from_address(address: str | None, split: str | None, files: str | None) -> W
             f"hf:{address or ''} names no dataset. Write hf:owner/name, hf:owner/name:config or "
             "hf:owner/name:config@revision."
         )
-    return Wanted(f"hf:{address}", source, revision or "main", config or None, split or "train", files or None)
+    return Wanted(
+        f"hf:{address}", source, revision or "main", config or None, split or "train", files or None
+    )
 
 
 _PLAIN = (

@@ -72,7 +72,11 @@ class Arguments:
     def texts(self, name: str) -> list[str]:
         """One text or more."""
         value = plain(self._value(name))
-        if not isinstance(value, (list, tuple)) or not value or not all(isinstance(item, str) for item in value):
+        if (
+            not isinstance(value, (list, tuple))
+            or not value
+            or not all(isinstance(item, str) for item in value)
+        ):
             raise self._fault(name, "a list of one text or more")
         return list(value)
 
@@ -80,7 +84,9 @@ class Arguments:
         """One of the `choices`."""
         value = self._value(name)
         if not isinstance(value, str) or value not in choices:
-            raise ValueError(f"{self._place}: its kwargs have {name}={quote(value)}. {nearest(value, choices)}")
+            raise ValueError(
+                f"{self._place}: its kwargs have {name}={quote(value)}. {nearest(value, choices)}"
+            )
         return value
 
     def bound(self, relation: str, name: str) -> Callable[[int], bool]:
@@ -93,8 +99,15 @@ class Arguments:
         """The regular expression `source`, which is made of the argument `name`."""
         try:
             return _compiled(source, flags)
-        except (re.error, OverflowError, RecursionError, Warning) as fault:  # Warning: where warnings are errors
-            raise self._fault(name, f"a regular expression that Python can read ({fault})") from fault
+        except (
+            re.error,
+            OverflowError,
+            RecursionError,
+            Warning,
+        ) as fault:  # Warning: where warnings are errors
+            raise self._fault(
+                name, f"a regular expression that Python can read ({fault})"
+            ) from fault
 
     def _value(self, name: str) -> Any:
         if name not in self._values:

@@ -54,7 +54,9 @@ def _detect(words: tuple[str, ...]) -> str | None:
     if not grams:
         return None
     profiles = language_profiles()
-    probabilities = _mean_of_trials(grams, profiles.latin_vectors if "".join(words).isascii() else profiles.vectors)
+    probabilities = _mean_of_trials(
+        grams, profiles.latin_vectors if "".join(words).isascii() else profiles.vectors
+    )
     best = max(probabilities)
     return profiles.languages[probabilities.index(best)] if best > _LEAST_PROBABILITY else "unknown"
 
@@ -99,7 +101,12 @@ def _trial(grams: list[str], vectors: Vectors, smoothing: float, generator: Rand
         if total < _SMALL:
             shares, left_out = [share / total for share in shares], left_out / total
         shares = [
-            share * (smoothing + q) * (smoothing + r) * (smoothing + s) * (smoothing + t) * (smoothing + u)
+            share
+            * (smoothing + q)
+            * (smoothing + r)
+            * (smoothing + s)
+            * (smoothing + t)
+            * (smoothing + u)
             for share, q, r, s, t, u in zip(shares, draw(), draw(), draw(), draw(), draw())
         ]
         left_out *= smoothing**5

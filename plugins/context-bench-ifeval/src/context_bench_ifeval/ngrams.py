@@ -24,7 +24,9 @@ _URL = re.compile(r"https?://[-_.?&~;+=/#0-9A-Za-z]{1,2076}")
 _MAIL = re.compile(r"[-_.0-9A-Za-z]{1,64}@[-_0-9A-Za-z]{1,255}[-_.0-9A-Za-z]{1,255}")
 _TONE_MARKS = "\u0300\u0301\u0303\u0309\u0323"
 _TONED_VOWEL = re.compile(f"[AEIOUYaeiouyÂÊÔâêôĂăƠơƯư][{_TONE_MARKS}]")
-_LATIN = re.compile("[A-z]")  # with the six signs between Z and a, which the original counts as well
+_LATIN = re.compile(
+    "[A-z]"
+)  # with the six signs between Z and a, which the original counts as well
 _NON_LATIN = re.compile("[\u0300-\U0010ffff]")
 
 _WORD = re.compile("[^\0-@[-`{-\x7f\xa0\xab\xb0\xbb\u2000-\u206f]+")
@@ -52,7 +54,9 @@ class NGrams(dict[str, tuple[str, ...]]):
     def __init__(self, profiles: LanguageProfiles) -> None:
         super().__init__()
         self._profiles = profiles
-        self._folds = {code: fold for first, last, fold in _FOLDS for code in range(first, last + 1)}
+        self._folds = {
+            code: fold for first, last, fold in _FOLDS for code in range(first, last + 1)
+        }
         for kanji in profiles.kanji_classes:
             self._folds.update(dict.fromkeys(map(ord, kanji), kanji[0]))
 

@@ -70,4 +70,10 @@ def punkt_parameters() -> PunktParameters:
 
 def _fields(name: str) -> list[str]:
     """The fields of a file of tab-separated lines, line by line."""
-    return (_FOLDER / name).read_text(encoding="utf-8").removesuffix("\n").replace("\n", "\t").split("\t")
+    return (
+        (_FOLDER / name)
+        .read_text(encoding="utf-8")
+        .removesuffix("\n")
+        .replace("\n", "\t")
+        .split("\t")
+    )

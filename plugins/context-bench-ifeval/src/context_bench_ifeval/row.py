@@ -29,9 +29,17 @@ def checks(row: Mapping[str, Any], ids: list[Any]) -> list[Check]:
         ValueError: An id is unknown, or the row's `kwargs` do not fit the ids.
     """
     makers = [_maker(number, instruction_id) for number, instruction_id in enumerate(ids, start=1)]
-    places = [f"Instruction {number} ({instruction_id})" for number, instruction_id in enumerate(ids, start=1)]
-    prompt = next((row[name] for name in ("prompt", "question") if isinstance(row.get(name), str)), "")
-    return [make(Arguments(place, values, prompt)) for make, place, values in zip(makers, places, _kwargs(row, places))]
+    places = [
+        f"Instruction {number} ({instruction_id})"
+        for number, instruction_id in enumerate(ids, start=1)
+    ]
+    prompt = next(
+        (row[name] for name in ("prompt", "question") if isinstance(row.get(name), str)), ""
+    )
+    return [
+        make(Arguments(place, values, prompt))
+        for make, place, values in zip(makers, places, _kwargs(row, places))
+    ]
 
 
 def _maker(number: int, instruction_id: Any) -> Callable[[Arguments], Check]:
@@ -49,7 +57,9 @@ def _kwargs(row: Mapping[str, Any], places: list[str]) -> list[Mapping[str, Any]
     if given is None:
         return [{} for _ in places]
     if not isinstance(given, (list, tuple)):
-        raise ValueError(f"kwargs must be a list with one mapping per instruction, but is {quote(given)}.")
+        raise ValueError(
+            f"kwargs must be a list with one mapping per instruction, but is {quote(given)}."
+        )
     if len(given) != len(places):
         raise ValueError(
             f"kwargs must have one entry per instruction, but there are {len(given)} entries for {len(places)} ids."

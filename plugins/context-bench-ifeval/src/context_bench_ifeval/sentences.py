@@ -127,7 +127,11 @@ class _Token:
         self.breaks = text in (".", "?", "!")
         self.trails_off = not self.breaks and _ELLIPSIS.match(text) is not None
         self.abbreviates = False
-        if not (self.breaks or self.trails_off) and lowered.endswith(".") and not lowered.endswith(".."):
+        if (
+            not (self.breaks or self.trails_off)
+            and lowered.endswith(".")
+            and not lowered.endswith("..")
+        ):
             word = lowered[:-1]
             known = parameters.abbreviations
             self.abbreviates = word in known or word.rpartition("-")[2] in known
@@ -159,7 +163,12 @@ class _Token:
             return
         if (initial or word_type == "##number##") and (
             starts is False
-            or (starts is None and initial and capitalised and not parameters.seen_in_lower_case(next_type))
+            or (
+                starts is None
+                and initial
+                and capitalised
+                and not parameters.seen_in_lower_case(next_type)
+            )
         ):
             self.breaks = False
 

@@ -14,6 +14,8 @@ def relaxed_variants(response: str) -> list[str]:
     """
     lines = response.split("\n")
     cut = [response, *("\n".join(part).strip() for part in (lines[1:], lines[:-1], lines[1:-1]))]
-    variants = dict.fromkeys(variant for text in cut for variant in (text, text.replace("*", "")) if variant.strip())
+    variants = dict.fromkeys(
+        variant for text in cut for variant in (text, text.replace("*", "")) if variant.strip()
+    )
     variants.pop(response, None)
     return list(variants)

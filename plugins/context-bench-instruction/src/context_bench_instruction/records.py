@@ -15,12 +15,17 @@ Example = dict[str, Any]
 
 def ifeval(record: Record, row: Row = FIRST) -> Example:
     """Return an IFEval example; the hub pads the arguments of each instruction with nulls, which say nothing."""
-    kinds, given = texts_of(record["instruction_id_list"], "instruction_id_list"), rows_of(record["kwargs"])
+    kinds, given = (
+        texts_of(record["instruction_id_list"], "instruction_id_list"),
+        rows_of(record["kwargs"]),
+    )
     if not kinds or len(kinds) != len(given):
         raise ValueError(
             f"instruction_id_list names {len(kinds)} instructions, and kwargs has arguments of {len(given)}"
         )
-    arguments = [{key: value for key, value in (each or {}).items() if value is not None} for each in given]
+    arguments = [
+        {key: value for key, value in (each or {}).items() if value is not None} for each in given
+    ]
     return {
         "id": identity_of(record, row, "key"),
         "context": text_in(record, "prompt"),

@@ -42,7 +42,13 @@ class AlpacaWinRate:
             from context_bench_judge import LLMJudge
 
             self._judge = LLMJudge(
-                base_url, model, api_key, timeout, compare_with="answer", provider=provider, cache=cache
+                base_url,
+                model,
+                api_key,
+                timeout,
+                compare_with="answer",
+                provider=provider,
+                cache=cache,
             )
 
     def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> dict[str, float]:
@@ -74,7 +80,11 @@ def won(preference: Any) -> float | None:
     >>> [won(value) for value in (1, 2, 0, 1.25, None)]
     [0.0, 1.0, 0.5, 0.25, None]
     """
-    if isinstance(preference, bool) or not isinstance(preference, int | float) or math.isnan(preference):
+    if (
+        isinstance(preference, bool)
+        or not isinstance(preference, int | float)
+        or math.isnan(preference)
+    ):
         return None
     if preference == 0:
         return 0.5

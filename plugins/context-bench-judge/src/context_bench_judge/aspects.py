@@ -11,9 +11,7 @@ _OF_ALL = (  # what stands behind "in" or "for" and limits a verdict to nothing
     r"|the (?:whole|end|other|above|following|reasons?|(?:given )?(?:task|question|prompt|user|instruction)s?))\b"
 )
 _ASPECT = rf"(?:on|in|at|for|regarding|concerning|when it comes to|with respect to)\s{{1,9}}(?!{_OF_ALL})[a-z]"
-_HEADING = (
-    r"(?:final|overall|verdict|winner|answer|conclusion|decision|result|judge?ment|preference|choice|better|best)\b"
-)
+_HEADING = r"(?:final|overall|verdict|winner|answer|conclusion|decision|result|judge?ment|preference|choice|better|best)\b"
 _BEHIND = re.compile(
     r"(?:\s{1,9}(?:than\s{1,9})?(?:[a-z]{1,12}\s{1,9})?\(?[ab12]\)?)?"
     rf"\s{{1,9}}(?:{_ASPECT}|(?:written|structured|organi[sz]ed|formatted|phrased|styled|worded|presented)\b)",
@@ -50,4 +48,8 @@ def is_of_an_aspect(match: re.Match[str]) -> bool:
 
 def other_aspect(match: re.Match[str]) -> re.Match[str] | None:
     """Return the side that follows for another aspect without a verb, as in "A is better in style, B in accuracy"."""
-    return _OTHER.match(match.string, match.end()) if _BEHIND.match(match.string, match.end()) else None
+    return (
+        _OTHER.match(match.string, match.end())
+        if _BEHIND.match(match.string, match.end())
+        else None
+    )

@@ -186,7 +186,9 @@ class LLMJudge:
             EndpointError: It does not say.
         """
         if not isinstance(self._client, ChatClient):
-            raise EndpointError(f"{self._client.endpoint.shown} is not asked which models it offers.")
+            raise EndpointError(
+                f"{self._client.endpoint.shown} is not asked which models it offers."
+            )
         return offered_models(self._client)
 
     def fingerprint(self) -> dict[str, Any]:
@@ -206,7 +208,10 @@ class LLMJudge:
             "show_context": self._show_context,
             "constrained": self._constrained,
             "parameters": self._parameters,
-            "headers": {name: None if names_a_secret(name) else value for name, value in sorted(headers.items())},
+            "headers": {
+                name: None if names_a_secret(name) else value
+                for name, value in sorted(headers.items())
+            },
         }
 
     def close(self) -> None:
@@ -223,7 +228,10 @@ class LLMJudge:
         try:
             row = Row.of(original, processed)
             if not row.conversation and not row.response.strip():
-                return Scores({"judge_score": 0.0}, {"reason": "The response is empty; the judge was not asked."})
+                return Scores(
+                    {"judge_score": 0.0},
+                    {"reason": "The response is empty; the judge was not asked."},
+                )
             row = self._with_or_without_context(row)
             if self._compare_with is None:
                 score = yield from self._rating(row, record)
@@ -238,13 +246,19 @@ class LLMJudge:
         def messages(as_json: bool) -> list[Message]:
             return rating_messages(row, self.scale, self._rubric, self._prompt, as_json)
 
-        reply = yield from self._manners.exchange(messages, self._asked_for(rating_schema(self.scale)))
+        reply = yield from self._manners.exchange(
+            messages, self._asked_for(rating_schema(self.scale))
+        )
         record.add(reply)
-        rating = record.read(reply, lambda text: read_rating(text, self.scale), is_final=self.scale.high >= 10)
+        rating = record.read(
+            reply, lambda text: read_rating(text, self.scale), is_final=self.scale.high >= 10
+        )
         record.tell(rating=rating)
         return self.scale.normalized(rating)
 
-    def _comparison(self, row: Row, other: str, record: Record) -> Generator[Request, ChatReply, float]:
+    def _comparison(
+        self, row: Row, other: str, record: Record
+    ) -> Generator[Request, ChatReply, float]:
         if row.conversation:
             row = replace(row, task=transcript(row.conversation[:-1]), conversation=())
         if self._compare_with in ("answer", "answers"):
@@ -267,11 +281,19 @@ class LLMJudge:
         return sum(outcomes) / len(outcomes)
 
     def _asked_for(self, schema: Mapping[str, Any]) -> dict[str, Any]:
-        is_constrained = self._constrained == "always" or (self._constrained == "auto" and self._prompt is None)
-        return {**self._parameters, "response_format": schema} if is_constrained else dict(self._parameters)
+        is_constrained = self._constrained == "always" or (
+            self._constrained == "auto" and self._prompt is None
+        )
+        return (
+            {**self._parameters, "response_format": schema}
+            if is_constrained
+            else dict(self._parameters)
+        )
 
     def _with_or_without_context(self, row: Row) -> Row:
-        is_shown = self._show_context == "always" or (self._show_context == "auto" and not row.references)
+        is_shown = self._show_context == "always" or (
+            self._show_context == "auto" and not row.references
+        )
         return row if is_shown else replace(row, context="")
 
 

@@ -25,12 +25,16 @@ _NUMBER = re.compile(
     re.IGNORECASE,
 )
 _BETWEEN = re.compile(
-    rf"\bbetween\s+(?:an?\s+)?(\d+(?:\.\d+)?|{_WORD})\s+(?:and|&)\s+(?:an?\s+)?(\d+(?:\.\d+)?|{_WORD})\b", re.IGNORECASE
+    rf"\bbetween\s+(?:an?\s+)?(\d+(?:\.\d+)?|{_WORD})\s+(?:and|&)\s+(?:an?\s+)?(\d+(?:\.\d+)?|{_WORD})\b",
+    re.IGNORECASE,
 )
 _AND_A_HALF = re.compile(
-    rf"(?<![\w.,/])(\d+|{_WORD})(?:\s*½|\s+(?:and\s+(?:an?|one)\s+half\b|1/2(?![\w/])))", re.IGNORECASE
+    rf"(?<![\w.,/])(\d+|{_WORD})(?:\s*½|\s+(?:and\s+(?:an?|one)\s+half\b|1/2(?![\w/])))",
+    re.IGNORECASE,
 )
-_SUM = re.compile(r"(?<![\w.])\(?\d+(?:\.\d+)?(?:\s*[+-]\s*\d+(?:\.\d+)?){1,50}\)?(?:\s*/\s*\d+)?\s*=\s*(?=\d)")
+_SUM = re.compile(
+    r"(?<![\w.])\(?\d+(?:\.\d+)?(?:\s*[+-]\s*\d+(?:\.\d+)?){1,50}\)?(?:\s*/\s*\d+)?\s*=\s*(?=\d)"
+)
 _WIDE_GAP = re.compile(r"\s{4,}")
 _OTHER_SCALE = "\x00"
 
@@ -58,7 +62,10 @@ class Mention:
     @property
     def is_on_another_scale(self) -> bool:
         """Whether its line names a scale that is not ours."""
-        return _OTHER_SCALE in self.lead.rpartition("\n")[2] or _OTHER_SCALE in self.tail.partition("\n")[0]
+        return (
+            _OTHER_SCALE in self.lead.rpartition("\n")[2]
+            or _OTHER_SCALE in self.tail.partition("\n")[0]
+        )
 
 
 def mentions(reply: str, scale: Scale) -> list[Mention]:
@@ -100,7 +107,9 @@ def _plain(reply: str) -> str:
     text = re.sub(r"[‘’ʼ]", "'", re.sub(r"[“”„«»]", '"', text))
     text = re.sub(r"\s*—\s*", " - ", re.sub(r"[–−‑‒]", "-", text))
     text = _SUM.sub("", _BETWEEN.sub(r"\1-\2", text))
-    text = re.sub(r"\\[()\[\]]|[\ufe0f\u20e3]", "", text)  # the marks of formulas, and of digits drawn as keys
+    text = re.sub(
+        r"\\[()\[\]]|[\ufe0f\u20e3]", "", text
+    )  # the marks of formulas, and of digits drawn as keys
     text = re.sub(r"\*+|`+|~~|^[ \t]*(?:#+|>)[ \t]*", "", text, flags=re.MULTILINE)
     return re.sub(r"(?<!\w)_+|(?<!_)_+(?!\w)", "", text)
 
@@ -122,13 +131,22 @@ def _without_scale(text: str, scale: Scale) -> str:
             " ",
         ),
         (rf"(?:\b(?:from|between|of)\s+)?{ours}(?:\s+(?:scale|range))?", " "),
-        (rf"\b(?:scale|range)\s+(?:of|from)?\s*{number}\s*(?:-|to|through|and)\s*{number}", _OTHER_SCALE),
+        (
+            rf"\b(?:scale|range)\s+(?:of|from)?\s*{number}\s*(?:-|to|through|and)\s*{number}",
+            _OTHER_SCALE,
+        ),
         (rf"\b(?:on\s+)?(?:an?|the|our|this)\s+{high}[- ](?:point|star|level)s?\s+scale\b", " "),
         (rf"\b(?:on\s+)?(?:an?|the)\s+{number}[- ](?:point|star|level)s?\s+scale\b", _OTHER_SCALE),
         (rf"\(\s*(?:out of|of|max(?:imum)?\.?(?: of)?)\s*:?\s*{high}(?:\s*points?)?\s*\)", " "),
         (rf"\bout of {high}(?=\s*[:=])", " "),
-        (rf"\b(?:where |with )?{number}\s*(?:being|means|=|is)\s*(?:the )?(?:{extreme})\b[^\n,.;()]*", " "),
-        (rf"\b(?:not|[a-z]+n't)\s+(?:an?\s+|quite\s+|really\s+)*{number}\s*,?\s*but\s+(?:rather\s+)?", " "),
+        (
+            rf"\b(?:where |with )?{number}\s*(?:being|means|=|is)\s*(?:the )?(?:{extreme})\b[^\n,.;()]*",
+            " ",
+        ),
+        (
+            rf"\b(?:not|[a-z]+n't)\s+(?:an?\s+|quite\s+|really\s+)*{number}\s*,?\s*but\s+(?:rather\s+)?",
+            " ",
+        ),
     ):
         text = re.sub(pattern, instead, text, flags=re.IGNORECASE)
     return text

@@ -42,11 +42,22 @@ _COMPARE_JSON_ENDING = (
     'then "winner", which is "A", "B" or "tie".'
 )
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}|\{([A-Za-z_]\w*)\}")
-RATING_PLACEHOLDERS = ("question", "context", "reference", "response", "conversation", "rubric", "low", "high")
+RATING_PLACEHOLDERS = (
+    "question",
+    "context",
+    "reference",
+    "response",
+    "conversation",
+    "rubric",
+    "low",
+    "high",
+)
 COMPARISON_PLACEHOLDERS = ("question", "context", "reference", "response_a", "response_b", "rubric")
 
 
-def rating_messages(row: Row, scale: Scale, rubric: str | None, prompt: str | None, as_json: bool) -> list[Message]:
+def rating_messages(
+    row: Row, scale: Scale, rubric: str | None, prompt: str | None, as_json: bool
+) -> list[Message]:
     """Return the messages that ask for a rating.
 
     Args:
@@ -59,9 +70,17 @@ def rating_messages(row: Row, scale: Scale, rubric: str | None, prompt: str | No
     ends = {"low": f"{scale.low:g}", "high": f"{scale.high:g}"}
     if prompt is not None:
         turns = row.conversation or (("user", row.task), ("assistant", row.response))
-        texts = _texts(row, rubric) | {"response": row.response, "conversation": transcript(turns), **ends}
+        texts = _texts(row, rubric) | {
+            "response": row.response,
+            "conversation": transcript(turns),
+            **ends,
+        }
         return [{"role": "user", "content": fill(prompt, texts)}]
-    subject = {"conversation": transcript(row.conversation)} if row.conversation else {"response": row.response}
+    subject = (
+        {"conversation": transcript(row.conversation)}
+        if row.conversation
+        else {"response": row.response}
+    )
     ending = fill(_RATE_JSON_ENDING if as_json else _RATE_ENDING, ends)
     return _messages(fill(_RATE, {**ends, **_parts(row, rubric, subject), "ending": ending}))
 
@@ -71,9 +90,16 @@ def comparison_messages(
 ) -> list[Message]:
     """Return the messages that ask which of two responses is better."""
     if prompt is not None:
-        return [{"role": "user", "content": fill(prompt, _texts(row, rubric) | {"response_a": a, "response_b": b})}]
+        return [
+            {
+                "role": "user",
+                "content": fill(prompt, _texts(row, rubric) | {"response_a": a, "response_b": b}),
+            }
+        ]
     parts = _parts(row, rubric, {"response-a": a, "response-b": b})
-    return _messages(fill(_COMPARE, {**parts, "ending": _COMPARE_JSON_ENDING if as_json else _COMPARE_ENDING}))
+    return _messages(
+        fill(_COMPARE, {**parts, "ending": _COMPARE_JSON_ENDING if as_json else _COMPARE_ENDING})
+    )
 
 
 def rating_schema(scale: Scale) -> dict[str, Any]:
@@ -108,7 +134,9 @@ def check_prompt(prompt: str, placeholders: tuple[str, ...], needed: tuple[str, 
 
 def fill(template: str, texts: Mapping[str, str]) -> str:
     """Return a template with its placeholders filled; the texts themselves are not searched for placeholders."""
-    return _PLACEHOLDER.sub(lambda match: f"{{{match[1]}}}" if match[1] else texts.get(match[2], match[0]), template)
+    return _PLACEHOLDER.sub(
+        lambda match: f"{{{match[1]}}}" if match[1] else texts.get(match[2], match[0]), template
+    )
 
 
 def transcript(turns: Sequence[tuple[str, str]]) -> str:
@@ -135,7 +163,9 @@ def _parts(row: Row, rubric: str | None, subject: Mapping[str, str]) -> dict[str
         guidance.append("Apply the rubric before anything else.")
         texts.insert(0, ("rubric", rubric))
     material = "\n\n".join(
-        _tagged(name, text) for name, text in [*texts, *subject.items()] if text.strip() or name in subject
+        _tagged(name, text)
+        for name, text in [*texts, *subject.items()]
+        if text.strip() or name in subject
     )
     return {"guidance": "".join(f" {sentence}" for sentence in guidance), "material": material}
 
@@ -162,5 +192,10 @@ def _messages(content: str) -> list[Message]:
 
 def _schema(name: str, answer: Mapping[str, Any]) -> dict[str, Any]:
     properties = {"reason": {"type": "string"}, **answer}
-    schema = {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+    schema = {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
     return {"type": "json_schema", "json_schema": {"name": name, "strict": True, "schema": schema}}

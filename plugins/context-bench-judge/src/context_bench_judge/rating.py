@@ -58,9 +58,15 @@ def read_rating(reply: str, scale: Scale | str | Sequence[float] = (1, 5)) -> fl
         UnreadableReply: There is no rating, more than one, or none on this scale; the message says which.
     """
     ends = Scale.of(scale)
-    stated = _in_json(part_answer(reply).answer, ends) or _in_words(reply, ends) or _in_stars(reply, ends)
+    stated = (
+        _in_json(part_answer(reply).answer, ends)
+        or _in_words(reply, ends)
+        or _in_stars(reply, ends)
+    )
     if stated is None:
-        raise UnreadableReply(f"the judge gave no rating: {beginning_of(part_answer(reply).answer or reply)}")
+        raise UnreadableReply(
+            f"the judge gave no rating: {beginning_of(part_answer(reply).answer or reply)}"
+        )
     return _checked(stated, ends)
 
 
@@ -83,7 +89,9 @@ def _check_alone(stated: Mention, scale: Scale) -> None:
     another = _ANOTHER.match(stated.tail) if stated.highest is None else None
     other = float(another["number"]) if another else stated.number
     if other != stated.number and scale.low <= other <= scale.high:
-        raise UnreadableReply(f"the judge gave {stated.number:g} and {other:g} where one rating belongs")
+        raise UnreadableReply(
+            f"the judge gave {stated.number:g} and {other:g} where one rating belongs"
+        )
 
 
 def _settled(stated: Mention, found: Sequence[Mention]) -> Mention:
@@ -92,7 +100,10 @@ def _settled(stated: Mention, found: Sequence[Mention]) -> Mention:
         return stated
     later = found[found.index(stated) + 1 :]
     ends = sorted((stated.number, stated.other))
-    return next((one for one in reversed(later) if one.other is None and ends[0] <= one.number <= ends[1]), stated)
+    return next(
+        (one for one in reversed(later) if one.other is None and ends[0] <= one.number <= ends[1]),
+        stated,
+    )
 
 
 def _in_json(reply: str, scale: Scale) -> Mention | None:

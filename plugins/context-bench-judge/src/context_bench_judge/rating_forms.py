@@ -46,8 +46,12 @@ _END = re.compile(
     r"at|here|though|although|with|in|to|seems?|feels|is|would|rather)\b)|[ \t]*\n",
     re.IGNORECASE,
 )
-_CLAUSE = re.compile(r"[.,;:!?]\s|\s-\s|\n|\b(?:so|but|hence|thus|therefore|yet|then|and|why)\b", re.IGNORECASE)
-_REASON = re.compile(r"\A\s*(?:because|since|as|given|while|although|though)\b.*?(?=\bI\b)", re.IGNORECASE)
+_CLAUSE = re.compile(
+    r"[.,;:!?]\s|\s-\s|\n|\b(?:so|but|hence|thus|therefore|yet|then|and|why)\b", re.IGNORECASE
+)
+_REASON = re.compile(
+    r"\A\s*(?:because|since|as|given|while|although|though)\b.*?(?=\bI\b)", re.IGNORECASE
+)
 _HEDGE = re.compile(
     r"\b(?:(?:would|could|might|should|[a-z]{1,9}'d) have|almost|nearly|hardly|barely|cannot|"
     r"[a-z]+n't|not|never|neither|nor|than|"
@@ -105,7 +109,9 @@ _ANOTHER = re.compile(  # "to earn a 5, it must", "the reference answer deserves
     re.IGNORECASE,
 )
 _ANYTHING = re.compile("")
-_ALL_IN_ALL = re.compile(r"(?:\s*(?:stars?|points?))?,?\s+overall\s*(?:[.,;!)]|$|\n)", re.IGNORECASE)
+_ALL_IN_ALL = re.compile(
+    r"(?:\s*(?:stars?|points?))?,?\s+overall\s*(?:[.,;!)]|$|\n)", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True)
@@ -159,7 +165,9 @@ def _before(pattern: str) -> re.Pattern[str]:
 
 _RELATIVE = r"(?:\s+(?:I|we|that|which|for|of|to|given|on)\b[^.\n:;=|>\d]{0,60}?)?"
 _LABELLED = rf"(?<![A-Za-z]){_LABEL}(?![A-Za-rt-z])s?{_RELATIVE}"
-_OVERALL = rf"\b(?:overall|final(?:ly)?|total|gesamt)(?:[\s_-]*{_LABEL}|[\s_-]+[a-z]+){{0,2}}{_RELATIVE}"
+_OVERALL = (
+    rf"\b(?:overall|final(?:ly)?|total|gesamt)(?:[\s_-]*{_LABEL}|[\s_-]+[a-z]+){{0,2}}{_RELATIVE}"
+)
 _ASPECT = _before(rf"\b{_CRITERION}[\s_-]+(?:[a-z]+[\s_-]+)?")
 
 BRACKETED = Form(_before(r"\[\[\s*"), re.compile(r"\s*\]\]"), may_be_hedged=True)
@@ -177,19 +185,29 @@ FORMS = (
     # Rating: 4, "score" = 4, Rating for the response: 4
     Form(_before(rf"{_LABELLED}{_SIGN}{_OPENING}"), unless=_ASPECT),
     # I rate this a 4, it deserves a 4, giving it 4 out of 5
-    Form(_before(rf"(?:{_JUDGE_GIVES}|{_GIVING}|{_RESPONSE_GETS})\b[^.\n\d]{{0,80}}?[\s:=]{_OPENING}"), _END),
+    Form(
+        _before(
+            rf"(?:{_JUDGE_GIVES}|{_GIVING}|{_RESPONSE_GETS})\b[^.\n\d]{{0,80}}?[\s:=]{_OPENING}"
+        ),
+        _END,
+    ),
     # the final score is 4
     Form(_before(rf"{_OVERALL}{_WORD}{_OPENING}"), _END),
     # a score of 4, the rating I give is 4
     Form(_before(rf"{_LABELLED}{_WORD}{_OPENING}"), unless=_ASPECT),
     # overall it's a solid 4
     Form(
-        _before(rf"\boverall,?\s+(?:I(?:'d)? (?:think|say) )?(?:it|this|that)(?:'s| is)\s+(?:an?\s+)?{_OPENING}"), _END
+        _before(
+            rf"\boverall,?\s+(?:I(?:'d)? (?:think|say) )?(?:it|this|that)(?:'s| is)\s+(?:an?\s+)?{_OPENING}"
+        ),
+        _END,
     ),
     # 4/5 overall
     Form(_before(""), _ALL_IN_ALL, is_weak=True, is_fraction=True),
     # a 4 overall
-    Form(_before(r"\ban?\s+(?:solid|strong|clear|weak|low|high|firm)?\s*"), _ALL_IN_ALL, is_weak=True),
+    Form(
+        _before(r"\ban?\s+(?:solid|strong|clear|weak|low|high|firm)?\s*"), _ALL_IN_ALL, is_weak=True
+    ),
     # 4/5
     Form(
         _before(""),
@@ -213,7 +231,10 @@ FORMS = (
     ),
     # accuracy score: 4, when it is the only one
     Form(
-        _before(rf"(?:{_LABELLED}(?:{_SIGN}|{_WORD}){_OPENING}|\b{_CRITERION}[\"']?\s*[:=]\s*{_OPENING})"), is_weak=True
+        _before(
+            rf"(?:{_LABELLED}(?:{_SIGN}|{_WORD}){_OPENING}|\b{_CRITERION}[\"']?\s*[:=]\s*{_OPENING})"
+        ),
+        is_weak=True,
     ),
     # a solid 4, so 4, three stars
     Form(

@@ -31,7 +31,9 @@ class Record:
         """Take a fact that belongs into the details."""
         self._told.update(facts)
 
-    def read(self, reply: ChatReply, how: Callable[[str], _Reading], is_final: bool = False) -> _Reading:
+    def read(
+        self, reply: ChatReply, how: Callable[[str], _Reading], is_final: bool = False
+    ) -> _Reading:
         """Return what a reply says.
 
         Args:
@@ -47,7 +49,9 @@ class Record:
         if reply.finish_reason == "content_filter":
             raise UnreadableReply("the judge's server filtered its reply")
         was_cut = reply.finish_reason == "length"
-        cut = UnreadableReply("the judge's reply was cut at its token limit before it gave its judgement")
+        cut = UnreadableReply(
+            "the judge's reply was cut at its token limit before it gave its judgement"
+        )
         if was_cut and is_final and reply.text.rstrip()[-1:].isdigit():
             raise cut
         if not reply.text.strip() and not was_cut:

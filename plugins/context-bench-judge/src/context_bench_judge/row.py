@@ -41,12 +41,17 @@ class Row:
             UnjudgeableRow: There is no response, or nothing to judge it by.
         """
         response = processed.get("response")
-        if isinstance(response, (bytes, bytearray, Mapping)) or not isinstance(response, (str, int, float)):
+        if isinstance(response, (bytes, bytearray, Mapping)) or not isinstance(
+            response, (str, int, float)
+        ):
             raise UnjudgeableRow(f"the response is {_kind(response)}, not text")
         context, question = text_of(original.get("context")), text_of(original.get("question"))
         answer = part_answer(str(response)).answer
         conversation = _conversation(original, processed, answer)
-        asked = {question.strip(), *(text.strip() for role, text in conversation if role != "assistant")}
+        asked = {
+            question.strip(),
+            *(text.strip() for role, text in conversation if role != "assistant"),
+        }
         row = cls(
             task=question if question.strip() else context,
             context=context if question.strip() and context.strip() not in asked else "",
@@ -55,11 +60,15 @@ class Row:
             conversation=conversation,
         )
         if not (row.task.strip() or row.references or row.conversation):
-            raise UnjudgeableRow("the example has neither a question nor a context nor turns nor an answer")
+            raise UnjudgeableRow(
+                "the example has neither a question nor a context nor turns nor an answer"
+            )
         return row
 
 
-def compared_text(field: str, row: Row, original: Mapping[str, Any], processed: Mapping[str, Any]) -> str:
+def compared_text(
+    field: str, row: Row, original: Mapping[str, Any], processed: Mapping[str, Any]
+) -> str:
     """Return the text of a field that the response is compared with; ``answer`` means the first reference.
 
     Raises:
@@ -85,7 +94,9 @@ def text_of(value: Any) -> str:
     try:
         return json.dumps(value, ensure_ascii=False, default=str)
     except (ValueError, TypeError, RecursionError):
-        raise UnjudgeableRow(f"a field of the example is {_kind(value)}, which cannot be shown as text") from None
+        raise UnjudgeableRow(
+            f"a field of the example is {_kind(value)}, which cannot be shown as text"
+        ) from None
 
 
 def _references(original: Mapping[str, Any]) -> tuple[str, ...]:

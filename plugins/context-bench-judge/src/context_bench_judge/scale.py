@@ -43,7 +43,9 @@ class Scale:
         except (TypeError, ValueError):
             raise ValueError(f"A scale is written (1, 5) or '1-5', not {ends!r}.") from None
         if not (math.isfinite(low) and math.isfinite(high) and low < high):
-            raise ValueError(f"A scale goes from its worst to its best rating, as in '1-5', not {ends!r}.")
+            raise ValueError(
+                f"A scale goes from its worst to its best rating, as in '1-5', not {ends!r}."
+            )
         return cls(low, high)
 
     def __contains__(self, rating: float) -> bool:
@@ -55,7 +57,10 @@ class Scale:
     @property
     def steps(self) -> list[int]:
         """The whole numbers of the scale, or nothing when they are too few or too many to be listed."""
-        if not (isinstance(self.low, int) and isinstance(self.high, int)) or not 1 < self.high - self.low <= 100:
+        if (
+            not (isinstance(self.low, int) and isinstance(self.high, int))
+            or not 1 < self.high - self.low <= 100
+        ):
             return []
         return list(range(self.low, self.high + 1))
 

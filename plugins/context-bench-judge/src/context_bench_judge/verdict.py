@@ -61,8 +61,18 @@ _IN_BRACKETS = (
     (re.compile(rf"\[\[\s*{_SIGN}\s*\]\]"), "sign"),
     (re.compile(r"\[\[\s*(?P<side>[AB])\+{1,2}\s*\]\]"), "side"),  # WildBench: A++, A+
     # Prometheus
-    (re.compile(r"\[\s*(?i:result)\s*\]\s*:?[\s\[(\"']{0,9}(?P<side>[AB])(?=[\])\"'.]{0,3}\s*(?:\n|\Z))"), "side"),
-    (re.compile(r"\[\[\s*(?:(?i:output|response|answer|assistant)\s*)?\(?(?P<side>[ABab12])\)?\s*\]\]"), "side"),
+    (
+        re.compile(
+            r"\[\s*(?i:result)\s*\]\s*:?[\s\[(\"']{0,9}(?P<side>[AB])(?=[\])\"'.]{0,3}\s*(?:\n|\Z))"
+        ),
+        "side",
+    ),
+    (
+        re.compile(
+            r"\[\[\s*(?:(?i:output|response|answer|assistant)\s*)?\(?(?P<side>[ABab12])\)?\s*\]\]"
+        ),
+        "side",
+    ),
     (re.compile(r"\\boxed\s*\{\s*(?:\\text\s*\{\s*)?(?P<side>[AB])\b"), "side"),
     (re.compile(r"\[\[\s*(?i:c|tie|draw|equal|same|both|neither)\s*\]\]"), "tie"),
 )
@@ -78,7 +88,12 @@ _IN_WORDS = (
         ),
         "side",
     ),
-    (re.compile(rf"\b{_PREFERRED}(?P<link>{_GAP}(?:\s{{0,9}}(?i:is|as|to be|:|=|->)){{0,3}}{_GAP}){_SIGN}"), "sign"),
+    (
+        re.compile(
+            rf"\b{_PREFERRED}(?P<link>{_GAP}(?:\s{{0,9}}(?i:is|as|to be|:|=|->)){{0,3}}{_GAP}){_SIGN}"
+        ),
+        "sign",
+    ),
     (
         re.compile(
             r"(?:\A|\n)\W{0,9}(?i:(?:my |the )?(?:final )?(?:verdict|winner|preferred|preference|choice|decision|more helpful))"
@@ -180,7 +195,11 @@ def _stated(text: str) -> Verdict | None:
         if found:
             _, match, meaning = max(found, key=lambda one: one[0])
             told = {_verdict(other, its_meaning) for _, other, its_meaning in found}
-            return None if forms is _IN_WORDS and _is_divided(match, meaning, told) else _verdict(match, meaning)
+            return (
+                None
+                if forms is _IN_WORDS and _is_divided(match, meaning, told)
+                else _verdict(match, meaning)
+            )
     return None
 
 
@@ -189,7 +208,9 @@ def _is_divided(match: re.Match[str], meaning: str, told: set[Verdict]) -> bool:
     if meaning == "tie" or not is_of_an_aspect(match):
         return False
     other = other_aspect(match)
-    behind = {_verdict(other, "other side" if meaning == "other side" else "side")} if other else set()
+    behind = (
+        {_verdict(other, "other side" if meaning == "other side" else "side")} if other else set()
+    )
     return {"A", "B"} <= told | behind
 
 
@@ -198,9 +219,16 @@ def _is_taken_back(match: re.Match[str]) -> bool:
     before = match.string[max(0, match.start() - 40) : match.start()]
     if _NEGATED.search(_CLAUSE.split(before)[-1]):
         return True
-    if match.groupdict().get("head") and not _LINKED.search(match["link"]) and _PREDICATE.search(before):
+    if (
+        match.groupdict().get("head")
+        and not _LINKED.search(match["link"])
+        and _PREDICATE.search(before)
+    ):
         return True
-    return _WOULD.search(match[0]) is not None and _CONDITION.match(match.string, match.end()) is not None
+    return (
+        _WOULD.search(match[0]) is not None
+        and _CONDITION.match(match.string, match.end()) is not None
+    )
 
 
 def _verdict(match: re.Match[str], meaning: str) -> Verdict:
@@ -215,12 +243,18 @@ def _verdict(match: re.Match[str], meaning: str) -> Verdict:
 
 def _side(match: re.Match[str]) -> Verdict:
     named = match.groupdict()
-    letter = next(named[name] for name in ("side", "side_", "side__", "letter", "side_sign") if named.get(name))
+    letter = next(
+        named[name]
+        for name in ("side", "side_", "side__", "letter", "side_sign")
+        if named.get(name)
+    )
     return "A" if letter in "Aa1" else "B"
 
 
 def _refuse(reply: str) -> Verdict:
-    raise UnreadableReply(f"the judge preferred neither: {beginning_of(part_answer(reply).answer or reply)}")
+    raise UnreadableReply(
+        f"the judge preferred neither: {beginning_of(part_answer(reply).answer or reply)}"
+    )
 
 
 def _plain(reply: str) -> str:

@@ -4,7 +4,12 @@ from context_bench_judging.asker import Asker
 from context_bench_judging.asking import Exchange, Manners, Request
 from context_bench_judging.cache import ReplyCache
 from context_bench_judging.judged import JudgedEvaluator
-from context_bench_judging.language_model import LanguageModel, configured_judge, judge_model, language_model
+from context_bench_judging.language_model import (
+    LanguageModel,
+    configured_judge,
+    judge_model,
+    language_model,
+)
 from context_bench_judging.objects import ask_object
 from context_bench_judging.prompt_book import PromptBook, tagged
 from context_bench_judging.talking import atalk, talk

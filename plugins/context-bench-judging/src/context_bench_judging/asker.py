@@ -38,7 +38,12 @@ class Asker:
     transcript: Transcript = Factory(Transcript)
 
     def ask(
-        self, prompt: str, fields: Mapping[str, Any], read: Callable[[Mapping[str, Any]], _Read], /, **texts: str
+        self,
+        prompt: str,
+        fields: Mapping[str, Any],
+        read: Callable[[Mapping[str, Any]], _Read],
+        /,
+        **texts: str,
     ) -> Generator[Request, ChatReply, _Read]:
         """Yield what is asked until the reply can be read; return what was read. See `ask_object`.
 
@@ -72,7 +77,11 @@ def changed_prompts(prompts: Mapping[str, str] | str | Path | None) -> dict[str,
     try:
         found = tomli.loads(Path(prompts).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise ConfigurationError(f"The prompts in {str(prompts)!r} cannot be read: {error}") from error
+        raise ConfigurationError(
+            f"The prompts in {str(prompts)!r} cannot be read: {error}"
+        ) from error
     if not all(isinstance(text, str) for text in found.values()):
-        raise ConfigurationError(f"The prompts in {str(prompts)!r} must be texts: NAME = '''...'''.")
+        raise ConfigurationError(
+            f"The prompts in {str(prompts)!r} must be texts: NAME = '''...'''."
+        )
     return found

@@ -43,7 +43,9 @@ class Manners:
     refused: frozenset[str] = frozenset()
     taken: frozenset[str] = frozenset()
 
-    def exchange(self, messages: Callable[[bool], list[dict[str, str]]], parameters: Mapping[str, Any]) -> Exchange:
+    def exchange(
+        self, messages: Callable[[bool], list[dict[str, str]]], parameters: Mapping[str, Any]
+    ) -> Exchange:
         """Yield requests until one is taken; return its reply.
 
         Args:

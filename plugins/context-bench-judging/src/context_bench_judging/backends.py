@@ -48,7 +48,9 @@ class OpenAIBackend:
 
     def identity(self) -> dict[str, Any]:
         """Return endpoint, model and headers."""
-        return _identity("openai", self.client.endpoint.shown, self.model, self.client.extra_headers)
+        return _identity(
+            "openai", self.client.endpoint.shown, self.model, self.client.extra_headers
+        )
 
     def chat(self, messages: Messages, **parameters: Any) -> ChatReply:
         """Return the reply to messages."""
@@ -77,7 +79,9 @@ class AnthropicBackend:
 
     def identity(self) -> dict[str, Any]:
         """Return endpoint, model and headers."""
-        return _identity("anthropic", self.client.endpoint.shown, self.model, self.client.extra_headers)
+        return _identity(
+            "anthropic", self.client.endpoint.shown, self.model, self.client.extra_headers
+        )
 
     def chat(self, messages: Messages, **parameters: Any) -> ChatReply:
         """Return the reply to messages."""
@@ -92,8 +96,14 @@ class AnthropicBackend:
         self.client.close()
 
     def _request(self, messages: Messages, parameters: Mapping[str, Any]) -> dict[str, Any]:
-        kept = {name: value for name, value in parameters.items() if name not in ("response_format", "seed")}
-        system = "\n\n".join(str(message["content"]) for message in messages if message["role"] == "system")
+        kept = {
+            name: value
+            for name, value in parameters.items()
+            if name not in ("response_format", "seed")
+        }
+        system = "\n\n".join(
+            str(message["content"]) for message in messages if message["role"] == "system"
+        )
         return {
             "model": self.model,
             "max_tokens": _ANTHROPIC_DEFAULT_TOKENS,
@@ -119,9 +129,18 @@ class InvokedBackend:
         """Return the class of the object and the model that it names."""
         kind = type(self.llm)
         named = next(
-            (getattr(self.llm, name, None) for name in ("model_name", "model") if hasattr(self.llm, name)), None
+            (
+                getattr(self.llm, name, None)
+                for name in ("model_name", "model")
+                if hasattr(self.llm, name)
+            ),
+            None,
         )
-        return {"interface": "invoke", "endpoint": f"{kind.__module__}.{kind.__qualname__}", "model": str(named or "")}
+        return {
+            "interface": "invoke",
+            "endpoint": f"{kind.__module__}.{kind.__qualname__}",
+            "model": str(named or ""),
+        }
 
     def chat(self, messages: Messages, **parameters: Any) -> ChatReply:
         """Return the reply to messages."""
@@ -139,13 +158,24 @@ class InvokedBackend:
         """Leave the object open: it is its owner's."""
 
 
-def _identity(interface: str, endpoint: str, model: str, headers: Mapping[str, str]) -> dict[str, Any]:
-    shown = {name: None if names_a_secret(name) else value for name, value in sorted(headers.items())}
-    return {"interface": interface, "endpoint": endpoint, "model": model, **({"headers": shown} if shown else {})}
+def _identity(
+    interface: str, endpoint: str, model: str, headers: Mapping[str, str]
+) -> dict[str, Any]:
+    shown = {
+        name: None if names_a_secret(name) else value for name, value in sorted(headers.items())
+    }
+    return {
+        "interface": interface,
+        "endpoint": endpoint,
+        "model": model,
+        **({"headers": shown} if shown else {}),
+    }
 
 
 def _chat_reply(reply: MessageReply) -> ChatReply:
-    finish = {"max_tokens": "length", "refusal": "content_filter"}.get(reply.finish_reason or "", reply.finish_reason)
+    finish = {"max_tokens": "length", "refusal": "content_filter"}.get(
+        reply.finish_reason or "", reply.finish_reason
+    )
     return ChatReply(
         text=reply.text,
         usage=reply.usage,
@@ -162,5 +192,7 @@ def _chat_reply(reply: MessageReply) -> ChatReply:
 def _invoked(found: Any) -> ChatReply:
     content = getattr(found, "content", found)
     if isinstance(content, list):  # parts, as some models write them
-        content = "".join(part if isinstance(part, str) else str(part.get("text", "")) for part in content)
+        content = "".join(
+            part if isinstance(part, str) else str(part.get("text", "")) for part in content
+        )
     return ChatReply(text=content if isinstance(content, str) else str(content))

@@ -32,7 +32,11 @@ class ReplyCache:
         self._lock = threading.Lock()
 
     @staticmethod
-    def key(identity: Mapping[str, Any], messages: Sequence[Mapping[str, Any]], parameters: Mapping[str, Any]) -> str:
+    def key(
+        identity: Mapping[str, Any],
+        messages: Sequence[Mapping[str, Any]],
+        parameters: Mapping[str, Any],
+    ) -> str:
         """Return the key of a request.
 
         Args:
@@ -47,7 +51,9 @@ class ReplyCache:
     def get(self, key: str) -> ChatReply | None:
         """Return the reply under a key, with no latency and no attempt: nobody was asked."""
         with self._lock:
-            row = self._opened().execute("SELECT reply FROM replies WHERE key = ?", (key,)).fetchone()
+            row = (
+                self._opened().execute("SELECT reply FROM replies WHERE key = ?", (key,)).fetchone()
+            )
         return None if row is None else ChatReply(**json.loads(row[0]), attempts=0)
 
     def put(self, key: str, reply: ChatReply) -> None:
@@ -78,7 +84,9 @@ class ReplyCache:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._file = sqlite3.connect(self.path, timeout=60, check_same_thread=False)
             self._file.execute("PRAGMA journal_mode = WAL")
-            self._file.execute("CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, reply TEXT NOT NULL)")
+            self._file.execute(
+                "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, reply TEXT NOT NULL)"
+            )
         return self._file
 
     def __reduce__(self) -> tuple[Any, ...]:

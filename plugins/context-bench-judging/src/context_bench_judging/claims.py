@@ -34,7 +34,12 @@ ZEROS_AND_ONES: Mapping[str, Any] = {"type": "array", "items": {"type": "integer
 _YES = {"1", "1.0", "yes", "true", "supported"}
 _NO = {"0", "0.0", "no", "false", "unsupported", "not supported", "na", "n/a", "unknown"}
 _NUMBERS = ("number", "index", "id", "claim_number", "claim", "statement", "text", "question")
-_ARE_TEXTS = ("claim", "statement", "text", "question")  # where they are texts: "1889" is a claim and no number
+_ARE_TEXTS = (
+    "claim",
+    "statement",
+    "text",
+    "question",
+)  # where they are texts: "1889" is a claim and no number
 Talk = Generator[Request, ChatReply, Any]
 
 
@@ -53,7 +58,9 @@ class Claim:
     reason: str = ""
 
 
-def split_claims(asker: Asker, text: str, question: str = "") -> Generator[Request, ChatReply, list[str]]:
+def split_claims(
+    asker: Asker, text: str, question: str = ""
+) -> Generator[Request, ChatReply, list[str]]:
     """Return the claims of a text; a blank one has none, and nobody is asked.
 
     Args:
@@ -65,11 +72,19 @@ def split_claims(asker: Asker, text: str, question: str = "") -> Generator[Reque
         return []
     asked = tagged("question", question) + "\n\n" if question.strip() else ""
     return (
-        yield from asker.ask("claims", {"claims": TEXTS}, texts_of("claims"), question=asked, text=tagged("text", text))
+        yield from asker.ask(
+            "claims",
+            {"claims": TEXTS},
+            texts_of("claims"),
+            question=asked,
+            text=tagged("text", text),
+        )
     )
 
 
-def check_claims(asker: Asker, claims: Sequence[str], source: str) -> Generator[Request, ChatReply, list[Claim]]:
+def check_claims(
+    asker: Asker, claims: Sequence[str], source: str
+) -> Generator[Request, ChatReply, list[Claim]]:
     """Return the claims with whether a source bears them out; without claims, or a source, nobody is asked."""
     if not claims or not source.strip():
         return [Claim(claim, False, "there is no source") for claim in claims]
@@ -78,13 +93,21 @@ def check_claims(asker: Asker, claims: Sequence[str], source: str) -> Generator[
 
     def read(found: Mapping[str, Any]) -> list[Claim]:
         verdicts = verdicts_of("verdicts", len(claims))(found)
-        reasons = [str(reason) for reason in found["reasons"]] if isinstance(found["reasons"], list) else []
+        reasons = (
+            [str(reason) for reason in found["reasons"]]
+            if isinstance(found["reasons"], list)
+            else []
+        )
         reasons += [""] * (len(claims) - len(reasons))
         return [Claim(*claim) for claim in zip(claims, verdicts, reasons)]
 
     return (
         yield from asker.ask(
-            "support", fields, read, source=tagged("source", source), claims=tagged("claims", numbered)
+            "support",
+            fields,
+            read,
+            source=tagged("source", source),
+            claims=tagged("claims", numbered),
         )
     )
 
@@ -94,7 +117,9 @@ def texts_of(field: str, distinct: bool = True) -> Callable[[Mapping[str, Any]],
 
     def read(found: Mapping[str, Any]) -> list[str]:
         listed = found[field]
-        if not isinstance(listed, list) or not all(isinstance(text, (str, int, float)) for text in listed):
+        if not isinstance(listed, list) or not all(
+            isinstance(text, (str, int, float)) for text in listed
+        ):
             raise UnreadableReply(f"{field!r} is no list of texts but {beginning_of(str(listed))}")
         texts = [text for text in (" ".join(str(text).split()) for text in listed) if text]
         return list(dict.fromkeys(texts)) if distinct else texts
@@ -112,7 +137,10 @@ def verdicts_of(field: str, count: int) -> Callable[[Mapping[str, Any]], list[bo
         if len(listed) != count:
             raise UnreadableReply(f"{field!r} has {len(listed)} values for {count}")
         listed = in_order(field, listed)
-        verdicts = [is_one(value.get("verdict") if isinstance(value, Mapping) else value) for value in listed]
+        verdicts = [
+            is_one(value.get("verdict") if isinstance(value, Mapping) else value)
+            for value in listed
+        ]
         unclear = [value for value, verdict in zip(listed, verdicts) if verdict is None]
         if unclear:
             raise UnreadableReply(f"{field!r} holds {unclear[0]!r}, which is neither 1 nor 0")
@@ -132,13 +160,20 @@ def in_order(field: str, listed: Sequence[Any]) -> list[Any]:
     """
     objects = [value for value in listed if isinstance(value, Mapping)]
     numbers = next(
-        (found for name in _NUMBERS if any(found := [_number(name, value.get(name)) for value in objects])), None
+        (
+            found
+            for name in _NUMBERS
+            if any(found := [_number(name, value.get(name)) for value in objects])
+        ),
+        None,
     )
     if numbers is None:
         return list(listed)
     first = 0 if "0" in numbers else 1
     if sorted(map(str, numbers)) != sorted(map(str, range(first, first + len(listed)))):
-        raise UnreadableReply(f"{field!r} is not numbered from {first} to {first + len(listed) - 1}, each once")
+        raise UnreadableReply(
+            f"{field!r} is not numbered from {first} to {first + len(listed) - 1}, each once"
+        )
     return [value for _, value in sorted(zip(map(int, numbers), objects), key=lambda pair: pair[0])]
 
 

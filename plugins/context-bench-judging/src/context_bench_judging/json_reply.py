@@ -9,7 +9,9 @@ from contextlib import suppress
 from typing import Any
 
 _TRAILING_COMMA = re.compile(r",(?=\s*[}\]])")
-_MOST_STARTS = 100  # the first and the last: a reply may quote formulas or code before it ends with its object
+_MOST_STARTS = (
+    100  # the first and the last: a reply may quote formulas or code before it ends with its object
+)
 
 
 def json_objects(reply: str) -> list[Mapping[str, Any]]:
@@ -45,7 +47,10 @@ def values_of(fields: Mapping[str, Any], names: Sequence[str]) -> list[Any]:
     >>> values_of({"Final Rating": 4, "rating": 3}, ["final_rating", "rating"])
     [4]
     """
-    plain = {"_".join(str(name).lower().replace("-", " ").replace("_", " ").split()): name for name in fields}
+    plain = {
+        "_".join(str(name).lower().replace("-", " ").replace("_", " ").split()): name
+        for name in fields
+    }
     own = [fields[plain[name]] for name in names if name in plain]
     if own and not isinstance(own[0], Mapping):
         return own[:1]

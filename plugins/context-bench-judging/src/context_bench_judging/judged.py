@@ -65,7 +65,9 @@ class JudgedEvaluator:
     ) -> None:
         if type(repairs) is not int or repairs < 0:
             raise ValueError(f"repairs must be a whole number from 0 up, not {repairs!r}.")
-        self._book = PromptBook(self.prompts, self.prompts_version, changed_prompts(prompts), language)
+        self._book = PromptBook(
+            self.prompts, self.prompts_version, changed_prompts(prompts), language
+        )
         self._parameters = {"temperature": 0.0, "max_tokens": max_tokens}
         self._repairs = repairs
         self._manners = Manners()
@@ -112,7 +114,9 @@ class JudgedEvaluator:
             asyncio.get_running_loop()
         except RuntimeError:
             return talk(self.judge, lambda: self._safe(original, processed))
-        raise RuntimeError(f"{type(self).__name__}.score would block this event loop: await ascore(...) instead.")
+        raise RuntimeError(
+            f"{type(self).__name__}.score would block this event loop: await ascore(...) instead."
+        )
 
     async def ascore(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Scores:
         """Return the scores of a row without blocking the event loop; see `score`."""
@@ -146,6 +150,8 @@ class JudgedEvaluator:
             return Scores({}, {"unscored": reason_of(cause), **asker.transcript.details()})
         return Scores(scores, {**getattr(scores, "details", {}), **asker.transcript.details()})
 
-    def _judgement(self, original: Mapping[str, Any], processed: Mapping[str, Any], asker: Asker) -> Judgement:
+    def _judgement(
+        self, original: Mapping[str, Any], processed: Mapping[str, Any], asker: Asker
+    ) -> Judgement:
         """Yield what is asked, and return the scores."""
         raise NotImplementedError

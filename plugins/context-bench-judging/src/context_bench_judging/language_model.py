@@ -13,7 +13,13 @@ from typing import Any
 from context_bench.errors import ConfigurationError
 from context_bench_anthropic import MessagesClient
 from context_bench_judging.asking import Request
-from context_bench_judging.backends import AnthropicBackend, Backend, InvokedBackend, Messages, OpenAIBackend
+from context_bench_judging.backends import (
+    AnthropicBackend,
+    Backend,
+    InvokedBackend,
+    Messages,
+    OpenAIBackend,
+)
 from context_bench_judging.cache import ReplyCache
 from context_bench_judging.pacing import Pacing
 from context_bench_openai import ChatClient, ChatReply
@@ -36,9 +42,13 @@ class LanguageModel:
         ValueError: The bound is no whole number above 0.
     """
 
-    def __init__(self, backend: Backend, cache: ReplyCache | None = None, max_in_flight: int = 16) -> None:
+    def __init__(
+        self, backend: Backend, cache: ReplyCache | None = None, max_in_flight: int = 16
+    ) -> None:
         if type(max_in_flight) is not int or max_in_flight < 1:
-            raise ValueError(f"max_in_flight must be a whole number above 0, not {max_in_flight!r}.")
+            raise ValueError(
+                f"max_in_flight must be a whole number above 0, not {max_in_flight!r}."
+            )
         self.backend = backend
         self.cache = cache
         self.max_in_flight = max_in_flight
@@ -61,7 +71,9 @@ class LanguageModel:
         if known is not None:
             return known
         with self._free:
-            return self._kept(key, self._pacing.ask(lambda: self.backend.chat(messages, **parameters)))
+            return self._kept(
+                key, self._pacing.ask(lambda: self.backend.chat(messages, **parameters))
+            )
 
     async def achat(self, messages: Messages, **parameters: Any) -> ChatReply:
         """Return the reply to messages without blocking the event loop; see `chat`."""
@@ -71,12 +83,16 @@ class LanguageModel:
         loop = asyncio.get_running_loop()
         free = self._free_of_loop.setdefault(loop, asyncio.Semaphore(self.max_in_flight))
         async with free:
-            return self._kept(key, await self._pacing.aask(lambda: self.backend.achat(messages, **parameters)))
+            return self._kept(
+                key, await self._pacing.aask(lambda: self.backend.achat(messages, **parameters))
+            )
 
     def forget(self, requests: Iterable[Request]) -> None:
         """Keep the replies to some requests no longer, where a cache keeps them."""
         if self.cache is not None:
-            self.cache.forget([ReplyCache.key(self.identity(), one.messages, one.parameters) for one in requests])
+            self.cache.forget(
+                [ReplyCache.key(self.identity(), one.messages, one.parameters) for one in requests]
+            )
 
     def identity(self) -> dict[str, Any]:
         """Return endpoint and model, without secrets: part of the key of every score that rests on them."""
@@ -88,7 +104,9 @@ class LanguageModel:
         if self.cache is not None:
             self.cache.close()
 
-    def _known(self, messages: Messages, parameters: Mapping[str, Any]) -> tuple[str, ChatReply | None]:
+    def _known(
+        self, messages: Messages, parameters: Mapping[str, Any]
+    ) -> tuple[str, ChatReply | None]:
         if self.cache is None:
             return "", None
         key = ReplyCache.key(self.identity(), messages, parameters)
@@ -173,10 +191,14 @@ def language_model(
     if llm is None:
         if not base_url:
             base_url, model, provider = configured(model, provider)
-        return judge_model(base_url, model, provider=provider, cache=cache, max_in_flight=max_in_flight, **settings)
+        return judge_model(
+            base_url, model, provider=provider, cache=cache, max_in_flight=max_in_flight, **settings
+        )
     if isinstance(llm, LanguageModel):
         if cache:
-            raise ConfigurationError("A judge_model(...) keeps its own cache: give it the argument `cache`.")
+            raise ConfigurationError(
+                "A judge_model(...) keeps its own cache: give it the argument `cache`."
+            )
         return llm
     backend = _backend_of(llm)
     if cache and not backend.identity()["model"]:
@@ -190,7 +212,9 @@ def language_model(
 def _backend_of(llm: Any) -> Backend:
     if isinstance(llm, ChatClient):
         if not llm.model:
-            raise ConfigurationError("The ChatClient that judges needs a model: ChatClient(url, model=...).")
+            raise ConfigurationError(
+                "The ChatClient that judges needs a model: ChatClient(url, model=...)."
+            )
         return OpenAIBackend(llm, llm.model)
     if callable(getattr(llm, "invoke", None)) or callable(getattr(llm, "ainvoke", None)):
         return InvokedBackend(llm)
@@ -224,7 +248,8 @@ def configured(model: str = "gpt-4", provider: str = "openai") -> tuple[str, str
         ConfigurationError: There is no address; the message says how to give one.
     """
     base_url, own_model, own_provider = (
-        os.environ.get(name, "").strip() for name in (URL_VARIABLE, MODEL_VARIABLE, PROVIDER_VARIABLE)
+        os.environ.get(name, "").strip()
+        for name in (URL_VARIABLE, MODEL_VARIABLE, PROVIDER_VARIABLE)
     )
     if not base_url:
         raise ConfigurationError(

@@ -7,17 +7,13 @@ import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 
-_MARK = (
-    "\ue000"  # stands for any mark on a letter, such as a vowel sign of Hindi: to a regular expression it is no letter
-)
+_MARK = "\ue000"  # stands for any mark on a letter, such as a vowel sign of Hindi: to a regular expression it is no letter
 _LETTERS = rf"[^\W\d_](?:[^\W\d_]|{_MARK})*"
 _WORD = re.compile(rf"\d[\d.,]*\d|\d|{_LETTERS}(?:'{_LETTERS})*")
 _LONGEST_COMPOSED = 100  # letters: putting marks in order takes time by the square of their number
 _SENTENCE = re.compile(r"(?<=[.!?।॥؟۔])[\"')\]]*\s+|(?<=[。！？])[\"')\]”’」』）】]*\s*|\n+")
 # Scripts written without spaces between words: Thai and Lao, Myanmar, Khmer, kana, Han. Two signs in a row stand for a word.
-_DENSE = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-)
+_DENSE = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _RUN = re.compile(rf"[{_DENSE}]+|[^{_DENSE}]+")
 _IS_DENSE = re.compile(rf"[{_DENSE}]")
 _STOP_TEXT = """
@@ -66,7 +62,13 @@ def content_words(text: str) -> frozenset[str]:
     (['2', 'tower'], ['日本', '本的', '的首', '首都'])
     """
     found = (word.removesuffix("'s") for word in _words(text))
-    return frozenset(part for word in found if word not in _STOP for run in _RUN.findall(word) for part in _parts(run))
+    return frozenset(
+        part
+        for word in found
+        if word not in _STOP
+        for run in _RUN.findall(word)
+        for part in _parts(run)
+    )
 
 
 def _words(text: str) -> Iterator[str]:
@@ -78,7 +80,9 @@ def _words(text: str) -> Iterator[str]:
     shape = "".join(_MARK if unicodedata.category(sign)[0] == "M" else sign for sign in text)
     for match in _WORD.finditer(shape):
         word = text[match.start() : match.end()]
-        yield (unicodedata.normalize("NFC", word) if len(word) <= _LONGEST_COMPOSED else word).casefold()
+        yield (
+            unicodedata.normalize("NFC", word) if len(word) <= _LONGEST_COMPOSED else word
+        ).casefold()
 
 
 @lru_cache(maxsize=65536)
@@ -100,5 +104,8 @@ def _parts(run: str) -> list[str]:
 def _stem(word: str) -> str:
     if word[0].isdigit():
         return word.replace(",", "").rstrip(".")
-    ending = next((ending for ending in _ENDINGS if word.endswith(ending) and len(word) - len(ending) >= 3), "")
+    ending = next(
+        (ending for ending in _ENDINGS if word.endswith(ending) and len(word) - len(ending) >= 3),
+        "",
+    )
     return word[: len(word) - len(ending)]

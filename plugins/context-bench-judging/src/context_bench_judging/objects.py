@@ -13,7 +13,9 @@ from context_bench_judging.unreadable import UnreadableReply, beginning_of
 from context_bench_openai import ChatReply
 
 _Read = TypeVar("_Read")
-_REPAIR = "That cannot be read: {reason}. Reply with the JSON object alone, with the field{s} {fields}."
+_REPAIR = (
+    "That cannot be read: {reason}. Reply with the JSON object alone, with the field{s} {fields}."
+)
 
 Message = Mapping[str, str]
 
@@ -54,7 +56,9 @@ def ask_object(
         except UnreadableReply as reason:
             if not rounds_left:
                 raise
-            repair = _REPAIR.format(reason=reason, s="s" if len(fields) > 1 else "", fields=", ".join(fields))
+            repair = _REPAIR.format(
+                reason=reason, s="s" if len(fields) > 1 else "", fields=", ".join(fields)
+            )
             answered = {"role": "assistant", "content": reply.text or "(nothing)"}
             asked = [*map(dict, messages), answered, {"role": "user", "content": repair}]
     raise AssertionError("unreachable")
@@ -68,9 +72,13 @@ class _Refused(UnreadableReply):
     """The model will not answer: asking again is of no use."""
 
 
-def _read(reply: ChatReply, fields: Sequence[str], read: Callable[[Mapping[str, Any]], _Read]) -> _Read:
+def _read(
+    reply: ChatReply, fields: Sequence[str], read: Callable[[Mapping[str, Any]], _Read]
+) -> _Read:
     if reply.refusal or reply.finish_reason == "content_filter":
-        raise _Refused(f"the judge refused: {beginning_of(reply.refusal or reply.text or 'no words')}")
+        raise _Refused(
+            f"the judge refused: {beginning_of(reply.refusal or reply.text or 'no words')}"
+        )
     text = part_answer(reply.text).answer.strip()
     if not text:
         raise UnreadableReply("the reply is empty")
@@ -81,7 +89,9 @@ def _read(reply: ChatReply, fields: Sequence[str], read: Callable[[Mapping[str, 
             return read(named)
     if reply.finish_reason == "length":
         raise UnreadableReply("the reply was cut at its token limit")
-    raise UnreadableReply(f"there is no JSON object with {' and '.join(map(repr, fields))} in {beginning_of(text)}")
+    raise UnreadableReply(
+        f"there is no JSON object with {' and '.join(map(repr, fields))} in {beginning_of(text)}"
+    )
 
 
 def _plain(name: str) -> str:
@@ -89,5 +99,13 @@ def _plain(name: str) -> str:
 
 
 def _format(fields: Mapping[str, Any]) -> dict[str, Any]:
-    schema = {"type": "object", "properties": dict(fields), "required": list(fields), "additionalProperties": False}
-    return {"type": "json_schema", "json_schema": {"name": "reply", "strict": True, "schema": schema}}
+    schema = {
+        "type": "object",
+        "properties": dict(fields),
+        "required": list(fields),
+        "additionalProperties": False,
+    }
+    return {
+        "type": "json_schema",
+        "json_schema": {"name": "reply", "strict": True, "schema": schema},
+    }

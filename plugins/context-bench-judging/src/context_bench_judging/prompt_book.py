@@ -84,7 +84,11 @@ def _check(name: str, text: str, ours: str) -> None:
     used = {match[2] for match in _PLACEHOLDER.finditer(text) if match[2]}
     lacking, unknown = sorted(wanted - used), sorted(used - wanted)
     if lacking or unknown:
-        what = f"lacks {{{lacking[0]}}}" if lacking else f"has a placeholder {{{unknown[0]}}} that nothing fills"
+        what = (
+            f"lacks {{{lacking[0]}}}"
+            if lacking
+            else f"has a placeholder {{{unknown[0]}}} that nothing fills"
+        )
         raise ConfigurationError(
             f"The prompt {name!r} {what}. Its placeholders are {', '.join(f'{{{word}}}' for word in sorted(wanted))}; "
             "write {{word}} for braces themselves."

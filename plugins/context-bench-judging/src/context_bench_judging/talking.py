@@ -113,7 +113,9 @@ class _Asked:
         found, self._requests = self._requests, []
         question = _last_question([request for request, _ in found]) if found else []
         self._model.forget(question)
-        is_stale = any(is_kept and one in question and one not in self._forgotten for one, is_kept in found)
+        is_stale = any(
+            is_kept and one in question and one not in self._forgotten for one, is_kept in found
+        )
         self._forgotten += question
         return is_stale
 
@@ -121,5 +123,7 @@ class _Asked:
 def _last_question(asked: list[Request]) -> list[Request]:
     """Return the last request with all that ask the same, its repairs among them: they begin with the same messages."""
     last = asked[-1].messages
-    question = min((one.messages for one in asked if last[: len(one.messages)] == one.messages), key=len)
+    question = min(
+        (one.messages for one in asked if last[: len(one.messages)] == one.messages), key=len
+    )
     return [one for one in asked if one.messages[: len(question)] == question]

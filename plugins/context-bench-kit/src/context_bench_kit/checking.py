@@ -35,13 +35,21 @@ def check_components(
     if load:
         checked = Catalog(components).checked("context_bench_kit.checking:faults_of_code", seconds)
     for component, (loaded, of_code) in zip(components, checked):
-        failed = [f"{loaded.state}: {loaded.reason}. {loaded.cure}"] if loaded.state != component.state else []
+        failed = (
+            [f"{loaded.state}: {loaded.reason}. {loaded.cure}"]
+            if loaded.state != component.state
+            else []
+        )
         yield component, list(dict.fromkeys([*_faults(component), *failed, *of_code]))
 
 
 def _faults(component: Component) -> Iterator[str]:
     told = component.manifest_faults()
-    if component.state != "ok" and not component.lacks_extra and not any(fault in component.reason for fault in told):
+    if (
+        component.state != "ok"
+        and not component.lacks_extra
+        and not any(fault in component.reason for fault in told)
+    ):
         yield f"{component.state}: {component.reason}. {component.cure}"
     yield from component.distribution.warnings
     yield from told
@@ -89,9 +97,18 @@ def _code_faults(component: Component, thing: Any) -> Iterator[str]:
     if methods and not any(callable(getattr(thing, method, None)) for method in methods):
         told = " or ".join(f"{method}()" for method in methods)
         yield f"what its entry point names has no {told}, which every {component.noun} has"
-    elif not callable(thing) and component.kind in ("datasets", "tokenizers", "commands", "run_parts"):
+    elif not callable(thing) and component.kind in (
+        "datasets",
+        "tokenizers",
+        "commands",
+        "run_parts",
+    ):
         yield f"its entry point names {type(thing).__name__}, which cannot be called"
-    elif callable(thing) and facts is not None and component.kind not in ("hooks", "commands", "flags"):
+    elif (
+        callable(thing)
+        and facts is not None
+        and component.kind not in ("hooks", "commands", "flags")
+    ):
         yield from _option_faults(component.kind, facts, thing)
 
 
@@ -112,7 +129,11 @@ def _option_faults(kind: str, facts: Any, thing: Any) -> Iterator[str]:
         if option is None:
             if parameter.default is parameter.empty:
                 yield f"it needs the argument {name}, which the manifest does not declare as an option"
-        elif option.required and parameter.default is not parameter.empty and parameter.default is not None:
+        elif (
+            option.required
+            and parameter.default is not parameter.empty
+            and parameter.default is not None
+        ):
             yield f"option {name} is required in the manifest, but has the default {parameter.default!r} in the code"
         elif option.default is not None and parameter.default is not parameter.empty:
             yield from _default_faults(name, option.default, parameter.default)

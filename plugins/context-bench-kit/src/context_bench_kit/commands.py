@@ -60,12 +60,19 @@ def check(
     from context_bench_kit.checking import check_components
 
     catalog = open_catalog(switches, project_path)
-    found = [c for name in names for c in _named(catalog, name)] or [c for c in catalog if c.state != "blocked"]
-    return _told({f"{c.id} ({c.noun})": faults for c, faults in check_components(found, load, time_limit)}, as_json)
+    found = [c for name in names for c in _named(catalog, name)] or [
+        c for c in catalog if c.state != "blocked"
+    ]
+    return _told(
+        {f"{c.id} ({c.noun})": faults for c, faults in check_components(found, load, time_limit)},
+        as_json,
+    )
 
 
 @click.command()
-@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.argument(
+    "files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True, dir_okay=False)
+)
 @_json_option
 def validate(files: tuple[Path, ...], as_json: bool) -> int:
     """Validate manifest FILES, without installing or importing anything.
@@ -114,7 +121,9 @@ def enable(name: str, project_path: Path | None) -> None:
     """Switch a plugin on again in the project file."""
     from context_bench_kit.project_file import disabled_plugins, set_disabled
 
-    if name not in disabled_plugins(project_path):  # one that is not installed any more can be taken out too
+    if name not in disabled_plugins(
+        project_path
+    ):  # one that is not installed any more can be taken out too
         _named(open_catalog((), {}), name)
     changed = set_disabled(name, False, project_path)
     say(f"{name} is {'' if changed else 'already '}enabled in the project file.")
@@ -130,7 +139,9 @@ def _told(verdicts: dict[str, list[str]], as_json: bool) -> int:
     else:
         for name, faults in verdicts.items():
             count = f"{len(faults)} fault{'s' if len(faults) > 1 else ''}"
-            say(f"{name}: {styled(count, colour='red') if faults else styled('ok', colour='green')}")
+            say(
+                f"{name}: {styled(count, colour='red') if faults else styled('ok', colour='green')}"
+            )
             for fault in faults:
                 say(wrapped("-", fault, 4, 2))
     return 2 if any(verdicts.values()) else 0
@@ -140,5 +151,7 @@ def _named(catalog: Catalog, name: str) -> list[Component]:
     found = [component for component in catalog if name in component.names]
     if not found:
         known = {known for component in catalog for known in component.names if "/" not in known}
-        raise UnknownNameError("plugin", name, known, "`context-bench plugins list` shows what is installed.")
+        raise UnknownNameError(
+            "plugin", name, known, "`context-bench plugins list` shows what is installed."
+        )
     return found

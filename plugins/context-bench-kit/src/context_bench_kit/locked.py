@@ -24,18 +24,28 @@ def lock_differences(path: Path, catalog: Catalog) -> list[str]:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         datasets = document["datasets"].values()
-        locked = {("evaluators", name): facts for plan in datasets for name, facts in plan["evaluators"].items()}
+        locked = {
+            ("evaluators", name): facts
+            for plan in datasets
+            for name, facts in plan["evaluators"].items()
+        }
         for kind in ("hooks", "metrics", "parts"):
             of_kind = "run_parts" if kind == "parts" else kind
             locked |= {(of_kind, name): facts for name, facts in document.get(kind, {}).items()}
-        return [line for key, facts in sorted(locked.items()) for line in _differences(*key, dict(facts), catalog)]
+        return [
+            line
+            for key, facts in sorted(locked.items())
+            for line in _differences(*key, dict(facts), catalog)
+        ]
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise ConfigurationError(
             f"{path} is no lock file that can be read: {type(error).__name__}: {error}. `context-bench lock` writes one."
         ) from error
 
 
-def _differences(kind: str, name: str, locked: Mapping[str, Any], catalog: Catalog) -> Iterator[str]:
+def _differences(
+    kind: str, name: str, locked: Mapping[str, Any], catalog: Catalog
+) -> Iterator[str]:
     found = [component for component in catalog.of_kind(kind) if component.id == name]
     if not found:
         yield f"{name}: locked with {locked.get('distribution_version', '?')}, not installed"

@@ -66,7 +66,10 @@ def _parse(path: Path, text: str) -> dict[str, Any]:
 
     try:
         return tomli.loads(text)
-    except (ValueError, RecursionError) as error:  # a number of thousands of digits, and tables in tables, too
+    except (
+        ValueError,
+        RecursionError,
+    ) as error:  # a number of thousands of digits, and tables in tables, too
         raise ConfigurationError(f"The project file {path} is no valid TOML: {error}.") from error
 
 
@@ -86,7 +89,9 @@ def _holds(edited: str, text: str, names: list[str]) -> bool:
 def _without_disabled(project: Mapping[str, Any]) -> dict[str, Any]:
     plugins = project.get("plugins", {})
     rest = (
-        {key: value for key, value in plugins.items() if key != "disable"} if isinstance(plugins, Mapping) else plugins
+        {key: value for key, value in plugins.items() if key != "disable"}
+        if isinstance(plugins, Mapping)
+        else plugins
     )
     return {**project, "plugins": rest}
 

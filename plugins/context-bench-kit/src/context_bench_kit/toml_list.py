@@ -96,7 +96,9 @@ def _in_value(body: str) -> bool:
 
 def _opening(text: str, key: str, begin: int, end: int) -> int | None:
     """Return where the items of a list begin."""
-    for found in re.compile(rf"^[ \t]*{re.escape(key)}[ \t]*=[ \t]*\[", re.MULTILINE).finditer(text, begin, end):
+    for found in re.compile(rf"^[ \t]*{re.escape(key)}[ \t]*=[ \t]*\[", re.MULTILINE).finditer(
+        text, begin, end
+    ):
         if not _in_value(text[begin : found.start()]):
             return found.end()
     return None

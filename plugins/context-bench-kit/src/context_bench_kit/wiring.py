@@ -23,7 +23,10 @@ from context_bench.requests import Request, request_command
 )
 @click.option("--tag", "tags", multiple=True, help="A tag that the dataset would have; repeatable.")
 @click.option(
-    "--given", multiple=True, metavar="FLAG", help="A flag that would be given, such as judge-url; repeatable."
+    "--given",
+    multiple=True,
+    metavar="FLAG",
+    help="A flag that would be given, such as judge-url; repeatable.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 def wiring(
@@ -40,7 +43,9 @@ def wiring(
     """
     told = request.explanation(catalog, datasets, tags, given)
     if as_json:
-        write_json({plan.dataset.label: {**_described(plan), "hooks": told.hooks} for plan in told.plans})
+        write_json(
+            {plan.dataset.label: {**_described(plan), "hooks": told.hooks} for plan in told.plans}
+        )
     else:
         for line in (line for plan in told.plans for line in plan.warnings):
             warn(line)

@@ -27,7 +27,10 @@ def mmlu_pro(record: Record, row: Row = FIRST) -> Example:
     The letter is the answer, as in the benchmark's own script, and the index where there is none: of one question of the test
     split (3983) they tell two options.
     """
-    more: Example = {"id": identity_of(record, row, "question_id"), "category": record.get("category")}
+    more: Example = {
+        "id": identity_of(record, row, "question_id"),
+        "category": record.get("category"),
+    }
     correct = index_of(record["answer"] if "answer" in record else record["answer_index"])
     if correct is None:
         correct = index_of(record.get("answer_index"))
@@ -43,7 +46,9 @@ def arc_challenge(record: Record, row: Row = FIRST) -> Example:
     options, key = rows_of(asked["choices"]), record.get("answerKey")
     correct = [str(option["label"]) for option in options].index(str(key)) if key else None
     question = asked["stem"] if "stem" in asked else asked["question"]
-    return choice_example(question, [option["text"] for option in options], correct, id=identity_of(record, row, "id"))
+    return choice_example(
+        question, [option["text"] for option in options], correct, id=identity_of(record, row, "id")
+    )
 
 
 def truthfulqa(record: Record, row: Row = FIRST) -> Example:
@@ -61,7 +66,9 @@ def truthfulqa(record: Record, row: Row = FIRST) -> Example:
             "question": text_in(free, "question"),
             "answer": text_in(free, "best_answer"),
             "answers": list(dict.fromkeys(filter(None, [free["best_answer"], *right]))),
-            "incorrect_answers": list(filter(None, texts_of(free["incorrect_answers"], "incorrect_answers"))),
+            "incorrect_answers": list(
+                filter(None, texts_of(free["incorrect_answers"], "incorrect_answers"))
+            ),
             "category": free.get("category"),
         }
     options, labels = _targets(record["mc1_targets"])
@@ -71,7 +78,10 @@ def truthfulqa(record: Record, row: Row = FIRST) -> Example:
     order = shuffled(options, record["question"])
     return {
         **choice_example(
-            record["question"], [options[index] for index in order], order.index(labels.index(1)), id=row.number
+            record["question"],
+            [options[index] for index in order],
+            order.index(labels.index(1)),
+            id=row.number,
         ),
         "true_answers": [text for text, label in zip(also, truths, strict=True) if label == 1],
         "incorrect_answers": [text for text, label in zip(also, truths, strict=True) if label == 0],
@@ -81,7 +91,10 @@ def truthfulqa(record: Record, row: Row = FIRST) -> Example:
 def gpqa(record: Record, row: Row = FIRST) -> Example:
     """Return a GPQA example; the right answer is a column of its own, so the options are shuffled by the example's id."""
     identity = identity_of(record, row, "Record ID")
-    options = [record["Correct Answer"], *(record[f"Incorrect Answer {number}"] for number in (1, 2, 3))]
+    options = [
+        record["Correct Answer"],
+        *(record[f"Incorrect Answer {number}"] for number in (1, 2, 3)),
+    ]
     order = shuffled(options, record.get("Record ID") or record["Question"])
     return choice_example(
         record["Question"],

@@ -21,11 +21,18 @@ _NAME = re.compile(
 _FIELDS = ("ratelimit", "ratelimit-policy", "x-ratelimit-policy")
 _WINDOWS = {"second": 1.0, "minute": 60.0, "hour": 3600.0, "day": 86400.0}
 _WORD = re.compile(r"\b(limit|remaining|reset)\s*=\s*([\d.]+)")
-_SPANS = re.compile(r"^(?:(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?)$")
+_SPANS = re.compile(
+    r"^(?:(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?)$"
+)
 _UNITS = (86400.0, 3600.0, 60.0, 1.0, 0.001)
 _PARAMETER = re.compile(r';\s*(\w+)\s*=\s*"?([\w.]+)"?')
 _SINCE_1970 = 1e9
-_NAMES = ((REQUESTS, REQUESTS), (TOKENS, "output-tokens"), (TOKENS, "input-tokens"), (TOKENS, TOKENS))
+_NAMES = (
+    (REQUESTS, REQUESTS),
+    (TOKENS, "output-tokens"),
+    (TOKENS, "input-tokens"),
+    (TOKENS, TOKENS),
+)
 """Kinds by the names that servers use, the best last: input and output are counted together here."""
 
 
@@ -75,11 +82,15 @@ def advice_in(headers: Any, now: float | None = None) -> dict[str, Advice]:
                 advice.reset = _seconds(value.strip(), headers, now)
             else:
                 setattr(advice, match["fact"], _number(re.split(r"[,;]", value)[0]))
-                advice.window = _parameters(value).get("w", advice.window)  # a policy may stand behind: 100, 100;w=60
+                advice.window = _parameters(value).get(
+                    "w", advice.window
+                )  # a policy may stand behind: 100, 100;w=60
     best: dict[str, Advice] = {}
     for kind, name in _NAMES:
         told = [
-            one for (named, _), one in found.items() if named == name and (one.limit, one.remaining) != (None, None)
+            one
+            for (named, _), one in found.items()
+            if named == name and (one.limit, one.remaining) != (None, None)
         ]
         if told:
             best[kind] = min(told, key=_tightness)
@@ -88,7 +99,9 @@ def advice_in(headers: Any, now: float | None = None) -> dict[str, Advice]:
 
 def _tightness(advice: Advice) -> tuple[float, ...]:
     """Of several windows the one with the least left binds, then the shortest."""
-    return tuple(float("inf") if part is None else part for part in (advice.remaining, advice.window))
+    return tuple(
+        float("inf") if part is None else part for part in (advice.remaining, advice.window)
+    )
 
 
 def _read_fields(advice: Advice, value: str) -> None:
@@ -99,8 +112,14 @@ def _read_fields(advice: Advice, value: str) -> None:
         said, old = _parameters(item), _number(item.partition(";")[0])
         window = said.get("w")
         if window is not None and window >= (advice.window or 0.0):
-            advice.window, advice.limit = window, said.get("q", advice.limit if old is None else old)
-        advice.remaining, advice.reset = said.get("r", advice.remaining), said.get("t", advice.reset)
+            advice.window, advice.limit = (
+                window,
+                said.get("q", advice.limit if old is None else old),
+            )
+        advice.remaining, advice.reset = (
+            said.get("r", advice.remaining),
+            said.get("t", advice.reset),
+        )
 
 
 def _parameters(text: str) -> dict[str, float | None]:
@@ -121,7 +140,11 @@ def _seconds(text: str, headers: Mapping[str, Any], now: float | None) -> float 
     if moment is None:
         spans = _SPANS.match(text)
         if spans is not None and text:
-            return sum(float(part) * unit for part, unit in zip(spans.groups(), _UNITS, strict=True) if part)
+            return sum(
+                float(part) * unit
+                for part, unit in zip(spans.groups(), _UNITS, strict=True)
+                if part
+            )
         try:
             date = datetime.fromisoformat(text.replace("Z", "+00:00"))
         except ValueError:

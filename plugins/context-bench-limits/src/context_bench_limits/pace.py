@@ -103,7 +103,11 @@ class Pace:
         self._next = now if self.pace is None else now + self._latest / self.pace
 
     def learn(
-        self, pace: float, limit: float = 0.0, span: tuple[float, float] | None = None, is_strict: bool = False
+        self,
+        pace: float,
+        limit: float = 0.0,
+        span: tuple[float, float] | None = None,
+        is_strict: bool = False,
     ) -> None:
         """Take a pace that was estimated: what the endpoint has said of itself was refuted.
 
@@ -125,7 +129,9 @@ class Pace:
         if self.pace is None:
             return factor
         before, pace = self.pace, self.pace * factor
-        self._set(pace if self._said is None or factor < 1.0 else min(pace, _TOLD_SHARE * self._said))
+        self._set(
+            pace if self._said is None or factor < 1.0 else min(pace, _TOLD_SHARE * self._said)
+        )
         return self.pace / before
 
     def advise(self, advice: Advice, sent: float) -> float | None:
@@ -163,7 +169,9 @@ class Pace:
         filling = used / reset
         self._used = min(self._used[0], used), max(self._used[1], used)
         self._fillings = min(self._fillings[0], filling), max(self._fillings[1], filling)
-        is_bucket = self._used[1] > 2.0 * self._used[0] and self._fillings[1] < _ALIKE * self._fillings[0]
+        is_bucket = (
+            self._used[1] > 2.0 * self._used[0] and self._fillings[1] < _ALIKE * self._fillings[0]
+        )
         return min(1.0, max(1.0, self._latest) / used) * reset if is_bucket else reset
 
     def _set(self, pace: float) -> None:
@@ -192,8 +200,15 @@ class Ledger:
         self._inside += amount
         if len(self._moments) > 2 * _REMEMBERED:
             self._inside -= sum(self._amounts[self._first : _REMEMBERED])
-            del self._moments[:_REMEMBERED], self._amounts[:_REMEMBERED], self._is_settled[:_REMEMBERED]
-            self._first, self._known = max(0, self._first - _REMEMBERED), max(0, self._known - _REMEMBERED)
+            del (
+                self._moments[:_REMEMBERED],
+                self._amounts[:_REMEMBERED],
+                self._is_settled[:_REMEMBERED],
+            )
+            self._first, self._known = (
+                max(0, self._first - _REMEMBERED),
+                max(0, self._known - _REMEMBERED),
+            )
 
     def settle(self, sent: float, amount: float) -> float:
         """Count what was sent at a moment as so much, and return by how much that is more than before."""
@@ -221,11 +236,15 @@ class Ledger:
 
     def is_known(self, first: float, last: float) -> bool:
         """Whether all that was sent between two moments is settled."""
-        return all(self._is_settled[bisect_left(self._moments, first) : bisect_right(self._moments, last)])
+        return all(
+            self._is_settled[bisect_left(self._moments, first) : bisect_right(self._moments, last)]
+        )
 
     def since(self, moment: float, until: float = float("inf")) -> float:
         """Return what was sent from one moment to another, both counted in."""
-        return sum(self._amounts[bisect_left(self._moments, moment) : bisect_right(self._moments, until)])
+        return sum(
+            self._amounts[bisect_left(self._moments, moment) : bisect_right(self._moments, until)]
+        )
 
     def wait(self, now: float, seconds: float, room: float) -> float:
         """Return the seconds until so many seconds hold no more than there is room for."""

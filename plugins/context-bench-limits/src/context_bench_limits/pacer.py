@@ -16,6 +16,12 @@ class LearnedLimits:
 
     name = "limits"
 
-    def rates(self, endpoint: str, requests: float | None, tokens: float | None, learned: Mapping[str, Any]) -> Rates:
+    def rates(
+        self,
+        endpoint: str,
+        requests: float | None,
+        tokens: float | None,
+        learned: Mapping[str, Any],
+    ) -> Rates:
         """Return the rates of an endpoint, with what the user knows of a minute and what was learned in an earlier session."""
         return Rates(requests, tokens, learned)

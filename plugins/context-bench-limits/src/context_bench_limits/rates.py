@@ -56,7 +56,9 @@ class Rates:
         learned: What :meth:`learned` told in an earlier session.
     """
 
-    def __init__(self, requests: float | None, tokens: float | None, learned: Mapping[str, Any]) -> None:
+    def __init__(
+        self, requests: float | None, tokens: float | None, learned: Mapping[str, Any]
+    ) -> None:
         self.requests = Pace(requests, learned.get(REQUESTS))
         self.tokens = Pace(tokens, learned.get(TOKENS))
         self._paces = {REQUESTS: self.requests, TOKENS: self.tokens}
@@ -66,13 +68,17 @@ class Rates:
         self._began: float | None = None
         self._latest = self._changed_at = 0.0
         self._released: list[float] = []  # moments at which it let go, with a window known
-        self._guessed: tuple[float, tuple[float, float]] | None = None  # a window, and from when to when it was filled
+        self._guessed: tuple[float, tuple[float, float]] | None = (
+            None  # a window, and from when to when it was filled
+        )
         self._step, self._patience, self._crept = _STEP, _PATIENCE, 1.0
         self._is_unsure = self._is_beyond = False
         self._is_seeking = False  # a pace between one that was kept and one that was refused
         self._is_doubtful = False  # the window: nobody asked shortly before whether it was over
         self._doubt = 1.0  # how many times shorter it may be
-        self._falls = 0  # since more was given, from a pace that was sought; none while there is no such pace
+        self._falls = (
+            0  # since more was given, from a pace that was sought; none while there is no such pace
+        )
         self._kept: float | None = None
         self._too_fast: float | None = None
         self._latency, self._refusal_seconds = 0.0, 0.05
@@ -86,7 +92,10 @@ class Rates:
 
     def learned(self) -> dict[str, Any]:
         """Return what is known of the limits, for the next session."""
-        known = {**{kind: pace.learned for kind, pace in self._paces.items()}, "window": self._window}
+        known = {
+            **{kind: pace.learned for kind, pace in self._paces.items()},
+            "window": self._window,
+        }
         return {name: value for name, value in known.items() if value is not None}
 
     def wait(self, now: float, tokens: float) -> float:
@@ -98,13 +107,17 @@ class Rates:
             if patience > 0:
                 return patience
             self._resume(now)
-        return max(self.requests.wait(now, 1.0), self.tokens.wait(now, self._estimates.charge(tokens)))
+        return max(
+            self.requests.wait(now, 1.0), self.tokens.wait(now, self._estimates.charge(tokens))
+        )
 
     def sent(self, now: float, tokens: float) -> None:
         """Take note that a request is sent."""
         if self._began is None:
             self._began = self._changed_at = self._latest = now
-        if now - self._latest > _PAUSE + _SPAN * (self._window or 0.0) + self._latency:  # no mean goes over a pause
+        if (
+            now - self._latest > _PAUSE + _SPAN * (self._window or 0.0) + self._latency
+        ):  # no mean goes over a pause
             self._changed_at = now
             self._released = [now]
         self._latest = now
@@ -114,7 +127,9 @@ class Rates:
         if self._frozen_at is not None and self._probe is None:
             self._probe = now
 
-    def answered(self, now: float, seconds: float, tokens: float, expected: float, headers: Any) -> None:
+    def answered(
+        self, now: float, seconds: float, tokens: float, expected: float, headers: Any
+    ) -> None:
         """Learn from an answer."""
         sent = now - seconds
         self._latency = max(seconds, 0.9 * self._latency)
@@ -145,11 +160,15 @@ class Rates:
             self._frozen_at, self._probe, self._probes = sent, None, 0
             has_many = self.requests.sent.since(self._cycle) >= _MANY
             self._candidates = sorted(WINDOWS + _FINER) if has_many else list(WINDOWS)
-            if self._is_seeking and self._kept is None:  # even the first pace was too fast: it is another window
+            if (
+                self._is_seeking and self._kept is None
+            ):  # even the first pace was too fast: it is another window
                 self._is_seeking, self._window = False, None
                 self._released.clear()
             elif self._is_seeking_window:
-                self._candidates = [window for window in self._candidates if window >= (self._window or 0.0)]
+                self._candidates = [
+                    window for window in self._candidates if window >= (self._window or 0.0)
+                ]
             elif self._may_be_short:
                 self._candidates = sorted({*_SHORTER, *self._candidates})
             self._freeze(now, asked)
@@ -191,7 +210,9 @@ class Rates:
         if not self._candidates:
             self._candidates = [max(WINDOWS[-1], 2.0 * (now - self._cycle))]
         moment = self._moment(self._candidates[0])
-        soon = min(_SOON, _SHORT_SHARE * (self._window or _SOON / _SHORT_SHARE))  # a second costs a short window much
+        soon = min(
+            _SOON, _SHORT_SHARE * (self._window or _SOON / _SHORT_SHARE)
+        )  # a second costs a short window much
         if self._is_seeking_window and self._window and self._kept and self.requests.pace:
             soon = (
                 LATE * self._window * (1.0 - self._kept / self.requests.pace) + JITTER
@@ -225,7 +246,9 @@ class Rates:
             self._is_unsure, self._step = False, _STEP
             self._patience = min(_LONGEST_PATIENCE, 2.0 * self._patience)
             self._bind()
-        elif _FULL * window < frozen_at - cycle and froze <= max(_SHORT_FREEZE, _SHORT_SHARE * window):
+        elif _FULL * window < frozen_at - cycle and froze <= max(
+            _SHORT_FREEZE, _SHORT_SHARE * window
+        ):
             self._step, self._patience = _STEP, min(_LONGEST_PATIENCE, 2.0 * self._patience)
             self._fall(frozen_at, again)
         elif frozen_at - cycle > _SPAN * window:
@@ -243,7 +266,9 @@ class Rates:
         """Take the time until the endpoint let go for the first time as its window, and what it answered as its limit."""
         assert self._began is not None
         seconds, least = again - self._began, self._shut_at - self._began
-        possible = [window for window in (*_SHORTER, *WINDOWS, *_FINER) if least <= window <= seconds]
+        possible = [
+            window for window in (*_SHORTER, *WINDOWS, *_FINER) if least <= window <= seconds
+        ]
         window = max(possible or [seconds])
         since, until = max(self._began, frozen_at - window) - MOMENT, again - MOMENT
         requests = self.requests.sent.since(since, until)
@@ -252,14 +277,18 @@ class Rates:
             self._scale(0.5)
             return
         self._window = max(_SHORTER[0], window)
-        self._binding, few = (self.tokens, _FEW_OF_TOKENS) if self._estimates.do_vary else (self.requests, _FEW)
+        self._binding, few = (
+            (self.tokens, _FEW_OF_TOKENS) if self._estimates.do_vary else (self.requests, _FEW)
+        )
         self._is_unsure = requests < few or window not in _USUAL
         self._step = _UNSURE_STEP if self._is_unsure else _STEP
         self._bind((window, (since, until)))
         shortest = max(self._shut_at, frozen_at, self._began + MOMENT) - self._began
         self._doubt = window / shortest
         self._is_doubtful = self._doubt > _DOUBT
-        self._is_seeking = window < WINDOWS[0] or (seconds > _MUCH_DOUBT * shortest and requests < _LEFT_OVER)
+        self._is_seeking = window < WINDOWS[0] or (
+            seconds > _MUCH_DOUBT * shortest and requests < _LEFT_OVER
+        )
         self._falls = 0
         if self._is_seeking:
             self._kept = self._too_fast = self._guessed = None
@@ -277,11 +306,15 @@ class Rates:
         assert self._kept is not None
         if self._too_fast is None:
             wanted = 2.0 * self._kept
-        elif self._too_fast > (_CLOSE_OF_WINDOW if self._is_seeking_window else _CLOSE) * self._kept:
+        elif (
+            self._too_fast > (_CLOSE_OF_WINDOW if self._is_seeking_window else _CLOSE) * self._kept
+        ):
             wanted = (self._kept * self._too_fast) ** 0.5
         else:
             wanted, self._is_seeking = self._kept, False
-        is_held = self._scale(wanted / pace) < 1.0 + _STEP < wanted / pace  # the user, or a header, allows no more
+        is_held = (
+            self._scale(wanted / pace) < 1.0 + _STEP < wanted / pace
+        )  # the user, or a header, allows no more
         if is_held or not self._is_seeking:
             self._is_seeking = self._is_unsure = False
             self._step, self._falls = _STEP, 1
@@ -291,7 +324,9 @@ class Rates:
         self._too_fast = pace = self.requests.pace
         assert pace is not None
         is_usual = self._guessed is not None and self._window in _USUAL
-        if is_usual and pace < _LIKELY * (self._kept or 0.0):  # little beyond the window was too fast: it was right
+        if is_usual and pace < _LIKELY * (
+            self._kept or 0.0
+        ):  # little beyond the window was too fast: it was right
             self._is_seeking = False
             self._bind()
             return
@@ -327,7 +362,10 @@ class Rates:
         """Return from when to when to take the mean: between moments at which it let go, with many requests and windows."""
         since, until = again, again - MOMENT
         for mark in reversed(self._released or [self._cycle]):
-            if self.requests.sent.since(since - MOMENT, until) >= _MANY_ENOUGH and again - mark > _SPAN * window:
+            if (
+                self.requests.sent.since(since - MOMENT, until) >= _MANY_ENOUGH
+                and again - mark > _SPAN * window
+            ):
                 break
             since = mark
         self._is_unsure = self.requests.sent.since(since - MOMENT, until) < 2 * _FEW
@@ -341,18 +379,28 @@ class Rates:
         for pace in self._paces.values():
             mean = pace.sent.since(*span) / max(span[1] - span[0], 1e-3)
             if mean > 0:
-                pace.learn(_MARGIN * mean * (1.0 if pace is self._binding else _OTHER_KIND), 0.0, span)
+                pace.learn(
+                    _MARGIN * mean * (1.0 if pace is self._binding else _OTHER_KIND), 0.0, span
+                )
 
     def _fall(self, frozen_at: float, again: float) -> None:
         """Take a little back: the window was full, and let go as soon as was thought."""
         window = self._window or 1.0
         span = self._mean_until(again, window)
-        if self._guessed is not None and self._released and frozen_at - self._cycle > _RARE * window:
+        if (
+            self._guessed is not None
+            and self._released
+            and frozen_at - self._cycle > _RARE * window
+        ):
             # The window holds what it held: one request came too early, or another one too late.
             self._scale(min(_FALL_OF_RARE, _NEAR / self._crept))
             return
         seconds = max(span[1] - span[0], 1e-3)
-        shares = [pace.sent.since(*span) / seconds / pace.pace for pace in self._paces.values() if pace.pace]
+        shares = [
+            pace.sent.since(*span) / seconds / pace.pace
+            for pace in self._paces.values()
+            if pace.pace
+        ]
         least = _LEAST_FALL if self._guessed is None else _LEAST_FALL_OF_WINDOW
         self._scale(min(_FALL, max(least, *shares)))
 

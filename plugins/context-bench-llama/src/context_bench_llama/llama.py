@@ -80,7 +80,9 @@ class Llama:
         self._model = str(model)
         self._revision = revision
         self._hub = on_the_hub(self._model)
-        _check(max_tokens=max_tokens, context_tokens=context_tokens, threads=threads, parallel=parallel)
+        _check(
+            max_tokens=max_tokens, context_tokens=context_tokens, threads=threads, parallel=parallel
+        )
         _check(least=0, seed=seed, gpu_layers=gpu_layers)
         if context_tokens % _STEP:
             below, above = context_tokens // _STEP * _STEP, -(-context_tokens // _STEP) * _STEP
@@ -118,7 +120,9 @@ class Llama:
         self._give_back: finalize[..., Llama] | None = None
         self._proxy: OpenAIProxy | None = None
         self._proxy_url = ""
-        self._make_proxy("http://127.0.0.1:1")  # so that a wrong layout is found before the first row
+        self._make_proxy(
+            "http://127.0.0.1:1"
+        )  # so that a wrong layout is found before the first row
 
     def __repr__(self) -> str:
         return f"Llama({self._model!r}, name={self.name!r})"
@@ -141,7 +145,9 @@ class Llama:
             try:
                 return proxy.process(example)
             except EndpointError as error:
-                error.message = error.message.replace(url, self.name)  # the port is another one in every run
+                error.message = error.message.replace(
+                    url, self.name
+                )  # the port is another one in every run
                 raise
 
     def fingerprint(self) -> dict[str, Any]:
@@ -172,7 +178,9 @@ class Llama:
     def _served(self) -> LlamaServer:
         with self._lock:
             if self._server is None:
-                settings = ServerSettings(str(self._path.resolve()), self._path.stem, **self._serving)
+                settings = ServerSettings(
+                    str(self._path.resolve()), self._path.stem, **self._serving
+                )
                 self._server = borrow(settings, self._start_timeout)
                 self._give_back = finalize(self, give_back, self._server)
             return self._server
@@ -187,7 +195,13 @@ class Llama:
     def _make_proxy(self, url: str) -> OpenAIProxy:
         alias = Path(self._hub[1] if self._hub else self._model).stem
         return OpenAIProxy(
-            url, model=alias, api_key="", timeout=self._timeout, max_retries=1, retry_base_delay=0.2, **self._asking
+            url,
+            model=alias,
+            api_key="",
+            timeout=self._timeout,
+            max_retries=1,
+            retry_base_delay=0.2,
+            **self._asking,
         )
 
 
@@ -196,11 +210,14 @@ def _library() -> str:
         return f"xllamacpp {version('xllamacpp')}"
     except PackageNotFoundError:
         raise ImportError(
-            "llama needs xllamacpp, which is not installed: `pip install xllamacpp`.", name="xllamacpp"
+            "llama needs xllamacpp, which is not installed: `pip install xllamacpp`.",
+            name="xllamacpp",
         ) from None
 
 
 def _check(least: int = 1, **numbers: object) -> None:
     for option, number in numbers.items():
         if isinstance(number, bool) or not isinstance(number, int) or number < least:
-            raise ValueError(f"llama: {option} is {number!r}, and it must be a whole number of {least} or more.")
+            raise ValueError(
+                f"llama: {option} is {number!r}, and it must be a whole number of {least} or more."
+            )

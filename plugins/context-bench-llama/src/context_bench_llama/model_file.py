@@ -42,7 +42,9 @@ def local_file(model: str) -> Path:
     with open(path, "rb") as file:
         start = file.read(4)
     if start != b"GGUF":
-        raise ValueError(f"llama: {model!r} is no GGUF file: it begins with {start!r} in place of b'GGUF'.")
+        raise ValueError(
+            f"llama: {model!r} is no GGUF file: it begins with {start!r} in place of b'GGUF'."
+        )
     return path
 
 

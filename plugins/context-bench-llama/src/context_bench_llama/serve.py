@@ -17,7 +17,9 @@ from typing import Any
 def main() -> None:
     """Start the server, tell where it is, and wait for the end of standard input."""
     settings = json.loads(sys.argv[1])
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is the run's: it lets the rows in flight finish first
+    signal.signal(
+        signal.SIGINT, signal.SIG_IGN
+    )  # a Ctrl-C is the run's: it lets the rows in flight finish first
     told = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     try:
@@ -38,7 +40,9 @@ def start(settings: dict[str, Any]) -> Any:
 
     params = xllamacpp.CommonParams()
     params.model.path = settings["model"]
-    params.model_alias = {settings["alias"]} if not isinstance(params.model_alias, str) else settings["alias"]
+    params.model_alias = (
+        {settings["alias"]} if not isinstance(params.model_alias, str) else settings["alias"]
+    )
     params.hostnames = ["127.0.0.1"]
     params.port = 0  # a free one
     params.n_ctx = settings["context_tokens"] * settings["parallel"]  # shared out among the slots

@@ -98,7 +98,11 @@ class LlamaServer:
     @property
     def pid(self) -> int | None:
         """The process id; None while it is not running."""
-        return self._process.pid if self._process is not None and self._process.poll() is None else None
+        return (
+            self._process.pid
+            if self._process is not None and self._process.poll() is None
+            else None
+        )
 
     def start(self) -> str:
         """Return the address, once the model is loaded; a server that runs already is left as it is.
@@ -112,7 +116,9 @@ class LlamaServer:
             if self._refusal is not None:
                 raise ServerError(str(self._refusal))  # it would fail again, after as long
             if self._starts >= _MOST_STARTS:
-                raise ServerError(f"llama: the server of {self._file} has ended {self._starts} times: {self._ended()}")
+                raise ServerError(
+                    f"llama: the server of {self._file} has ended {self._starts} times: {self._ended()}"
+                )
             self._stop()
             self._starts += 1
             try:
@@ -148,12 +154,16 @@ class LlamaServer:
         until = time.monotonic() + self.start_timeout
         answer = self._first_line(until)
         if "address" not in answer:
-            raise ServerError(f"llama: the server of {self._file} does not start: {answer['error']}")
+            raise ServerError(
+                f"llama: the server of {self._file} does not start: {answer['error']}"
+            )
         address = str(answer["address"])
         url = address if "://" in address else f"http://{address}"
         while not _is_healthy(url):
             if self._process.poll() is not None:
-                raise ServerError(f"llama: the server of {self._file} does not start: {self._ended()}")
+                raise ServerError(
+                    f"llama: the server of {self._file} does not start: {self._ended()}"
+                )
             if time.monotonic() > until:
                 raise ServerError(
                     f"llama: the server of {self._file} is not ready after {self.start_timeout:g} s (start_timeout)."
@@ -168,7 +178,9 @@ class LlamaServer:
         assert process.stdout is not None
         lines: Queue[bytes] = Queue()
         out = process.stdout
-        Thread(target=lambda: lines.put(out.readline()), name="context-bench-llama", daemon=True).start()
+        Thread(
+            target=lambda: lines.put(out.readline()), name="context-bench-llama", daemon=True
+        ).start()
         try:
             line = lines.get(timeout=max(0.0, until - time.monotonic()))
         except Empty:
@@ -197,8 +209,14 @@ class LlamaServer:
             return ""
         self._log.seek(0, 2)
         self._log.seek(max(0, self._log.tell() - 20_000))
-        lines = [line.strip() for line in self._log.read().decode("utf-8", "replace").splitlines() if line.strip()]
-        telling = [line for line in lines if "error" in line.lower() or "failed" in line.lower()] or lines
+        lines = [
+            line.strip()
+            for line in self._log.read().decode("utf-8", "replace").splitlines()
+            if line.strip()
+        ]
+        telling = [
+            line for line in lines if "error" in line.lower() or "failed" in line.lower()
+        ] or lines
         return f" ({telling[place][:300]})" if telling else ""
 
     def _stop(self) -> None:

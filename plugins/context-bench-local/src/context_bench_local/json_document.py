@@ -6,13 +6,21 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from context_bench_local.json_text import BadNumberError, RepeatedNames, check_columns, kind_of, parse_json
+from context_bench_local.json_text import (
+    BadNumberError,
+    RepeatedNames,
+    check_columns,
+    kind_of,
+    parse_json,
+)
 from context_bench_local.record import Record
 from context_bench_local.source import Source
 from context_bench_local.text import read_lines
 
 
-def read_json(source: Source, *, key: str | None = None, index: str | None = None) -> Iterator[Record]:
+def read_json(
+    source: Source, *, key: str | None = None, index: str | None = None
+) -> Iterator[Record]:
     """Yield a record for every object of the array; the document is read whole.
 
     The cases of a test suite that arthur_bench exported have ``question`` and ``answer`` too.
@@ -30,11 +38,15 @@ def read_json(source: Source, *, key: str | None = None, index: str | None = Non
     try:
         document = _parse(text, source.name)
     except BadNumberError as error:
-        raise ValueError(f"{source.name}{_item_of_bad_number(text, key, index)}, {error.fault}") from None
+        raise ValueError(
+            f"{source.name}{_item_of_bad_number(text, key, index)}, {error.fault}"
+        ) from None
     is_suite = key is None and index is None and _is_arthur_suite(document)
     for number, row in enumerate(_rows_in(document, key, index, source.name), start=1):
         if not isinstance(row, dict):
-            raise ValueError(f"{source.name}, item {number}: a row must be an object and not {kind_of(row)}.")
+            raise ValueError(
+                f"{source.name}, item {number}: a row must be an object and not {kind_of(row)}."
+            )
         check_columns(row, f"{source.name}, item {number}")
         yield Record(f"item {number}", _with_our_names(row) if is_suite else row)
 
@@ -64,7 +76,10 @@ def _item_of_bad_number(text: str, key: str | None, index: str | None) -> str:
         for number, row in enumerate(_rows_in(json.loads(text), key, index, ""), start=1):
             if not _can_be_written(row):
                 return f", item {number}"
-    except (ValueError, RecursionError):  # the rows are not where they should be, or a number has thousands of digits
+    except (
+        ValueError,
+        RecursionError,
+    ):  # the rows are not where they should be, or a number has thousands of digits
         pass
     return ""
 
@@ -84,7 +99,9 @@ def _parse(text: str, name: str) -> Any:
         raise
     except ValueError as error:
         lines = text.lstrip().startswith("{") and ": Extra data" in str(error)
-        raise ValueError(f"{error}{' If every line is an object, pass `format=jsonl`.' if lines else ''}") from None
+        raise ValueError(
+            f"{error}{' If every line is an object, pass `format=jsonl`.' if lines else ''}"
+        ) from None
 
 
 def _descend(document: Any, key: str, name: str) -> Any:
@@ -94,7 +111,9 @@ def _descend(document: Any, key: str, name: str) -> Any:
         if isinstance(value, RepeatedNames) and part in value.names:
             raise ValueError(f"{name}: `key={key}` finds more than one {part!r}; rename them.")
         if not isinstance(value, dict) or part not in value:
-            raise ValueError(f"{name}: `key={key}` finds nothing at {part!r}: there is {_describe(value)}.")
+            raise ValueError(
+                f"{name}: `key={key}` finds nothing at {part!r}: there is {_describe(value)}."
+            )
         value = value[part]
     return value
 
@@ -108,10 +127,14 @@ def _only_array(document: Any, name: str) -> Any:
         return _descend(document, filled[0], name)
     if filled:
         shown = ", ".join(filled[:8]) + (", …" if len(filled) > 8 else "")
-        raise ValueError(f"{name}: several keys hold an array of objects: {shown}. Choose one with `key`.")
+        raise ValueError(
+            f"{name}: several keys hold an array of objects: {shown}. Choose one with `key`."
+        )
     if len(arrays) == 1 and not document[arrays[0]]:
         return []
-    raise ValueError(f"{name}: no key holds an array of objects; there is {_describe(document)}.{_advice(document)}")
+    raise ValueError(
+        f"{name}: no key holds an array of objects; there is {_describe(document)}.{_advice(document)}"
+    )
 
 
 def _advice(document: Mapping[str, Any]) -> str:
@@ -125,19 +148,29 @@ def _advice(document: Mapping[str, Any]) -> str:
 def _rows(value: Any, name: str) -> list[Any]:
     if isinstance(value, list):
         return value
-    raise ValueError(f"{name}: the rows must be an array of objects, and there is {_describe(value)}.")
+    raise ValueError(
+        f"{name}: the rows must be an array of objects, and there is {_describe(value)}."
+    )
 
 
 def _indexed(value: Any, index: str, name: str) -> Iterator[Any]:
     if not isinstance(value, dict):
-        raise ValueError(f"{name}: `index={index}` needs an object of rows by key, and there is {_describe(value)}.")
+        raise ValueError(
+            f"{name}: `index={index}` needs an object of rows by key, and there is {_describe(value)}."
+        )
     if isinstance(value, RepeatedNames):
-        raise ValueError(f"{name}: there is more than one row {', '.join(map(repr, value.names))}; rename them.")
+        raise ValueError(
+            f"{name}: there is more than one row {', '.join(map(repr, value.names))}; rename them."
+        )
     for each, row in value.items():
         if not isinstance(row, dict):
-            raise ValueError(f"{name}: `index={index}` needs objects by key, and {each!r} holds {kind_of(row)}.")
+            raise ValueError(
+                f"{name}: `index={index}` needs objects by key, and {each!r} holds {kind_of(row)}."
+            )
         if index in row:
-            raise ValueError(f"{name}: the row {each!r} has a column {index!r}; choose another name for `index`.")
+            raise ValueError(
+                f"{name}: the row {each!r} has a column {index!r}; choose another name for `index`."
+            )
         check_columns(row, f"{name}, row {each!r}")
         yield {index: each, **row}
 

@@ -39,7 +39,9 @@ def parse_json(text: str, name: str, first_line: int = 1) -> Any:
         fault = f"{error.msg.removesuffix('.')}, at {excerpt(text, error.pos)}."
         raise ValueError(f"{name}, {_place(text, error.pos, first_line)}: {fault}") from None
     except RecursionError:
-        raise ValueError(f"{name}, line {first_line}: the value is nested too deeply to be read.") from None
+        raise ValueError(
+            f"{name}, line {first_line}: the value is nested too deeply to be read."
+        ) from None
     except ValueError:
         fault, position = _bad_number(text)
         place = _place(text, position, first_line)
@@ -90,13 +92,18 @@ def _bad_number(text: str) -> tuple[str, int]:
     The decoder stops at it without saying where; what stands before it is JSON, so strings are told from numbers by their quotes.
     """
     for match in _STRING_OR_NUMBER.finditer(text):
-        shown = match[0] if len(match[0]) <= 24 else f"{match[0][:8]}… of {len(match[0])} characters"
+        shown = (
+            match[0] if len(match[0]) <= 24 else f"{match[0][:8]}… of {len(match[0])} characters"
+        )
         if match[0].endswith(("NaN", "Infinity")):
             return f"{shown} is no JSON value; write null, or leave the column out", match.start()
         try:
             _DECODER.decode(match[0])
         except ValueError:
-            return f"{shown} is a number too large to be kept; write it as a text, or null", match.start()
+            return (
+                f"{shown} is a number too large to be kept; write it as a text, or null",
+                match.start(),
+            )
     raise AssertionError("the decoder refused a number")
 
 

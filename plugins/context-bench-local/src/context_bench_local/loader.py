@@ -57,7 +57,9 @@ def local(
     """
     if config is not None or split is not None:
         what = f"configuration {config!r}" if config is not None else f"split {split!r}"
-        raise ValueError(f"A local file has no {what}. Name the file that you want, or, for a JSON object, its `key`.")
+        raise ValueError(
+            f"A local file has no {what}. Name the file that you want, or, for a JSON object, its `key`."
+        )
     if limit is not None and limit < 0:
         raise ValueError(f"limit is {limit}; give a number of rows, 0 or more, or None for all.")
     options: dict[str, Any] = {
@@ -73,7 +75,9 @@ def local(
     if not files:
         return (record.columns for record in islice(read_records(path, **options), limit))
     for file in files:
-        find_source(file, format, encoding)  # what is wrong with one of them is told before the first row
+        find_source(
+            file, format, encoding
+        )  # what is wrong with one of them is told before the first row
     records = chain.from_iterable(read_records(file, **options) for file in files)
     return (record.columns for record in islice(records, limit))
 

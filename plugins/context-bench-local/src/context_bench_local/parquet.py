@@ -28,7 +28,9 @@ def read_parquet(source: Source) -> Iterator[Record]:
             f"{source.name} is a Parquet file, which needs pyarrow: pip install 'context-bench-local[parquet]'."
         ) from error
     if source.compression is not None:
-        raise ValueError(f"{source.name} is compressed as a whole; Parquet compresses its columns itself. Unpack it.")
+        raise ValueError(
+            f"{source.name} is compressed as a whole; Parquet compresses its columns itself. Unpack it."
+        )
     number = 0
     try:
         with ParquetFile(source.path, coerce_int96_timestamp_unit="us") as file:
@@ -45,7 +47,9 @@ def read_parquet(source: Source) -> Iterator[Record]:
     except OSError as error:
         if error.errno is not None:
             raise  # the disk, not the contents
-        raise ValueError(f"{source.name} is damaged after row {number}: {error} Copy or download it again.") from error
+        raise ValueError(
+            f"{source.name} is damaged after row {number}: {error} Copy or download it again."
+        ) from error
 
 
 def _rows(batch: Any, place: str, before: int) -> Iterator[dict[str, Any]]:
@@ -54,7 +58,9 @@ def _rows(batch: Any, place: str, before: int) -> Iterator[dict[str, Any]]:
         rows = batch.to_pylist()
     except (ValueError, OverflowError, LookupError) as error:
         if batch.num_rows == 1:
-            raise ValueError(f"{place}, row {before + 1}: Python cannot hold a value of it: {error}.") from error
+            raise ValueError(
+                f"{place}, row {before + 1}: Python cannot hold a value of it: {error}."
+            ) from error
         for index in range(batch.num_rows):
             yield from _rows(batch.slice(index, 1), place, before + index)
     else:

@@ -44,7 +44,9 @@ def read_records(
     for name in options:
         if name not in layout.options:
             users = " and ".join(each for each, other in _LAYOUTS.items() if name in other.options)
-            raise ValueError(f"`{name}` is an option of {users} files; {source.name} is read as {source.format}.")
+            raise ValueError(
+                f"`{name}` is an option of {users} files; {source.name} is read as {source.format}."
+            )
     return layout.read(source, **layout.defaults | options)
 
 

@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
-FORMATS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".csv": "csv", ".tsv": "tsv", ".parquet": "parquet"}
+FORMATS = {
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "json",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".parquet": "parquet",
+}
 """Layout by suffix."""
 
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".xz": "lzma"}
@@ -57,7 +64,11 @@ def files_of(path: str | os.PathLike[str]) -> list[Path]:
         folder = Path(path).expanduser() if os.fspath(path) else Path("-")
     except RuntimeError:  # nobody has that home directory: told by find_source
         return []
-    return [folder / name for name in _readable(folder) if not name.startswith(".")] if folder.is_dir() else []
+    return (
+        [folder / name for name in _readable(folder) if not name.startswith(".")]
+        if folder.is_dir()
+        else []
+    )
 
 
 def layout_of(path: Path, layout: str | None) -> str:
@@ -84,7 +95,9 @@ def check_encoding(encoding: str) -> str:
         "".encode(encoding)
     except (LookupError, ValueError):
         known = "utf-8, utf-16, cp1252, gb18030"
-        raise ValueError(f"No text encoding is called {encoding!r}. Common ones: {known}.") from None
+        raise ValueError(
+            f"No text encoding is called {encoding!r}. Common ones: {known}."
+        ) from None
     return "utf-8-sig" if encoding.lower().replace("_", "-") in {"utf-8", "utf8"} else encoding
 
 

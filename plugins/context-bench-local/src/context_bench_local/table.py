@@ -48,11 +48,15 @@ def read_table(
             raise ValueError(f"delimiter and quote are both {quote!r}; they must differ.")
     if isinstance(columns, str) or columns == []:
         raise ValueError(f"columns must be a list of names, not {columns!r}.")
-    names = None if columns is None else [str(name) for name in columns]  # a command line makes numbers of digits
+    names = (
+        None if columns is None else [str(name) for name in columns]
+    )  # a command line makes numbers of digits
     return _records(source, dialect, names, guess=delimiter is None)
 
 
-def _records(source: Source, dialect: dict[str, Any], columns: Sequence[str] | None, guess: bool) -> Iterator[Record]:
+def _records(
+    source: Source, dialect: dict[str, Any], columns: Sequence[str] | None, guess: bool
+) -> Iterator[Record]:
     rows = _rows(source, dialect)
     if columns is None:
         line, columns = next(rows, (1, []))
@@ -69,7 +73,9 @@ def _records(source: Source, dialect: dict[str, Any], columns: Sequence[str] | N
 
 def _rows(source: Source, dialect: dict[str, Any]) -> Iterator[tuple[int, list[str]]]:
     """Yield every row that has cells, with the line that it begins on."""
-    if csv.field_size_limit() < _LARGEST_FIELD:  # 128 KiB by default, less than a long context; one for the process
+    if (
+        csv.field_size_limit() < _LARGEST_FIELD
+    ):  # 128 KiB by default, less than a long context; one for the process
         csv.field_size_limit(_LARGEST_FIELD)
     reader = csv.reader(read_lines(source, newline=""), **dialect)
     while True:
@@ -79,7 +85,11 @@ def _rows(source: Source, dialect: dict[str, Any]) -> Iterator[tuple[int, list[s
         except StopIteration:
             return
         except csv.Error as error:
-            quotes = "" if "quoting" in dialect else " Pass `quote=none` when quotes are plain text in this file."
+            quotes = (
+                ""
+                if "quoting" in dialect
+                else " Pass `quote=none` when quotes are plain text in this file."
+            )
             raise ValueError(f"{source.name}, the row of line {line}: {error}.{quotes}") from None
         if cells:
             yield line, cells
@@ -88,7 +98,9 @@ def _rows(source: Source, dialect: dict[str, Any]) -> Iterator[tuple[int, list[s
 def _character(value: str, option: str) -> str:
     character = _DELIMITERS.get(value, value)
     if len(character) != 1 or character in "\r\n\0":
-        raise ValueError(f"{option} is {value!r}; give one character, or one of {', '.join(_DELIMITERS)}.")
+        raise ValueError(
+            f"{option} is {value!r}; give one character, or one of {', '.join(_DELIMITERS)}."
+        )
     return character
 
 
@@ -104,7 +116,9 @@ def _check_delimiter(source: Source, header: str, separator: str) -> None:
 def _check_header(source: Source, columns: Sequence[str]) -> None:
     repeated = sorted({repr(name) for name in columns if columns.count(name) > 1})
     if repeated:
-        raise ValueError(f"{source.name}: the header has more than one column {', '.join(repeated)}; rename them.")
+        raise ValueError(
+            f"{source.name}: the header has more than one column {', '.join(repeated)}; rename them."
+        )
 
 
 def _ragged(source: Source, line: int, cells: Sequence[str], columns: Sequence[str]) -> str:

@@ -24,7 +24,9 @@ def read_lines(source: Source, newline: str) -> Iterator[str]:
     """
     count = 0
     try:
-        with io.TextIOWrapper(_open_bytes(source), encoding=source.encoding, newline=newline) as lines:
+        with io.TextIOWrapper(
+            _open_bytes(source), encoding=source.encoding, newline=newline
+        ) as lines:
             for count, line in enumerate(lines, start=1):
                 yield line if count > 1 else line.removeprefix(_MARK)
     except UnicodeError as error:
@@ -34,7 +36,9 @@ def read_lines(source: Source, newline: str) -> Iterator[str]:
             raise  # the disk, not the contents
         kind = f"The {source.compression} data of {source.name}"
         if isinstance(error, EOFError):
-            raise ValueError(f"{kind} is cut off after line {count}. Copy or download the file again.") from None
+            raise ValueError(
+                f"{kind} is cut off after line {count}. Copy or download the file again."
+            ) from None
         raise ValueError(
             f"{kind} is damaged after line {count}, or is no such data: {error}. Check the suffix, or copy it again."
         ) from None

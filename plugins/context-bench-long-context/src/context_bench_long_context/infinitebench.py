@@ -35,7 +35,9 @@ class InfiniteBench:
 
     def __init__(self, task: str | None = None, code_debug: str = "stated") -> None:
         if code_debug not in CODE_DEBUG:
-            raise ValueError(f"InfiniteBench reads Code.Debug by {' or '.join(CODE_DEBUG)}, and not by {code_debug!r}.")
+            raise ValueError(
+                f"InfiniteBench reads Code.Debug by {' or '.join(CODE_DEBUG)}, and not by {code_debug!r}."
+            )
         if task is not None and task not in METRICS:
             raise ValueError(f"InfiniteBench has no task {task!r}. It has: {', '.join(METRICS)}.")
         self.task = task
@@ -153,7 +155,9 @@ def choice_of_four(response: str, answers: Sequence[Any]) -> float:
         if place >= 0:
             behind = bare[place + len(opening) + 1 :]
             return float(any(behind.startswith(text) for text in texts))
-    words = [word for word in bare.split() if word in "ABCD"]  # "AB" and "CD" too: they state a wrong one
+    words = [
+        word for word in bare.split() if word in "ABCD"
+    ]  # "AB" and "CD" too: they state a wrong one
     return float(bool(words) and words[0] in texts)
 
 
@@ -216,7 +220,10 @@ def _as_number(text: str) -> int | float | None:
     return None
 
 
-CODE_DEBUG: Mapping[str, Metric] = {"stated": choice_of_function, "last-letter": last_letter_of_function}
+CODE_DEBUG: Mapping[str, Metric] = {
+    "stated": choice_of_function,
+    "last-letter": last_letter_of_function,
+}
 """How the answer to Code.Debug is read, by rule."""
 
 _MARKS = ["\n", ":", '"', "'", ".", ",", "?", "!", "{", "}"]

@@ -53,7 +53,9 @@ class LongBench:
         """
         named, response = original.get("task") or self.task, answer_of(processed)
         texts = references(original)
-        task = named.removesuffix("_e") if isinstance(named, str) else ""  # LongBench-E has the metrics of its tasks
+        task = (
+            named.removesuffix("_e") if isinstance(named, str) else ""
+        )  # LongBench-E has the metrics of its tasks
         if task not in METRICS or response is None or not texts:
             return {}
         if task in _FIRST_LINE:

@@ -89,7 +89,9 @@ def infinitebench(record: Record, row: Row = FIRST) -> Example:
     """
     found = record["answer"]
     listed = list(found) if isinstance(found, list | tuple) else [] if found is None else [found]
-    if len(listed) == 1 and isinstance(listed[0], list):  # as the authors' script expects Math.Calc, too
+    if len(listed) == 1 and isinstance(
+        listed[0], list
+    ):  # as the authors' script expects Math.Calc, too
         listed = listed[0]
     if any(text_of(answer, "an answer") is None for answer in listed):
         raise ValueError("an answer is null")
@@ -110,7 +112,9 @@ def infinitebench(record: Record, row: Row = FIRST) -> Example:
             raise ValueError(f"the answer {answers[0]!r:.60} is none of the options")
         asked = choice_example(record["input"], options, correct, context=context, **more)
         return {**gold, **asked}
-    question = "\n\n".join(filter(None, [text_in(record, "input", blank=True).strip(), _INFINITE.get(row.config, "")]))
+    question = "\n\n".join(
+        filter(None, [text_in(record, "input", blank=True).strip(), _INFINITE.get(row.config, "")])
+    )
     return {**more, "context": context, "question": question, **gold}
 
 
@@ -125,7 +129,9 @@ def nolima(record: Record, row: Row = FIRST) -> Iterator[Example]:
     asked = sorted((kind, question) for kind, question in record["questions"].items() if question)
     tests = [(test, settings) for test, settings in record["tests"].items() if settings]
     for (kind, question), (test, settings) in product(asked, tests):
-        identity = f"{identity_of(record, row, 'id')}_{test}" + ("" if kind == "onehop" else f"_{kind}")
+        identity = f"{identity_of(record, row, 'id')}_{test}" + (
+            "" if kind == "onehop" else f"_{kind}"
+        )
         digest = sha256(identity.encode()).digest()
         character = characters[digest[0] % len(characters)]
         depth = DEPTHS[digest[1] % len(DEPTHS)]

@@ -48,8 +48,12 @@ class _Matching:
     def __init__(self, ours: str, theirs: str) -> None:
         self._ours, self._theirs = ours, theirs
         counts = Counter(theirs)
-        most = len(theirs) // 100 + 1 if len(theirs) >= 200 else len(theirs)  # difflib's rule: others begin no block
-        numbers = {letter: number for number, letter in enumerate(counts, 1) if counts[letter] <= most}
+        most = (
+            len(theirs) // 100 + 1 if len(theirs) >= 200 else len(theirs)
+        )  # difflib's rule: others begin no block
+        numbers = {
+            letter: number for number, letter in enumerate(counts, 1) if counts[letter] <= most
+        }
         both = [*map(numbers.get, ours), None, *map(numbers.get, theirs)]
         self._halves = [
             [number or 0 for number in both]
@@ -66,7 +70,9 @@ class _Matching:
                 for block, rest in self._blocks(part, length, shared):
                     found += block
                     left.append(rest)
-            pending = [part for part in left if part.start < part.end and part.other_start < part.other_end]
+            pending = [
+                part for part in left if part.start < part.end and part.other_start < part.other_end
+            ]
             length -= 1
         return found + sum(self._same_beginning(part) for part in pending)
 
@@ -88,7 +94,9 @@ class _Matching:
         while found := _first(part, length, shared):
             at, other = found
             until, other_until = at + length, other + length
-            while at > start and other > other_start and self._ours[at - 1] == self._theirs[other - 1]:
+            while (
+                at > start and other > other_start and self._ours[at - 1] == self._theirs[other - 1]
+            ):
                 at, other = at - 1, other - 1
             more = self._same_beginning(_Part(until, end, other_until, other_end))
             until, other_until = until + more, other_until + more
@@ -101,7 +109,9 @@ class _Matching:
         """Return with how many equal letters the two stretches begin."""
         start, end, other_start, other_end = part
         most = min(end - start, other_end - other_start)
-        return next((n for n in range(most) if self._ours[start + n] != self._theirs[other_start + n]), most)
+        return next(
+            (n for n in range(most) if self._ours[start + n] != self._theirs[other_start + n]), most
+        )
 
     def _shared(self, length: int) -> _Shared:
         """Return what the texts share of parts of a length."""
@@ -120,18 +130,25 @@ class _Matching:
             halves, width = self._halves[-1], 1 << len(self._halves) - 1
             seen: dict[tuple[int, int], int] = {}
             pairs = zip(halves, halves[width:])
-            self._halves.append([seen.setdefault(pair, len(seen) + 1) if all(pair) else 0 for pair in pairs])
+            self._halves.append(
+                [seen.setdefault(pair, len(seen) + 1) if all(pair) else 0 for pair in pairs]
+            )
         halves, width = self._halves[level], 1 << level
         if width == length:
             return halves
         base = len(halves) + 1
-        return [one * base + other if one and other else 0 for one, other in zip(halves, halves[length - width :])]
+        return [
+            one * base + other if one and other else 0
+            for one, other in zip(halves, halves[length - width :])
+        ]
 
 
 def _first(part: _Part, length: int, shared: _Shared) -> tuple[int, int] | None:
     """Return where the first block of a length lies in the two stretches; None where there is none."""
     places = shared.places
-    for number in range(bisect_left(places, part.start), bisect_left(places, part.end - length + 1)):
+    for number in range(
+        bisect_left(places, part.start), bisect_left(places, part.end - length + 1)
+    ):
         others = shared.others[number]
         nearest = bisect_left(others, part.other_start)
         if nearest < len(others) and others[nearest] + length <= part.other_end:

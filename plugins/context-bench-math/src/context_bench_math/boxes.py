@@ -8,7 +8,8 @@ from typing import NamedTuple
 _COMMAND = re.compile(r"\\(?:boxed|fbox|framebox)(?![A-Za-z])\s*")
 _UNBRACED = re.compile(r"[-+]?(?:\d[\d.,]*|\\?[A-Za-z]+|\S)")
 _JOINT = re.compile(
-    r"(?:[\s,;.&$]|\\[()\[\],;! ]|\\q?quad\b|\\(?:text|mbox|mathrm|textrm)\s*\{|\}|\band\b|\bor\b|\*)*", re.IGNORECASE
+    r"(?:[\s,;.&$]|\\[()\[\],;! ]|\\q?quad\b|\\(?:text|mbox|mathrm|textrm)\s*\{|\}|\band\b|\bor\b|\*)*",
+    re.IGNORECASE,
 )
 _SEPARATOR = re.compile(r"\b(?:and|or)\b|[,;]", re.IGNORECASE)
 _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
@@ -54,11 +55,17 @@ def last_boxed(text: str) -> Boxed | None:
     still_listed = True
     for box in reversed(found[:-1]):
         between = text[box.end : near[-1].start]
-        still_listed = still_listed and bool(_SEPARATOR.search(between)) and _JOINT.fullmatch(between) is not None
+        still_listed = (
+            still_listed
+            and bool(_SEPARATOR.search(between))
+            and _JOINT.fullmatch(between) is not None
+        )
         if still_listed:
             listed.append(box)
         different = box.content != near[-1].content
-        if len(between) < _NEAR or (different and len(between) < _FAR and _SEPARATOR.search(between)):
+        if len(between) < _NEAR or (
+            different and len(between) < _FAR and _SEPARATOR.search(between)
+        ):
             near.append(box)
         else:
             break

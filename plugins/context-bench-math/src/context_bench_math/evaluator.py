@@ -88,14 +88,18 @@ class MathEquivalence:
         references = [extract_reference(text) for text in found.texts]
         if response.strip() in (text.strip() for text in found.texts):
             extracted = response.strip()[:_LONGEST_DETAIL]
-            return Scores({"math_equiv": 1.0}, {"extracted": extracted, "rule": "identical", "tier": "exact"})
+            return Scores(
+                {"math_equiv": 1.0}, {"extracted": extracted, "rule": "identical", "tier": "exact"}
+            )
         extraction = extract(response)
         verdict = _decision(references, extraction, response) or self._best(
             references, extraction, _has_point_groups(original, response, extraction)
         )
         if why := _GAVE_UP.get(verdict.undecided.partition(":")[0]):
             answer = verdict.extracted[:80]
-            raise UndecidedError(f"Computer algebra could not say whether {answer!r} is the reference: {why}.")
+            raise UndecidedError(
+                f"Computer algebra could not say whether {answer!r} is the reference: {why}."
+            )
         details: dict[str, Any] = {
             "extracted": verdict.extracted[:_LONGEST_DETAIL],
             "rule": extraction.rule,
@@ -107,7 +111,10 @@ class MathEquivalence:
 
     def fingerprint(self) -> dict[str, Any]:
         """Everything but the texts that can change a score."""
-        versions = {name: metadata.version(name) for name in ("math-verify", "latex2sympy2-extended", "sympy")}
+        versions = {
+            name: metadata.version(name)
+            for name in ("math-verify", "latex2sympy2-extended", "sympy")
+        }
         return {"decimal_places": self.decimal_places, "timeout": self.timeout, **versions}
 
     def __getstate__(self) -> dict[str, Any]:
@@ -116,7 +123,9 @@ class MathEquivalence:
     def __setstate__(self, options: dict[str, Any]) -> None:
         self.__init__(**options)  # type: ignore[misc]  # the workers stay behind, so a copy begins without any
 
-    def _best(self, references: Sequence[str], extraction: Extraction, point_groups: bool) -> Verdict:
+    def _best(
+        self, references: Sequence[str], extraction: Extraction, point_groups: bool
+    ) -> Verdict:
         """The verdict on the best reference: all are tried by the cheap tier before one is by the other."""
         open_questions = []
         for text in references:
@@ -126,7 +135,9 @@ class MathEquivalence:
             verdict = exact.same(reference, reading, self.decimal_places)
             if verdict:
                 return Verdict(True, answer, "exact")
-            if extraction.said and exact.is_same_writing(reference.writing, read(extraction.said).writing):
+            if extraction.said and exact.is_same_writing(
+                reference.writing, read(extraction.said).writing
+            ):
                 return Verdict(True, extraction.said, "exact")
             if verdict is None:
                 open_questions.append((text, answer, reference, reading))
@@ -143,9 +154,15 @@ class MathEquivalence:
         if not answer:
             return Verdict(False, answer, "exact")
         is_long = len(text) + len(answer) > _LONGEST_FOR_ALGEBRA
-        if is_long or limits.is_too_large(reference.writing) or limits.is_too_large(reading.writing):
+        if (
+            is_long
+            or limits.is_too_large(reference.writing)
+            or limits.is_too_large(reading.writing)
+        ):
             return Verdict(False, answer, "refused")
-        outcome = self._pool.compare(_for_algebra(text, reference), _for_algebra(answer, reading), self.decimal_places)
+        outcome = self._pool.compare(
+            _for_algebra(text, reference), _for_algebra(answer, reading), self.decimal_places
+        )
         return Verdict(outcome.equal, answer, "symbolic", outcome.undecided)
 
 
@@ -154,7 +171,9 @@ def _decision(references: Sequence[str], extraction: Extraction, response: str) 
     wanted = {text.strip().strip(".").lower() for text in references}
     if not wanted <= _DECISIONS:
         return None
-    said = _DECIDES.match(response if extraction.rule in ("bare", "last", "none") else extraction.said)
+    said = _DECIDES.match(
+        response if extraction.rule in ("bare", "last", "none") else extraction.said
+    )
     return None if said is None else Verdict(said[1].lower() in wanted, said[1], "exact")
 
 
@@ -162,7 +181,9 @@ def _checked(name: str, value: Any, kind: Any, lowest: float, highest: float) ->
     """The value of an option, if it is a number of that kind and in range."""
     if isinstance(value, bool) or not isinstance(value, kind) or not lowest <= value <= highest:
         wanted = "a whole number" if kind is int else "a number"
-        raise ValueError(f"{name} of MathEquivalence must be {wanted} from {lowest:g} to {highest:g}, not {value!r}.")
+        raise ValueError(
+            f"{name} of MathEquivalence must be {wanted} from {lowest:g} to {highest:g}, not {value!r}."
+        )
     return value
 
 

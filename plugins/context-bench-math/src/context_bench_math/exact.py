@@ -29,7 +29,9 @@ def same(reference: Reading, answer: Reading, places: int = 6) -> bool | None:
         return False
     if (verdict := _same_time(reference.writing, answer.writing)) is not None:
         return verdict
-    if reference.name == EQUATION or (reference.name and answer.name and reference.name != answer.name):
+    if reference.name == EQUATION or (
+        reference.name and answer.name and reference.name != answer.name
+    ):
         return None
     left, right = reference.value or reference, answer.value or answer
     if any(_is_same_number(a, b, places) for a in left.numerals for b in right.numerals):
@@ -47,7 +49,9 @@ def is_same_writing(reference: str, answer: str) -> bool:
         return bool(reference)
     left, right = (text.replace(" ", "") for text in (reference, answer))
     if "(" in left or "(" in right:
-        left, right = (text[1:-1] if text[:1] == "(" and text[-1:] == ")" else text for text in (left, right))
+        left, right = (
+            text[1:-1] if text[:1] == "(" and text[-1:] == ")" else text for text in (left, right)
+        )
     if not left.isalpha():
         return False
     return left == right or (len(left) > 1 and left.lower() == right.lower())
@@ -102,7 +106,11 @@ def _is_close(a: int | Fraction, b: int | Fraction, is_rounded: bool, places: in
         return False
     left, right = Fraction(a), Fraction(b)
     difference, size = abs(left - right), max(abs(left), abs(right))
-    return difference <= 1 and round(left, places) == round(right, places) and difference * 10**places <= 100 * size
+    return (
+        difference <= 1
+        and round(left, places) == round(right, places)
+        and difference * 10**places <= 100 * size
+    )
 
 
 def _is_single(reference: Reading, answer: Reading, places: int) -> bool | None:
@@ -122,14 +130,20 @@ def _is_same_list(reference: Reading, answer: Reading, places: int) -> bool | No
     if reference.brackets in sets and answer.brackets in sets:
         return _is_same_set(reference.items, answer.items, places)
     by_place = (
-        answer.brackets in sets if reference.brackets == "()" else answer.brackets == "()" and not reference.brackets
+        answer.brackets in sets
+        if reference.brackets == "()"
+        else answer.brackets == "()" and not reference.brackets
     )
-    if reference.brackets == answer.brackets or by_place:  # a list is a point only in the point's order
+    if (
+        reference.brackets == answer.brackets or by_place
+    ):  # a list is a point only in the point's order
         return _is_same_sequence(reference.items, answer.items, places)
     return None if reference.brackets in sets else False
 
 
-def _is_same_sequence(reference: Sequence[Reading], answer: Sequence[Reading], places: int) -> bool | None:
+def _is_same_sequence(
+    reference: Sequence[Reading], answer: Sequence[Reading], places: int
+) -> bool | None:
     if len(reference) != len(answer):
         return False if all(item.is_understood for item in (*reference, *answer)) else None
     verdicts = [same(a, b, places) for a, b in zip(reference, answer, strict=True)]
@@ -138,7 +152,9 @@ def _is_same_sequence(reference: Sequence[Reading], answer: Sequence[Reading], p
     return None if None in verdicts else True
 
 
-def _is_same_set(reference: Sequence[Reading], answer: Sequence[Reading], places: int) -> bool | None:
+def _is_same_set(
+    reference: Sequence[Reading], answer: Sequence[Reading], places: int
+) -> bool | None:
     left, right = _distinct(reference), _distinct(answer)
     for writing in left.keys() & right.keys():
         del left[writing], right[writing]

@@ -22,7 +22,9 @@ _LINK = re.compile(
     r"(?i:(?<![^\W\d_])(?:is|are|was|be|equals|ist|lautet|es|est|é|è|ni)(?![^\W\d_]))|[:：=]|是|は|คือ|হল|은|는|이"
 )
 _SENTENCE_END = re.compile(r"[.!?](?=\s+[A-Z\"<\[*]|\s*\Z)|\.(?=\s)(?<!\d\.)|[。！？।]")
-_CLAUSE_END = re.compile(r"[,;]?\s+(?:because|since|as|so|which|where|when|for|but|given|i hope)\b|\s\(", re.IGNORECASE)
+_CLAUSE_END = re.compile(
+    r"[,;]?\s+(?:because|since|as|so|which|where|when|for|but|given|i hope)\b|\s\(", re.IGNORECASE
+)
 _HASHES = re.compile(r"(?<!#)####+(?!#)[ \t]*(?P<line>\S[^\n]*)")
 _SIGN = re.compile(r"\S")
 _NUMBERED = re.compile(r"\W*\d+[.)]\s+[^\W\d_]")
@@ -36,7 +38,9 @@ _LEAD = re.compile(
     re.IGNORECASE,
 )
 _ASIDE = re.compile(r"(?<!\S)\((?=[^()]*[^\W\d_]{3})[^()\\$]*\)")
-_UNIT = re.compile(r"\^\{?-?\d\}?|[A-Za-z]{1,3}(?:\^-?\d)?(?:\s*[/*]\s*[A-Za-z]{1,3}(?:\^-?\d)?)+|[A-Za-z]\^-?[123]")
+_UNIT = re.compile(
+    r"\^\{?-?\d\}?|[A-Za-z]{1,3}(?:\^-?\d)?(?:\s*[/*]\s*[A-Za-z]{1,3}(?:\^-?\d)?)+|[A-Za-z]\^-?[123]"
+)
 _OPERATION = re.compile(r"\d\s*[-+*/^x]\s*[$(]*\d")
 _NAMED = re.compile(r"[A-Za-z]\s*=")
 _CALCULATION = re.compile(r"<<[^<>\n]*(?:>>|\Z)")
@@ -88,7 +92,9 @@ def _decisive_part(response: str) -> str:
     mark = max(response.rfind(mark) for mark in ("\\boxed", "\\fbox"))
     if hashes := _behind_hashes(response, mark + 1):
         mark = hashes[0]
-    return response[max(0, mark - _WINDOW) : mark + _WINDOW] if 0 <= mark < start else response[start:]
+    return (
+        response[max(0, mark - _WINDOW) : mark + _WINDOW] if 0 <= mark < start else response[start:]
+    )
 
 
 def extract_reference(text: str) -> str:
@@ -125,7 +131,9 @@ def _marked(text: str) -> Extraction | None:
         found = Extraction(_first(line), "hashes", line)
     if found is None:
         return None
-    for label in reversed([label for label in _LABEL.finditer(text, position) if label["final"]][-_MOST_LABELS:]):
+    for label in reversed(
+        [label for label in _LABEL.finditer(text, position) if label["final"]][-_MOST_LABELS:]
+    ):
         statement = _statement(text, label.end())
         if statement and re.search(r"\d|\\", statement.answer):
             return statement
@@ -155,7 +163,9 @@ def _is_heading(line: str, goes_on: bool) -> bool:
 
 def _first(line: str) -> str:
     """The first piece of mathematics of a line that says more than an answer, else the line."""
-    found = pieces(ascii_signs(line)) if _PROSE.search(line) and not read(line).is_understood else []
+    found = (
+        pieces(ascii_signs(line)) if _PROSE.search(line) and not read(line).is_understood else []
+    )
     return found[0].content if found else line
 
 
@@ -186,7 +196,9 @@ def _statement(text: str, start: int) -> Extraction | None:
     found = pieces(sentence)
     if not found:
         clause = _clause(sentence)
-        return Extraction("", "stated", clause) if link and 0 < len(clause) < _LONGEST_WORDS else None
+        return (
+            Extraction("", "stated", clause) if link and 0 < len(clause) < _LONGEST_WORDS else None
+        )
     found = [piece for piece in found if not _NEGATED.search(sentence, 0, piece.start)] or found
     leads = [piece for piece in found if _leads(sentence, piece)]
     if link is None and not blank and leads[:1] != found[:1]:
@@ -208,11 +220,18 @@ def _leads(sentence: str, piece: Piece) -> bool:
 
 def _sentence(text: str) -> str:
     """The text up to the end of its first sentence or line; displayed mathematics may go on over several lines."""
-    opened = re.match(r"\s*(?:\\\[.*?\\\]|\$\$.*?\$\$|\\begin\{.*?\\end\{[a-z*]+\})", text, re.DOTALL)
+    opened = re.match(
+        r"\s*(?:\\\[.*?\\\]|\$\$.*?\$\$|\\begin\{.*?\\end\{[a-z*]+\})", text, re.DOTALL
+    )
     line_end = text.find("\n", opened.end() if opened else 0)
     line = text if line_end < 0 else text[:line_end]
     end = next(
-        (end.start() for end in _SENTENCE_END.finditer(line) if line.count("$", 0, end.start()) % 2 == 0), len(line)
+        (
+            end.start()
+            for end in _SENTENCE_END.finditer(line)
+            if line.count("$", 0, end.start()) % 2 == 0
+        ),
+        len(line),
     )
     return line[:end]
 
@@ -230,7 +249,11 @@ def _bare(text: str) -> Extraction | None:
     words = plain(stripped)
     is_one_word = " " not in words and not any(character.isdigit() for character in words)
     tells_a_story = len(_PROSE.findall(words.rpartition("=")[0])) > 1
-    if is_one_word or (read(words).is_understood and not tells_a_story) or not _PROSE.search(_TEXT.sub("", stripped)):
+    if (
+        is_one_word
+        or (read(words).is_understood and not tells_a_story)
+        or not _PROSE.search(_TEXT.sub("", stripped))
+    ):
         return Extraction(stripped, "bare", words)
     return None
 
@@ -270,7 +293,11 @@ def _is_answer(text: str) -> bool:
 def _touches(text: str, number: Piece, unit: Piece) -> bool:
     """Whether a piece is the rest of the unit of the number before it, as ``m/s^2`` and the ``^2`` of ``cm^2`` are."""
     between = text[number.end : unit.start]
-    return between.replace(" ", "").isalpha() if unit.content.startswith("^") else not between.strip(" $")
+    return (
+        between.replace(" ", "").isalpha()
+        if unit.content.startswith("^")
+        else not between.strip(" $")
+    )
 
 
 def _result(chain: str) -> str:

@@ -18,9 +18,9 @@ def is_too_large(text: str) -> bool:
     >>> is_too_large("9^{9^{9^9}}"), is_too_large("2^{10}"), is_too_large("3^{2^{10}}"), is_too_large("99999999!")
     (True, False, False, True)
     """
-    return any(_digits_of_power(power.group()) > _MOST_DIGITS for power in _POWER.finditer(text)) or any(
-        _is_large_factorial(*factorial.groups()) for factorial in _FACTORIAL.finditer(text)
-    )
+    return any(
+        _digits_of_power(power.group()) > _MOST_DIGITS for power in _POWER.finditer(text)
+    ) or any(_is_large_factorial(*factorial.groups()) for factorial in _FACTORIAL.finditer(text))
 
 
 def _digits_of_power(power: str) -> float:
@@ -34,4 +34,8 @@ def _digits_of_power(power: str) -> float:
 
 
 def _is_large_factorial(number: str, marks: str) -> bool:
-    return len(number) > 9 or int(number) > _LARGEST_FACTORIAL or (len(marks) > 1 and int(number) > _LARGEST_DOUBLED)
+    return (
+        len(number) > 9
+        or int(number) > _LARGEST_FACTORIAL
+        or (len(marks) > 1 and int(number) > _LARGEST_DOUBLED)
+    )

@@ -76,13 +76,22 @@ def plain(text: str) -> str:
         text = _SPACES.sub(" ", text)
         text = _NAMES.sub(r"\\frac", text)
         text = _WORDS.sub(r" \1 ", text)
-        text = text.replace("\\{", "{").replace("\\}", "}").replace("\\lbrace", "{").replace("\\rbrace", "}")
+        text = (
+            text.replace("\\{", "{")
+            .replace("\\}", "}")
+            .replace("\\lbrace", "{")
+            .replace("\\rbrace", "}")
+        )
     text = text.replace("\\varnothing", "\\emptyset")
     if "{,}" in text:
         text = text.replace("{,}", ",")
     if "°" in text or "\\" in text:
         text = _DEGREE.sub("", text)
-    text = text.replace("**", " ") if "**" in text and not re.search(r"[0-9A-Za-z)]\*\*[0-9A-Za-z(]", text) else text
+    text = (
+        text.replace("**", " ")
+        if "**" in text and not re.search(r"[0-9A-Za-z)]\*\*[0-9A-Za-z(]", text)
+        else text
+    )
     text = _EQUALS.sub("", " ".join(text.split()).strip(_QUOTES))
     return text.rstrip(".,;:").strip(_QUOTES)
 
@@ -121,8 +130,14 @@ def _as_fraction(decimal: re.Match[str]) -> str:
     if len(whole) + len(once) + len(repeated) > _MOST_REPEATED:
         return decimal[0]
     before = int(f"0{whole}{once}")
-    value = Fraction(int(f"{before}{repeated}") - before, 10 ** len(once) * (10 ** len(repeated) - 1))
-    return str(value) if value.denominator == 1 else rf"\frac{{{value.numerator}}}{{{value.denominator}}}"
+    value = Fraction(
+        int(f"{before}{repeated}") - before, 10 ** len(once) * (10 ** len(repeated) - 1)
+    )
+    return (
+        str(value)
+        if value.denominator == 1
+        else rf"\frac{{{value.numerator}}}{{{value.denominator}}}"
+    )
 
 
 def ascii_signs(text: str) -> str:

@@ -68,7 +68,11 @@ class Numeral(NamedTuple):
             places = denominator.bit_length()
             digits = str(numerator * 10**places // denominator).rjust(places + 1, "0")
             return f"{sign}{digits[:-places]}.{digits[-places:].rstrip('0') or '0'}"
-        return f"{sign}{numerator}" if denominator == 1 else rf"{sign}\frac{{{numerator}}}{{{denominator}}}"
+        return (
+            f"{sign}{numerator}"
+            if denominator == 1
+            else rf"{sign}\frac{{{numerator}}}{{{denominator}}}"
+        )
 
 
 def read_numeral(text: str) -> Numeral | None:
@@ -93,7 +97,8 @@ def read_numeral(text: str) -> Numeral | None:
         if abs(exponent) * len(power[2]) > _MOST_DIGITS or (base == 0 and exponent <= 0):
             return None
         return Numeral(
-            (-1 if power[1] == "-" else 1) * (base**exponent if exponent >= 0 else Fraction(base) ** exponent)
+            (-1 if power[1] == "-" else 1)
+            * (base**exponent if exponent >= 0 else Fraction(base) ** exponent)
         )
     return _read_elaborate(text)
 
@@ -104,10 +109,16 @@ def in_cents(amount: Numeral) -> Numeral:
     >>> in_cents(Numeral(Fraction(1, 2), unit="dollar"))
     Numeral(value=Fraction(50, 1), is_rounded=False, is_percent=False, unit='cent')
     """
-    return amount._replace(value=amount.value * 100, unit="cent") if amount.unit in _HAVE_CENTS else amount
+    return (
+        amount._replace(value=amount.value * 100, unit="cent")
+        if amount.unit in _HAVE_CENTS
+        else amount
+    )
 
 
-def other_readings(text: str, is_answer: bool = True, point_groups: bool = False) -> tuple[Numeral, ...]:
+def other_readings(
+    text: str, is_answer: bool = True, point_groups: bool = False
+) -> tuple[Numeral, ...]:
     """The numbers that a plain text may stand for under conventions other than the English one.
 
     Args:
@@ -120,7 +131,11 @@ def other_readings(text: str, is_answer: bool = True, point_groups: bool = False
     ['5/2']
     """
     found = []
-    if text.count(",") == 1 and (comma := _COMMA_DECIMAL.search(text)) and (is_answer or len(comma[2]) > 1):
+    if (
+        text.count(",") == 1
+        and (comma := _COMMA_DECIMAL.search(text))
+        and (is_answer or len(comma[2]) > 1)
+    ):
         found.append(read_numeral(text.replace(",", ".")))
     if is_answer and (measure := _MEASURE.fullmatch(text)):
         found.append(read_numeral(f"{measure[1]} {measure[2]}"))
@@ -152,7 +167,9 @@ def _read_elaborate(text: str) -> Numeral | None:
                 return None
             unit = name
     sign = part["currency"] or part["currency_after"]
-    if sign and (not unit or sign != "$"):  # a "$" before "5 cm" is a delimiter whose other half is lost
+    if sign and (
+        not unit or sign != "$"
+    ):  # a "$" before "5 cm" is a delimiter whose other half is lost
         unit = currency(sign)
     is_rounded = part["fraction"] is not None
     return Numeral(value * factor, is_rounded, part["percent"] is not None, unit)

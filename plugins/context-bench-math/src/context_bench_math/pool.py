@@ -118,8 +118,12 @@ class _Worker:
 
     def __init__(self) -> None:
         if not sys.executable:
-            raise RuntimeError("Comparing mathematics needs a Python interpreter to run in: sys.executable is empty.")
-        environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+            raise RuntimeError(
+                "Comparing mathematics needs a Python interpreter to run in: sys.executable is empty."
+            )
+        environment = {
+            key: value for key, value in os.environ.items() if not key.startswith("PYTHON")
+        }
         self._process = subprocess.Popen(
             [sys.executable, "-c", _BOOT, json.dumps([path or os.getcwd() for path in sys.path])],
             stdin=subprocess.PIPE,
@@ -132,7 +136,9 @@ class _Worker:
         self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self.is_usable = False
         self.end = weakref.finalize(self, _end, self._process, os.getpid())
-        threading.Thread(target=_read, args=(self._process.stdout, self._lines), daemon=True).start()
+        threading.Thread(
+            target=_read, args=(self._process.stdout, self._lines), daemon=True
+        ).start()
 
     def ask(self, question: dict[str, Any]) -> dict[str, Any] | None:
         """The answer to a question, or ``None`` where the worker is found dead."""
@@ -150,7 +156,11 @@ class _Worker:
         except OSError:
             return None
         if line is None:
-            return {"undecided": "timeout"} if time.monotonic() - started >= question["patience"] else None
+            return (
+                {"undecided": "timeout"}
+                if time.monotonic() - started >= question["patience"]
+                else None
+            )
         self.is_usable = True
         answer: dict[str, Any] = json.loads(line)
         return answer

@@ -55,7 +55,9 @@ class Reading(NamedTuple):
         """Whether the text is a number, a list of such, or says that something is one."""
         if self.value is not None:
             return self.value.is_understood
-        return bool(self.numerals) or (bool(self.items) and all(item.is_understood for item in self.items))
+        return bool(self.numerals) or (
+            bool(self.items) and all(item.is_understood for item in self.items)
+        )
 
 
 def read(text: str, is_reference: bool = False, point_groups: bool = False) -> Reading:
@@ -102,12 +104,22 @@ class _Reader:
             return self.read(plain(box[1]), depth + 1)
         if assignment := _ASSIGNMENT.fullmatch(text):
             value = self.read(assignment[2].strip(), depth + 1)
-            return Reading(canonical(text), others, name=_VARIABLE.sub("", canonical(assignment[1])), value=value)
+            return Reading(
+                canonical(text),
+                others,
+                name=_VARIABLE.sub("", canonical(assignment[1])),
+                value=value,
+            )
         brackets, parts = split(text)
         if brackets == "()" and len(parts) == 1:
             return self.read(parts[0], depth + 1)
         if brackets or len(parts) > 1:
-            return Reading(canonical(text), others, tuple(self.read(part, depth + 1) for part in parts), brackets)
+            return Reading(
+                canonical(text),
+                others,
+                tuple(self.read(part, depth + 1) for part in parts),
+                brackets,
+            )
         if "=" in text and not _INEQUALITY.search(text):
             value = self.read(text.rpartition("=")[2].strip(), depth + 1)
             return Reading(canonical(text), others, name=EQUATION, value=value)
@@ -137,7 +149,12 @@ def _parts(text: str) -> Iterator[str]:
     start = 0
     for token in tokens:
         at = token.start()
-        groups = token["comma"] and spaced and text[at - 1 : at].isdigit() and _THREE_DIGITS.match(text, token.end())
+        groups = (
+            token["comma"]
+            and spaced
+            and text[at - 1 : at].isdigit()
+            and _THREE_DIGITS.match(text, token.end())
+        )
         if not groups:
             yield text[start:at]
             start = token.end()

@@ -43,7 +43,9 @@ class Comparer:
             return True
         if any(written):
             return False
-        return self._verify(self._parse(reference, self._lenient), self._parse(answer, self._lenient), places)
+        return self._verify(
+            self._parse(reference, self._lenient), self._parse(answer, self._lenient), places
+        )
 
     def _parse(self, text: str, targets: tuple[Any, ...]) -> list[Any]:
         line = " ".join(text.replace("\\$", "").replace("$", "").split())
@@ -56,7 +58,9 @@ class Comparer:
     def _verify(self, reference: list[Any], answer: list[Any], places: int) -> bool:
         if not reference or not answer:
             return False
-        if not self._math_verify.verify(reference, answer, float_rounding=places, timeout_seconds=None):
+        if not self._math_verify.verify(
+            reference, answer, float_rounding=places, timeout_seconds=None
+        ):
             return False
         return _agree_in_size(reference[0], answer[0])
 

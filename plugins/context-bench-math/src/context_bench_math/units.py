@@ -49,7 +49,19 @@ _ALIASES = {
 }
 _MONEY = frozenset(
     [
-        *("dollar", "cent", "euro", "pound", "pound sterling", "yen or yuan", "yen", "yuan", "rupee", "ruble", "won"),
+        *(
+            "dollar",
+            "cent",
+            "euro",
+            "pound",
+            "pound sterling",
+            "yen or yuan",
+            "yen",
+            "yuan",
+            "rupee",
+            "ruble",
+            "won",
+        ),
         *("naira", "baht", "dong", "hryvnia", "peso", "shekel"),
         "pound weight",  # since "pounds per hour" may be either
     ]
@@ -84,8 +96,12 @@ _SCALES = {
     "億": 10**8,
     "억": 10**8,
 }
-_SCALE = re.compile("|".join(f"{word}s?(?![A-Za-z])" if word.isascii() else word for word in _SCALES))
-_LITTLE_WORDS = frozenset(["a", "an", "of", "in", "on", "at", "to", "by", "sq", "cu", "am", "pm", "pc"])
+_SCALE = re.compile(
+    "|".join(f"{word}s?(?![A-Za-z])" if word.isascii() else word for word in _SCALES)
+)
+_LITTLE_WORDS = frozenset(
+    ["a", "an", "of", "in", "on", "at", "to", "by", "sq", "cu", "am", "pm", "pc"]
+)
 _ARITHMETIC = frozenset(
     [
         *(
@@ -175,7 +191,11 @@ def currency(sign: str) -> str:
     ('dollar', 'rupee', 'euro')
     """
     word = sign.rstrip(".")
-    return _CANONICAL.get(sign[-1:]) or _CANONICAL.get(word) or _CANONICAL.get(word.lower(), "dollar" if sign else "")
+    return (
+        _CANONICAL.get(sign[-1:])
+        or _CANONICAL.get(word)
+        or _CANONICAL.get(word.lower(), "dollar" if sign else "")
+    )
 
 
 def is_same_unit(one: str, other: str) -> bool:
@@ -211,7 +231,9 @@ def _leading_unit(text: str) -> tuple[str, str]:
     over = {name: power for name, power in powers.items() if power > 0}
     if over and over.keys() <= _MONEY | _TIMES:
         powers = over
-    return "·".join(name if power == 1 else f"{name}^{power}" for name, power in sorted(powers.items())), rest
+    return "·".join(
+        name if power == 1 else f"{name}^{power}" for name, power in sorted(powers.items())
+    ), rest
 
 
 def is_known_unit(text: str) -> bool:

@@ -127,7 +127,11 @@ def _warm_comparer() -> Callable[[Question], Answer]:
 
     def compute(question: Question) -> Answer:
         try:
-            return {"equal": comparer.equal(question["reference"], question["answer"], question["places"])}
+            return {
+                "equal": comparer.equal(
+                    question["reference"], question["answer"], question["places"]
+                )
+            }
         except Exception as error:  # noqa: BLE001  whatever a parser raises about a model's text, that is not shown equal
             return {"undecided": f"{type(error).__name__}: {error}"[:200]}
 

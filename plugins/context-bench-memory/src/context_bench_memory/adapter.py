@@ -15,7 +15,14 @@ from context_bench_compress import count_tokens
 from context_bench_memory.sessions import sessions_of
 
 _METHODS = ("reset", "ingest", "query")
-_COUNTS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens", "cost")
+_COUNTS = (
+    "input_tokens",
+    "output_tokens",
+    "cache_read_tokens",
+    "cache_write_tokens",
+    "reasoning_tokens",
+    "cost",
+)
 _READS = (
     "context",
     "question",
@@ -100,7 +107,10 @@ class MemoryAdapter:
             ended = perf_counter()
         output = self._output(said)
         if field is not None and "context" in output:
-            output = {**({field: []} if field != "context" else {}), **output}  # the reader sees what came out alone
+            output = {
+                **({field: []} if field != "context" else {}),
+                **output,
+            }  # the reader sees what came out alone
         turns = [turn["content"] for session in sessions for turn in session["turns"]]
         told: dict[str, Any] = {"sessions": len(sessions), "turns": len(turns)}
         told["ingested_tokens"] = sum(map(count_tokens, turns))
@@ -164,7 +174,9 @@ class MemoryAdapter:
         with self._lock:
             if self._loop is None:
                 self._loop = loop = asyncio.new_event_loop()
-                Thread(target=_serve, args=(loop,), name="context-bench-memory", daemon=True).start()
+                Thread(
+                    target=_serve, args=(loop,), name="context-bench-memory", daemon=True
+                ).start()
             return self._loop
 
     def _output(self, said: Any) -> dict[str, Any]:
@@ -210,4 +222,8 @@ def _sum(usages: Any) -> dict[str, float]:
 
 
 def _texts(context: Any) -> list[str]:
-    return [text for text in (context if isinstance(context, (list, tuple)) else [context]) if isinstance(text, str)]
+    return [
+        text
+        for text in (context if isinstance(context, (list, tuple)) else [context])
+        if isinstance(text, str)
+    ]

@@ -35,12 +35,18 @@ class BM25Memory:
 
     name = "bm25-memory"
 
-    def __init__(self, items: int = 10, tokens: int | None = None, k1: float = 1.5, b: float = 0.75) -> None:
+    def __init__(
+        self, items: int = 10, tokens: int | None = None, k1: float = 1.5, b: float = 0.75
+    ) -> None:
         for option, number in (("items", items), ("tokens", 1 if tokens is None else tokens)):
             if type(number) is not int or number < 1:
-                raise ValueError(f"bm25-memory: {option} is {number!r}, and it must be a whole number of 1 or more.")
+                raise ValueError(
+                    f"bm25-memory: {option} is {number!r}, and it must be a whole number of 1 or more."
+                )
         if not (0 <= k1 < float("inf") and 0 <= b <= 1):
-            raise ValueError(f"bm25-memory: k1 is {k1} and b is {b}; k1 must be 0 or more, and b from 0 to 1.")
+            raise ValueError(
+                f"bm25-memory: k1 is {k1} and b is {b}; k1 must be 0 or more, and b from 0 to 1."
+            )
         self.items = items
         self.tokens = tokens
         self.k1 = float(k1)
@@ -58,8 +64,12 @@ class BM25Memory:
 
     def query(self, question: str) -> dict[str, Any]:
         """Return ``context``: the turns that fit the question best, in the order in which they were said."""
-        scores = bm25_scores([terms_of(turn) for turn in self._turns], terms_of(question), self.k1, self.b)
-        ranked = sorted((at for at, score in enumerate(scores) if score > 0), key=lambda at: (-scores[at], at))
+        scores = bm25_scores(
+            [terms_of(turn) for turn in self._turns], terms_of(question), self.k1, self.b
+        )
+        ranked = sorted(
+            (at for at, score in enumerate(scores) if score > 0), key=lambda at: (-scores[at], at)
+        )
         kept: list[int] = []
         left = self.tokens
         for at in ranked[: self.items]:
@@ -92,5 +102,7 @@ class BM25MemorySystem(MemoryAdapter):
         b: How much long turns are held back.
     """
 
-    def __init__(self, items: int = 10, tokens: int | None = None, k1: float = 1.5, b: float = 0.75) -> None:
+    def __init__(
+        self, items: int = 10, tokens: int | None = None, k1: float = 1.5, b: float = 0.75
+    ) -> None:
         super().__init__(partial(BM25Memory, items, tokens, k1, b))

@@ -30,7 +30,9 @@ class NamedMemory(MemoryAdapter):
 def _found(path: str) -> Any:
     module, colon, attribute = path.partition(":")
     if not (colon and module and attribute):
-        raise ValueError(f"memory: object is {path!r}, and it must be module:Class, such as my_memory:Memory.")
+        raise ValueError(
+            f"memory: object is {path!r}, and it must be module:Class, such as my_memory:Memory."
+        )
     here = os.getcwd()
     sys.path.insert(0, here)
     try:
@@ -38,7 +40,9 @@ def _found(path: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name != module.partition(".")[0] and error.name != module:
             raise
-        raise ValueError(f"memory: there is no module {module!r}, neither installed nor in {here}.") from None
+        raise ValueError(
+            f"memory: there is no module {module!r}, neither installed nor in {here}."
+        ) from None
     finally:
         sys.path.remove(here)
     for part in attribute.split("."):

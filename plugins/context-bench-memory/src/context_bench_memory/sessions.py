@@ -39,10 +39,17 @@ def sessions_of(example: Mapping[str, Any]) -> tuple[str | None, list[Session]]:
         if field == "context":
             return field, [_session(found if _is_list(found) else [found], "context", None, None)]
         if not _is_list(found):
-            raise TypeError(f"{field} is of type {type(found).__name__}, and a list of sessions is needed.")
-        dates, ids = (_beside(example, field, name) for name in ("haystack_dates", "haystack_session_ids"))
+            raise TypeError(
+                f"{field} is of type {type(found).__name__}, and a list of sessions is needed."
+            )
+        dates, ids = (
+            _beside(example, field, name) for name in ("haystack_dates", "haystack_session_ids")
+        )
         pairs = zip(found, _padded(dates), _padded(_neutral(ids)))
-        return field, [_session(each, f"{field}[{at}]", date, name) for at, (each, date, name) in enumerate(pairs)]
+        return field, [
+            _session(each, f"{field}[{at}]", date, name)
+            for at, (each, date, name) in enumerate(pairs)
+        ]
     return None, []
 
 
@@ -71,9 +78,15 @@ def _turn(found: Any, where: str) -> dict[str, Any]:
         content = found.get("content", found.get("text"))
         if isinstance(content, str):
             kept = {name: value for name, value in found.items() if name != _MARK}
-            return {**kept, "role": str(found.get("role", found.get("speaker", "user"))), "content": content}
+            return {
+                **kept,
+                "role": str(found.get("role", found.get("speaker", "user"))),
+                "content": content,
+            }
         raise TypeError(f"{where} has no content that is a text.")
-    raise TypeError(f"{where} is of type {type(found).__name__}, and a turn is a mapping with content, or a text.")
+    raise TypeError(
+        f"{where} is of type {type(found).__name__}, and a turn is a mapping with content, or a text."
+    )
 
 
 def _neutral(ids: Sequence[Any]) -> Sequence[Any]:

@@ -15,7 +15,9 @@ from context_bench_multiple_choice.words import after_markup, is_markup, tokeniz
 NEAR = 12  # tokens before or after a name that can change what it means
 REACH = 40  # tokens between an announcement and the name
 STRANGERS = 15  # unknown words among them, as in "the answer to the second part of this puzzle is"
-BRIEF = 120  # tokens, about a hundred words: only of a reply no longer than this do weak hints count
+BRIEF = (
+    120  # tokens, about a hundred words: only of a reply no longer than this do weak hints count
+)
 _ENDS = w.ENDS | {"\n"}
 _RUN_ON = re.compile(r"^[^\w\n]*(question|q) ?\d*\s*:", re.IGNORECASE | re.MULTILINE)
 
@@ -65,10 +67,20 @@ class Reading:
         if len(letters) > 1:
             return Claim(last.at, strength, None, f"several letters: {', '.join(letters)}")
         if last.letter not in self.letters or not last.letter:
-            reason = f"letter {last.letter} is beyond the options" if last.letter else "none of the options"
-            return Claim(last.at, strength, None, reason) if strength is Strength.STATED and how != "line" else None
+            reason = (
+                f"letter {last.letter} is beyond the options"
+                if last.letter
+                else "none of the options"
+            )
+            return (
+                Claim(last.at, strength, None, reason)
+                if strength is Strength.STATED and how != "line"
+                else None
+            )
         question = self.question(last.stop)
-        if how not in ("line", "verdict") and (question or self.word(last.stop) in ("if", "unless")):
+        if how not in ("line", "verdict") and (
+            question or self.word(last.stop) in ("if", "unless")
+        ):
             strength = Strength.MENTIONED
         return None if question == "denied" else Claim(last.at, strength, last.letter, how)
 
@@ -79,18 +91,29 @@ class Reading:
             for group in self._groups
             if self.is_brief and self._lead(group[0])[1] != "denied"
             for name in group
-            if name.at > after and name.sure and not name.symbol and name.letter and name.letter in self.letters
-            if self.stands_alone(name) and not self._is_a_term(name) and self.question(name.stop) != "denied"
-            if self.verdict(name) != "wrong" and not any(word in w.OTHERS for word in self.before(name.at))
+            if name.at > after
+            and name.sure
+            and not name.symbol
+            and name.letter
+            and name.letter in self.letters
+            if self.stands_alone(name)
+            and not self._is_a_term(name)
+            and self.question(name.stop) != "denied"
+            if self.verdict(name) != "wrong"
+            and not any(word in w.OTHERS for word in self.before(name.at))
         ]
         named = [name for name in named if not self.question(name.at)] or named
-        joined = [one for group in self._groups if any(name in group for name in named) for one in group]
+        joined = [
+            one for group in self._groups if any(name in group for name in named) for one in group
+        ]
         letters = sorted(
             {one.letter for one in joined if one.letter in self.letters}
         )  # of "A and D are false" no single one
         if not named:
             return None
-        single = len(letters) == 1 and not any(name.text and self.word(name.stop) == "or" for name in named)
+        single = len(letters) == 1 and not any(
+            name.text and self.word(name.stop) == "or" for name in named
+        )
         how = "mentioned" if single else f"several options, no conclusion: {', '.join(letters)}"
         return Claim(named[-1].at, Strength.MENTIONED, letters[0] if single else None, how)
 
@@ -108,7 +131,9 @@ class Reading:
                 break
             elif is_markup(self.tokens[index]):
                 continue
-            elif (below and word not in w.ANNOUNCING) or (other and other.sure and not (other.text and linked)):
+            elif (below and word not in w.ANNOUNCING) or (
+                other and other.sure and not (other.text and linked)
+            ):
                 break  # only what stands by itself in its line announces the next one
             elif (word in w.SUPPOSING and best[0]) or (self._puts_aside(index) and not strangers):
                 return None, "denied"
@@ -135,22 +160,35 @@ class Reading:
 
     def _puts_aside(self, index: int) -> bool:
         word, after = self.word(index), self.word(index + 1)
-        return (word in w.DISCARDS or w.negates(word)) and after[:1] not in w.BREAKS and after != "doubt"
+        return (
+            (word in w.DISCARDS or w.negates(word))
+            and after[:1] not in w.BREAKS
+            and after != "doubt"
+        )
 
-    def _announced(self, index: int, linked: bool, strangers: int, name: Name) -> tuple[Strength, str] | None:
+    def _announced(
+        self, index: int, linked: bool, strangers: int, name: Name
+    ) -> tuple[Strength, str] | None:
         """What a word announces at its place, as what stands before it in its sentence leaves it."""
         word, before, after = self.word(index), self.word(index - 1), self.word(index + 1)
         words = self.before(index) if word in w.REPORTED or word in w.CHOOSING else []
         if word in w.REPORTED and any(other in w.OTHERS for other in words):
             return Strength.MENTIONED, "said by others"  # "students think that the answer is A"
-        if word in w.ANSWER and after not in ("choices", "options") and before != "/" and (linked or not strangers):
+        if (
+            word in w.ANSWER
+            and after not in ("choices", "options")
+            and before != "/"
+            and (linked or not strangers)
+        ):
             return Strength.STATED, "answer"
         if linked and before != "/" and (word in w.BEST or (word == "final" and after == ":")):
             return Strength.STATED if word in w.OPTION else Strength.CONCLUDED, "option"
         if strangers:
             return None
         if word in w.CHOOSING and any(other in w.FIRST_PERSON for other in words):
-            undone = any(other == "was" or w.negates(other) for other in words)  # "I was going to pick A"
+            undone = any(
+                other == "was" or w.negates(other) for other in words
+            )  # "I was going to pick A"
             return Strength.MENTIONED if undone else Strength.STATED, "choice"
         if (before, word) in w.RETRACTION_PAIRS or (word in w.CORRECTION and after != "of"):
             return Strength.STATED, "correction"
@@ -168,10 +206,19 @@ class Reading:
         """What the words after a name say of the option: "right", "the answer", "wrong", or nothing."""
         negated = linked = False
         for position in range(name.stop, min(name.stop + NEAR, len(self.tokens))):
-            word, before, after = self.word(position), self.word(position - 1), self.word(position + 1)
+            word, before, after = (
+                self.word(position),
+                self.word(position - 1),
+                self.word(position + 1),
+            )
             if word in w.RIGHT or (word == "likely" and self.ends_clause(position + 1)):
                 answer = {word, after} & {"answer", "choice", "pick", "option"}
-                if not negated and name.letter in "AI" and not name.enclosed and self.word(name.stop) not in w.VERBS:
+                if (
+                    not negated
+                    and name.letter in "AI"
+                    and not name.enclosed
+                    and self.word(name.stop) not in w.VERBS
+                ):
                     return ""  # "I will do my best", "a better world"
                 return "wrong" if negated else "the answer" if answer else "right"
             if word in w.WRONG:
@@ -186,25 +233,42 @@ class Reading:
             elif word in w.COPULAS:
                 linked = True
             elif word[0] in w.BREAKS and not (word == "," and position + 1 in self.at):
-                closes = word[0] in w.ENDS and before in ("is", "does") and position > name.stop  # "D it is."
+                closes = (
+                    word[0] in w.ENDS and before in ("is", "does") and position > name.stop
+                )  # "D it is."
                 return "wrong" if negated else "right" if closes else ""
-            elif not (position in self.at or word in w.PREDICATES or is_markup(self.tokens[position])):
+            elif not (
+                position in self.at or word in w.PREDICATES or is_markup(self.tokens[position])
+            ):
                 break
         else:
             last = len(self.tokens) - 1
-            if not negated and name.stop < last < name.stop + NEAR and self.word(last) in ("is", "does"):
+            if (
+                not negated
+                and name.stop < last < name.stop + NEAR
+                and self.word(last) in ("is", "does")
+            ):
                 return "right"  # "D it is", without a full stop
         return "wrong" if negated else ""
 
     def _called_right(self, name: Name) -> Strength | None:
         verdict, before = self.verdict(name), self.before(name.at)
-        if verdict not in ("right", "the answer") or not name.sure or name.symbol or self.question(name.stop):
+        if (
+            verdict not in ("right", "the answer")
+            or not name.sure
+            or name.symbol
+            or self.question(name.stop)
+        ):
             return None
         clause = (
             before[len(before) - before[::-1].index(",") :] if "," in before else before
         )  # "while A is tempting, B is"
         others = any(word in w.OTHERS for word in clause)
-        doubted = others or any(word in w.SUPPOSING for word in before) or any(w.negates(word) for word in before[-3:])
+        doubted = (
+            others
+            or any(word in w.SUPPOSING for word in before)
+            or any(w.negates(word) for word in before[-3:])
+        )
         if doubted or "would" in (self.word(name.stop), self.word(name.stop + 1)):
             return None
         return Strength.STATED if verdict == "the answer" else Strength.CONCLUDED
@@ -217,15 +281,28 @@ class Reading:
         does. What concludes counts in a brief reply alone.
         """
         ends = [index for index, token in enumerate(self.tokens) if token.word == "\n"]
-        spans = [(start + 1, stop) for start, stop in pairwise([-1, *ends, len(self.tokens)]) if start + 1 < stop]
+        spans = [
+            (start + 1, stop)
+            for start, stop in pairwise([-1, *ends, len(self.tokens)])
+            if start + 1 < stop
+        ]
         labels = [self._label(*span) for span in spans]
         found = {}
         for number, label in enumerate(labels):
             name, alone = label or (None, False)
-            if name is None or name.letter not in self.letters or (name.symbol and not self.is_brief):
+            if (
+                name is None
+                or name.letter not in self.letters
+                or (name.symbol and not self.is_brief)
+            ):
                 continue
-            neighbours = (labels[place] for place in (number - 1, number + 1) if 0 <= place < len(labels))
-            listed = any(other and other[1] == alone and other[0].letter != name.letter for other in neighbours)
+            neighbours = (
+                labels[place] for place in (number - 1, number + 1) if 0 <= place < len(labels)
+            )
+            listed = any(
+                other and other[1] == alone and other[0].letter != name.letter
+                for other in neighbours
+            )
             verdict = "" if alone else self.verdict(name._replace(stop=self._separated(name.stop)))
             at_edge = number in (0, len(labels) - 1)
             if not listed and (alone or name.own) and at_edge and verdict != "wrong":
@@ -236,17 +313,32 @@ class Reading:
 
     def _label(self, start: int, stop: int) -> tuple[Name, bool] | None:
         """The letter with which a line begins, and whether nothing else stands in it."""
-        while start < stop and start not in self.at and (self._dresses(start) or self.word(start) == "option"):
+        while (
+            start < stop
+            and start not in self.at
+            and (self._dresses(start) or self.word(start) == "option")
+        ):
             start += 1
         name = self.at.get(start)
         if start >= stop or name is None or name.text or not name.letter:
             return None
         rest = range(self._separated(name.stop), stop)
-        inner = self.at.get(rest.start) if name.letter == "A" and self.word(name.stop) == ":" else None
-        if inner and not inner.text and inner.letter in self.letters and self._separated(inner.stop) >= stop:
+        inner = (
+            self.at.get(rest.start) if name.letter == "A" and self.word(name.stop) == ":" else None
+        )
+        if (
+            inner
+            and not inner.text
+            and inner.letter in self.letters
+            and self._separated(inner.stop) >= stop
+        ):
             return inner, inner.own is False  # "A: D", where A is for answer
         separated = name.enclosed or self.word(name.stop)[:1] in w.SEPARATORS
-        return (name, name.own is False and not rest) if not rest or (separated and name.sure) else None
+        return (
+            (name, name.own is False and not rest)
+            if not rest or (separated and name.sure)
+            else None
+        )
 
     def _dresses(self, index: int) -> bool:
         return is_markup(self.tokens[index]) or self.word(index)[:1] in w.SEPARATORS
@@ -270,15 +362,24 @@ class Reading:
     def _joined(self, first: Name, second: Name) -> bool:
         if second.at - first.stop > NEAR or not (first.letter and second.letter and second.sure):
             return False
-        words = [self.word(place) for place in range(first.stop, second.at) if not is_markup(self.tokens[place])]
-        ends = self.stands_alone(second) or (self.word(second.stop) in w.COPULAS and words[-1:] != [","])
+        words = [
+            self.word(place)
+            for place in range(first.stop, second.at)
+            if not is_markup(self.tokens[place])
+        ]
+        ends = self.stands_alone(second) or (
+            self.word(second.stop) in w.COPULAS and words[-1:] != [","]
+        )
         return bool(words) and ends and all(word in w.AND for word in words)
 
     def _is_a_term(self, name: Name) -> bool:
         """Whether an option that is one number stands in a calculation."""
         if not name.text or not self.tokens[name.at].text[0].isdigit():
             return False
-        around = self.word(name.at - 1)[:1] in tuple("+-−*/×÷^("), self.word(name.stop)[:1] in tuple("/([")
+        around = (
+            self.word(name.at - 1)[:1] in tuple("+-−*/×÷^("),
+            self.word(name.stop)[:1] in tuple("/(["),
+        )
         return any(around) or not self.ends_clause(name.stop)
 
     def word(self, index: int) -> str:
@@ -300,7 +401,9 @@ class Reading:
             or first in w.BREAKS
             or first > "\u08ff"
             or self.word(index) in w.CONTINUES
-            or (self.word(index) in w.SURE and self.word(index + 1)[:1] in w.BREAKS | {"", "\n"})  # "D definitely"
+            or (
+                self.word(index) in w.SURE and self.word(index + 1)[:1] in w.BREAKS | {"", "\n"}
+            )  # "D definitely"
         )
 
     def stands_alone(self, name: Name) -> bool:
@@ -314,7 +417,10 @@ class Reading:
         mark = question_after(self.tokens, index, 2 * NEAR)
         if mark is None:
             return ""
-        reply = next((token.word for token in self.tokens[mark + 1 : mark + 6] if token.word[0].isalnum()), "")
+        reply = next(
+            (token.word for token in self.tokens[mark + 1 : mark + 6] if token.word[0].isalnum()),
+            "",
+        )
         return "denied" if reply in ("no", "nope", "not", "wrong", "incorrect") else "asked"
 
     @cached_property
@@ -330,8 +436,14 @@ class Reading:
     def retractions(self) -> list[int]:
         """Where the response begins to doubt what it said: "wait", "on second thought"."""
         pairs = enumerate(pairwise(["", *(token.word for token in self.tokens)]))
-        places = [index for index, pair in pairs if pair[1] in w.RETRACTIONS or pair in w.RETRACTION_PAIRS]
-        return [place for place in places if self.word(place) != "correction" or self.word(place + 1)[:1] in w.BREAKS]
+        places = [
+            index for index, pair in pairs if pair[1] in w.RETRACTIONS or pair in w.RETRACTION_PAIRS
+        ]
+        return [
+            place
+            for place in places
+            if self.word(place) != "correction" or self.word(place + 1)[:1] in w.BREAKS
+        ]
 
     def run_ons(self) -> list[int]:
         """Where a line begins with "Question:" or "Q:", with which a model goes on to ask itself."""

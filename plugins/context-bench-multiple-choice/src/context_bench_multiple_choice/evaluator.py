@@ -46,7 +46,9 @@ class MultipleChoiceAccuracy:
 
     name = "multiple-choice"
 
-    def __init__(self, parity: str | None = None, index_base: int | None = None, several: str = "first") -> None:
+    def __init__(
+        self, parity: str | None = None, index_base: int | None = None, several: str = "first"
+    ) -> None:
         for name, value, allowed, words in (
             ("parity", parity, (None, "mmlu-pro"), "'mmlu-pro' or left out"),
             ("index_base", index_base, (None, 0, 1), "0, 1 or left out"),
@@ -86,10 +88,16 @@ class MultipleChoiceAccuracy:
     def _find(self, response: str, gold: Gold) -> Finding:
         if self.parity == "mmlu-pro":
             letter = mmlu_pro_letter(part_answer(response).answer)
-            return Finding(letter, how="mmlu-pro") if letter else Finding(None, reason="no letter found")
+            return (
+                Finding(letter, how="mmlu-pro")
+                if letter
+                else Finding(None, reason="no letter found")
+            )
         answer = part_answer(response).answer
         options = None if gold.choices else max(10, ord(max(gold.letters)) - ord("A") + 1)
-        is_named = is_letter(answer, string.ascii_uppercase[: options or len(gold.choices)], gold.texts.values())
+        is_named = is_letter(
+            answer, string.ascii_uppercase[: options or len(gold.choices)], gold.texts.values()
+        )
         if gold.texts and not is_named and (whole := same_text(answer, gold.texts)):
             return Finding(whole, "whole response is the text", reprlib.repr(answer.strip()))
         return find_letter(response, gold.choices, options, self.several)

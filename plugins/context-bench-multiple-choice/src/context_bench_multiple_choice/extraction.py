@@ -68,17 +68,28 @@ def find_letter(
     reading = Reading(_BOX.sub(r"\1✅", plain(text)), texts, letters)
     is_named = is_letter(text, letters, choices)
     if not is_named and (whole := same_text(text, offered) or texts.whole(reading.tokens)):
-        return Finding(whole, "whole response is the text", quotation(reading.text, reading.tokens, 0))
+        return Finding(
+            whole, "whole response is the text", quotation(reading.text, reading.tokens, 0)
+        )
     claims = reading.claims()
     if several == "first" and (first := _first_answer(reading, claims)):
         return first
-    claim = concluding(claims, reading.retractions(), lambda claim: claim.letter is not None, run_ons=reading.run_ons())
+    claim = concluding(
+        claims,
+        reading.retractions(),
+        lambda claim: claim.letter is not None,
+        run_ons=reading.run_ons(),
+    )
     if claim is None or claim.letter is None:
         claim = reading.mention(claim.at if claim else -1) or claim
     if claim is None:
         return Finding(None, reason="no letter and no option's text found")
     quote = quotation(reading.text, reading.tokens, claim.at)
-    return Finding(claim.letter, claim.how, quote) if claim.letter else Finding(None, reason=claim.how, quote=quote)
+    return (
+        Finding(claim.letter, claim.how, quote)
+        if claim.letter
+        else Finding(None, reason=claim.how, quote=quote)
+    )
 
 
 def _first_answer(reading: Reading, claims: Sequence[Claim]) -> Finding | None:
@@ -99,7 +110,8 @@ def _first_answer(reading: Reading, claims: Sequence[Claim]) -> Finding | None:
     others = [claim for claim in stated if claim.letter != first.letter]
     between = range(first.at + 1, others[-1].at) if others else range(0)
     doubts = (
-        reading.word(p) in w.DOUBTS or (reading.word(p) == "no" and reading.word(p + 1)[:1] in w.BREAKS)
+        reading.word(p) in w.DOUBTS
+        or (reading.word(p) == "no" and reading.word(p + 1)[:1] in w.BREAKS)
         for p in between
     )
     if (
@@ -110,7 +122,12 @@ def _first_answer(reading: Reading, claims: Sequence[Claim]) -> Finding | None:
     ):
         return None
     quote = quotation(reading.text, reading.tokens, first.at)
-    return Finding(first.letter, FIRST, quote, others=tuple(dict.fromkeys(claim.letter or "none" for claim in others)))
+    return Finding(
+        first.letter,
+        FIRST,
+        quote,
+        others=tuple(dict.fromkeys(claim.letter or "none" for claim in others)),
+    )
 
 
 def _is_led_to(reading: Reading, claim: Claim) -> bool:

@@ -48,7 +48,9 @@ def gold_of(original: Mapping[str, Any], index_base: int | None = None) -> Gold:
         if len(found) > 1 and not isinstance(letter, (list, tuple)):
             found &= _text(original.get("answer"), options)
         reason = "" if found else f"correct_letter {_short(letter)} names no option for certain"
-        return Gold(frozenset(found), choices, reason, {} if choices else _texts_of(found, original))
+        return Gold(
+            frozenset(found), choices, reason, {} if choices else _texts_of(found, original)
+        )
     named = gold(original)
     values = [value for value in named.values if not _blank(value)]
     if not values:
@@ -56,7 +58,9 @@ def gold_of(original: Mapping[str, Any], index_base: int | None = None) -> Gold:
         return Gold(frozenset(), choices, missing or named.reason)
     letters = {found for value in values for found in _answer(value, options, index_base)}
     return Gold(
-        frozenset(letters), choices, "" if letters else f"the answer {_short(values[0])} is none of the choices"
+        frozenset(letters),
+        choices,
+        "" if letters else f"the answer {_short(values[0])} is none of the choices",
     )
 
 
@@ -73,7 +77,11 @@ def _answer(value: Any, options: Mapping[str, str], index_base: int | None) -> s
 def _letters(value: Any, options: Mapping[str, str], index_base: int | None) -> set[str]:
     """The letters that a value can mean: the one that it is, or that of an index counted from 0 and from 1."""
     if isinstance(value, (list, tuple)):
-        one = (_letters(item, options, index_base) for item in value[:26] if not isinstance(item, (list, tuple)))
+        one = (
+            _letters(item, options, index_base)
+            for item in value[:26]
+            if not isinstance(item, (list, tuple))
+        )
         return {letter for letters in one if len(letters) == 1 for letter in letters}
     if isinstance(value, str):
         written = plain(value[:40])
@@ -86,13 +94,19 @@ def _letters(value: Any, options: Mapping[str, str], index_base: int | None) -> 
     if not isinstance(value, int) or isinstance(value, bool):
         return set()
     bases = (0, 1) if index_base is None else (index_base,)
-    return {string.ascii_uppercase[value - base] for base in bases if 0 <= value - base < len(options)}
+    return {
+        string.ascii_uppercase[value - base] for base in bases if 0 <= value - base < len(options)
+    }
 
 
 def _choices(value: Any) -> tuple[str, ...]:
     if isinstance(value, Mapping):
-        value = value["text"] if isinstance(value.get("text"), (list, tuple)) else list(value.values())
-    return tuple(_written(choice) for choice in value[:26]) if isinstance(value, (list, tuple)) else ()
+        value = (
+            value["text"] if isinstance(value.get("text"), (list, tuple)) else list(value.values())
+        )
+    return (
+        tuple(_written(choice) for choice in value[:26]) if isinstance(value, (list, tuple)) else ()
+    )
 
 
 def _written(value: Any) -> str:
@@ -119,4 +133,8 @@ def _text(value: Any, options: Mapping[str, str]) -> set[str]:
 
 
 def _short(value: Any) -> str:
-    return reprlib.repr(value) if isinstance(value, str) else _written(value) or f"(of type {type(value).__name__})"
+    return (
+        reprlib.repr(value)
+        if isinstance(value, str)
+        else _written(value) or f"(of type {type(value).__name__})"
+    )

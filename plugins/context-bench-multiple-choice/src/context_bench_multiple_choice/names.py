@@ -21,8 +21,12 @@ _FORMULA = re.compile(
     r"\$\$[^$]{1,400}\$\$|\$(?![\s$])[^$\n]{0,300}?(?<![\s$])\$(?!\d)|\\\([^\n]{0,300}?\\\)|\\\[[^$]{0,400}?\\\]"
 )
 _BOXED = re.compile(r"\\(?:boxed|fbox|framebox)")
-_DRESSING = re.compile(r"\\(?:text\w*|math[a-z]+|bf|bm|left|right|large|q?quad|[()\[\],;! ])|[${}()\[\]\s*.\"'`]")
-_LABELLED = re.compile(r"[$\\(\[\s]*(?:\\[a-z]+\s*\{\s*)?\([A-Z]\)")  # "$\textbf{(C)}\ 42$" names an option
+_DRESSING = re.compile(
+    r"\\(?:text\w*|math[a-z]+|bf|bm|left|right|large|q?quad|[()\[\],;! ])|[${}()\[\]\s*.\"'`]"
+)
+_LABELLED = re.compile(
+    r"[$\\(\[\s]*(?:\\[a-z]+\s*\{\s*)?\([A-Z]\)"
+)  # "$\textbf{(C)}\ 42$" names an option
 # What a unit or a symbol follows: a number or a degree, through commands and braces; "~"; a command such as `\vec`; "A$5".
 _UNIT = re.compile(
     r"(?:\d|°|\\%|\\circ|\\degree)[ \t}~]*(?:\\[,;:! ])*[ \t}~]*(?:\\(?:text|math)[a-z]*\s*)?[ \t{~]*$|(?<!~)~ *$"
@@ -32,7 +36,9 @@ _UNIT = re.compile(
 _OPERATORS = frozenset("+=<>≤≥≈±×÷/^%°√∞∈")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?:\D|$))")
 _DECIMALS = re.compile(r"(\d+)(?:(\.\d*[1-9])0+|\.0+)")
-_NO_CONTENT = re.compile(r"\\(?:text\w*|math(?:rm|bf|it|bb|sf|cal)|left|right|quad|displaystyle|boxed|[^A-Za-z])")
+_NO_CONTENT = re.compile(
+    r"\\(?:text\w*|math(?:rm|bf|it|bb|sf|cal)|left|right|quad|displaystyle|boxed|[^A-Za-z])"
+)
 _PAIRS = {"(": ")", "[": "]", "{": "}", "（": "）", "【": "】", "「": "」", "*": "*", "`": "`"}
 _CLOSING = frozenset(")]}）】」』》*_`$\"'”’»")
 
@@ -75,7 +81,11 @@ class Texts:
                 owners.setdefault(variant, set()).add(letter)
         self._by_first: dict[str, list[tuple[tuple[str, ...], str]]] = {}
         for words, letters in sorted(owners.items(), key=lambda item: -len(item[0])):
-            if words and len(letters) == 1 and not (len(words) == 1 and words[0].upper() in choices):
+            if (
+                words
+                and len(letters) == 1
+                and not (len(words) == 1 and words[0].upper() in choices)
+            ):
                 self._by_first.setdefault(words[0], []).append((words, min(letters)))
 
     def found(self, tokens: Sequence[Token]) -> dict[int, Name]:
@@ -86,7 +96,9 @@ class Texts:
             for words, letter in self._by_first.get(word, ()):
                 end = place + len(words)
                 if tuple(other for other, _ in content[place:end]) == words:
-                    names[index] = Name(letter, index, after_markup(tokens, content[end - 1][1] + 1), text=True)
+                    names[index] = Name(
+                        letter, index, after_markup(tokens, content[end - 1][1] + 1), text=True
+                    )
                     break
         return names
 
@@ -104,13 +116,19 @@ def _without_zeros(word: str) -> str:
 
 def _as_many(contents: Collection[Sequence[str]], form: Callable[[str], str]) -> bool:
     """Whether texts that differ still do in another form of their words."""
-    return len({tuple(words) for words in contents}) == len({tuple(map(form, words)) for words in contents})
+    return len({tuple(words) for words in contents}) == len(
+        {tuple(map(form, words)) for words in contents}
+    )
 
 
 def same_text(text: str, choices: Mapping[str, str]) -> str:
     """The letter of the one option that a text is, by its letters as they stand or else whatever their case."""
     for form in (str, _trimmed, lambda value: _trimmed(value).lower()):
-        same = [letter for letter, choice in choices.items() if form(choice) and form(choice) == form(text)]
+        same = [
+            letter
+            for letter, choice in choices.items()
+            if form(choice) and form(choice) == form(text)
+        ]
         if len(same) == 1:
             return same[0]
     return ""
@@ -122,7 +140,9 @@ def is_letter(text: str, letters: str, choices: Collection[str]) -> bool:
     A small one that is an option as it stands is that option's text.
     """
     trimmed = _trimmed(text)
-    return trimmed in tuple(letters) or (trimmed.upper() in tuple(letters) and trimmed not in choices)
+    return trimmed in tuple(letters) or (
+        trimmed.upper() in tuple(letters) and trimmed not in choices
+    )
 
 
 def _trimmed(text: str) -> str:
@@ -143,24 +163,42 @@ def find_names(text: str, tokens: Sequence[Token], texts: Texts) -> list[Name]:
             name = option
         if name is None and tokens[index].word in w.NONE:
             name = Name("", index, index + 1)
-        if name and name.text and names and names[-1].letter == name.letter and _is_apart(tokens, names[-1], name):
+        if (
+            name
+            and name.text
+            and names
+            and names[-1].letter == name.letter
+            and _is_apart(tokens, names[-1], name)
+        ):
             name = names.pop()._replace(stop=name.stop, enclosed=True, own=True)
         names += [name] if name else []
         index = name.stop if name else index + 1
     names = [name for name in names if not _is_short_for_answer(tokens, name)]
-    parts = {name.at: name.letter for name in names if name.enclosed and not name.text and _begins_part(tokens, name)}
+    parts = {
+        name.at: name.letter
+        for name in names
+        if name.enclosed and not name.text and _begins_part(tokens, name)
+    }
     numbered = list(parts.values())[:2] == ["A", "B"]  # "(a) 11.1 amps, (b) 29.4 amps"
     return [name for name in names if name.at not in parts] if numbered else names
 
 
 def _is_apart(tokens: Sequence[Token], letter: Name, option: Name) -> bool:
     between = tokens[letter.stop : option.at]
-    return not letter.text and all(is_markup(token) or token.text in w.SEPARATORS for token in between)
+    return not letter.text and all(
+        is_markup(token) or token.text in w.SEPARATORS for token in between
+    )
 
 
 def _is_short_for_answer(tokens: Sequence[Token], name: Name) -> bool:
     """Whether a line begins with an A that is no option: "A: 600"."""
-    if name.letter != "A" or name.own or name.text or name.at + 2 >= len(tokens) or tokens[name.at + 1].word != ":":
+    if (
+        name.letter != "A"
+        or name.own
+        or name.text
+        or name.at + 2 >= len(tokens)
+        or tokens[name.at + 1].word != ":"
+    ):
         return False
     return tokens[name.at - 1].word == "\n" if name.at else tokens[2].text[0].isdigit()
 
@@ -176,16 +214,24 @@ def _begins_part(tokens: Sequence[Token], name: Name) -> bool:
 
 def _formula(match: re.Match[str]) -> tuple[int, int, bool]:
     """Where a formula lies, and whether a letter in it may name an option: if it is alone, or first in parentheses."""
-    return match.start(), match.end(), len(_DRESSING.sub("", match[0])) == 1 or _LABELLED.match(match[0]) is not None
+    return (
+        match.start(),
+        match.end(),
+        len(_DRESSING.sub("", match[0])) == 1 or _LABELLED.match(match[0]) is not None,
+    )
 
 
-def _letter(text: str, tokens: Sequence[Token], index: int, formulas: Sequence[tuple[int, int, bool]]) -> Name | None:
+def _letter(
+    text: str, tokens: Sequence[Token], index: int, formulas: Sequence[tuple[int, int, bool]]
+) -> Name | None:
     token = tokens[index]
     if len(token.text) != 1 or not _LETTER.match(text, token.start):
         return None
     before, after = text[token.start - 1 : token.start], text[token.end : token.end + 1]
     capital = token.text.isupper()
-    enclosed = after in (")", "）") or (_PAIRS.get(before) == after and (capital or before != "{"))  # "{b}" is code
+    enclosed = after in (")", "）") or (
+        _PAIRS.get(before) == after and (capital or before != "{")
+    )  # "{b}" is code
     bracketed = before in ("(", "[", "*")
     if not bracketed and _UNIT.search(text[max(token.start - 60, 0) : token.start]):
         return None
@@ -195,7 +241,9 @@ def _letter(text: str, tokens: Sequence[Token], index: int, formulas: Sequence[t
     if inside and not formulas[0][2]:
         return None
     symbol = bool(inside) and not (enclosed and capital)
-    return Name(token.text.upper(), index, _closed(tokens, index + 1), capital or enclosed, enclosed, symbol)
+    return Name(
+        token.text.upper(), index, _closed(tokens, index + 1), capital or enclosed, enclosed, symbol
+    )
 
 
 def _makes_a_name(previous: Token, letter: Token) -> bool:
@@ -208,7 +256,9 @@ def _closed(tokens: Sequence[Token], index: int) -> int:
     """The first token after the signs that close around the one before `index`."""
     while index < len(tokens):
         token = tokens[index]
-        if not (token.text[0] in _CLOSING or token.text in ("\\)", "\\]") or token.text.startswith("</")):
+        if not (
+            token.text[0] in _CLOSING or token.text in ("\\)", "\\]") or token.text.startswith("</")
+        ):
             break
         if token.text[0] in "\"'*_`$" and token.start > tokens[index - 1].end:
             break  # it opens something else
@@ -228,7 +278,11 @@ def _content(tokens: Sequence[Token]) -> list[tuple[str, int]]:
         elif first in "-−" and index + 1 < len(tokens):
             # A sign and not a hyphen or a dash: a digit follows at once, and nothing that it could be taken from precedes.
             signed = tokens[index + 1].start == token.end and tokens[index + 1].text[0].isdigit()
-            apart = not index or tokens[index - 1].end < token.start or not tokens[index - 1].text[-1].isalnum()
+            apart = (
+                not index
+                or tokens[index - 1].end < token.start
+                or not tokens[index - 1].text[-1].isalnum()
+            )
             word = "-" if signed and apart else ""
         elif first in _OPERATORS:
             word = token.text

@@ -77,7 +77,12 @@ def concluding(
     """
     held: ClaimT | None = None
     for claim in claims:
-        if held and decides(held) and held.strength is Strength.STATED and _between(held, claim, run_ons):
+        if (
+            held
+            and decides(held)
+            and held.strength is Strength.STATED
+            and _between(held, claim, run_ons)
+        ):
             break
         if held and claim.strength > Strength.MENTIONED and _between(held, claim, retractions):
             held = None
@@ -108,7 +113,11 @@ def answer_text(response: str) -> tuple[str, str]:
 
 def quotation(text: str, tokens: Sequence[Token], at: int) -> str:
     """The text around a token, for the details of a score."""
-    return " ".join(text[max(tokens[at].start - 40, 0) : tokens[at].end + 20].split()) if tokens else ""
+    return (
+        " ".join(text[max(tokens[at].start - 40, 0) : tokens[at].end + 20].split())
+        if tokens
+        else ""
+    )
 
 
 def negates(word: str, negations: frozenset[str] = DENIALS) -> bool:

@@ -6,7 +6,15 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from context_bench_multiple_choice.replies import DENIALS, ENDS, RETRACTIONS, SUPPOSING, Token, negates, words
+from context_bench_multiple_choice.replies import (
+    DENIALS,
+    ENDS,
+    RETRACTIONS,
+    SUPPOSING,
+    Token,
+    negates,
+    words,
+)
 from context_bench_multiple_choice.replies import MARKUP as _MARKUP
 
 __all__ = ["DENIALS", "ENDS", "RETRACTIONS", "SUPPOSING", "Token", "negates", "words"]
@@ -66,7 +74,9 @@ _TOKEN = re.compile(
         )
     )
 )
-_STYLED = re.compile(r"(?:.*LATIN (?:CAPITAL|SMALL) LETTER|MATHEMATICAL.* (?:CAPITAL|SMALL)) ([A-Z])")
+_STYLED = re.compile(
+    r"(?:.*LATIN (?:CAPITAL|SMALL) LETTER|MATHEMATICAL.* (?:CAPITAL|SMALL)) ([A-Z])"
+)
 
 
 def tokenize(text: str) -> list[Token]:
@@ -90,7 +100,11 @@ def plain(text: str) -> str:
     >>> plain("Ａ Ⓑ 🅲 𝐃 ４")
     'A B C D 4'
     """
-    return text if text.isascii() else text.translate({ord(sign): _plain(sign) for sign in set(text) if sign > "\x7f"})
+    return (
+        text
+        if text.isascii()
+        else text.translate({ord(sign): _plain(sign) for sign in set(text) if sign > "\x7f"})
+    )
 
 
 def _plain(sign: str) -> str | None:
@@ -99,7 +113,9 @@ def _plain(sign: str) -> str | None:
         return None
     if category == "Nd":
         return str(unicodedata.digit(sign))
-    named = _STYLED.fullmatch(unicodedata.name(sign, "")) if category in ("So", "Lu", "Ll") else None
+    named = (
+        _STYLED.fullmatch(unicodedata.name(sign, "")) if category in ("So", "Lu", "Ll") else None
+    )
     return (named[1].lower() if "SMALL" in named[0] else named[1]) if named else sign
 
 
@@ -117,7 +133,9 @@ def after_markup(tokens: Sequence[Token], index: int) -> int:
 
 MARKUP = _MARKUP | frozenset("【】「」『』《》^")
 BREAKS = frozenset(",:–—-…|/)]}<>，、：）】」』》") | ENDS  # after a letter: its clause ends
-SEPARATORS = frozenset(".:．：-–—、,|•·✅✓✔☑")  # between the letter of a line and its text, or before it
+SEPARATORS = frozenset(
+    ".:．：-–—、,|•·✅✓✔☑"
+)  # between the letter of a line and its text, or before it
 # Nouns and marks that announce the answer.
 ANSWER = words(r"answer answer's answers ans \boxed \fbox \framebox")
 # Nouns that announce it when a link follows: "my choice:"; and words that do so less strongly: "the most likely diagnosis is".
@@ -143,7 +161,9 @@ SO = SURE | words(
 CORRECTION = words(
     "wait actually correction sorry oops scratch mean meant hmm instead rather revised reconsidering reflection no nope"
 )
-RETRACTION_PAIRS = frozenset({("second", "thought"), ("hold", "on"), ("my", "mistake"), ("made", "a"), ("made", "an")})
+RETRACTION_PAIRS = frozenset(
+    {("second", "thought"), ("hold", "on"), ("my", "mistake"), ("made", "a"), ("made", "an")}
+)
 # What may stand between an announcement and the letter: links, and words that change nothing.
 COPULAS = words(
     "is are was were be been being becomes remains should must would will has seems seem appears looks isn't 's might may could"
@@ -175,7 +195,9 @@ PREDICATES = SURE | words(
 )
 AND = words("and & + / , 、 ， or")
 # What makes a statement one that is not made.
-ATTITUDES = words("think believe mean means say imply suggest conclude agree prove show convinced sure clear certain")
+ATTITUDES = words(
+    "think believe mean means say imply suggest conclude agree prove show convinced sure clear certain"
+)
 OTHERS = words(
     "might tempting mistake mistakenly mistaken students student someone initially originally thought trap people believed"
 )
@@ -187,7 +209,9 @@ CONTINUES = words(
     "because since as due given based although though however while whereas and or but rather instead not which where so "
     "therefore thus for i if here then too from by please with over again there now hence per"
 )
-NOT_YET = words("the a an and or of is are to with that for in by from because if we , ( = + - : \\")
+NOT_YET = words(
+    "the a an and or of is are to with that for in by from because if we , ( = + - : \\"
+)
 # After any other word a letter is a part of a name: "vitamin C", "Fund A", "World War I".
 BEFORE_LETTERS = (
     ANSWER | BEST | CHOOSE | OPINION | FIRST_PERSON | SO | CORRECTION | COPULAS | FILLERS | NONE | CLAUSES | RIGHT | WRONG

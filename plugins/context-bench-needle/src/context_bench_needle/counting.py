@@ -28,7 +28,9 @@ def build_common(task: RulerTask, length: int, place: Place, dice: Dice) -> Draw
     left, spare = divmod(length - COMMON * often * _ENTRY, _ENTRY)
     words = _words(dice, COMMON + -(-left // seldom))
     asked, others = words[:COMMON], words[COMMON:]
-    listed = [word for word in asked for _ in range(often)] + [word for word in others for _ in range(seldom)]
+    listed = [word for word in asked for _ in range(often)] + [
+        word for word in others for _ in range(seldom)
+    ]
     listed = _shuffled(listed[: COMMON * often + left], dice)
     entries = " ".join(f"{number}. {word}" for number, word in enumerate(listed, 1))
     question = f"Which {COMMON} {_LIST}? Name all {COMMON}."
@@ -51,21 +53,29 @@ def build_frequent(task: RulerTask, length: int, place: Place, dice: Dice) -> Dr
     missing = length - sum(counts) - 2 * counts[0]
     text += vocabulary[len(counts) : len(counts) + missing]
     return Drawn(
-        " ".join(_shuffled(text, dice)), f"Which three {_CODED}? The dots are no word.", vocabulary[1:4], [], []
+        " ".join(_shuffled(text, dice)),
+        f"Which three {_CODED}? The dots are no word.",
+        vocabulary[1:4],
+        [],
+        [],
     )
 
 
 def least_frequent(task: RulerTask) -> int:
     """Return the tokens of the shortest text in which the fourth word is more frequent than the fifth."""
     return next(
-        length for length in range(50, 10_000) if len(found := _frequencies(length)) > 4 and found[3] > found[4]
+        length
+        for length in range(50, 10_000)
+        if len(found := _frequencies(length)) > 4 and found[3] > found[4]
     )
 
 
 def read(question: str, context: str) -> list[str] | None:
     """Return the words that a context has most often; None for another question."""
     if _LIST in question:
-        return [word for word, _ in Counter(re.findall(r"[0-9]+\. (\w+)", context)).most_common(COMMON)]
+        return [
+            word for word, _ in Counter(re.findall(r"[0-9]+\. (\w+)", context)).most_common(COMMON)
+        ]
     if _CODED in question:
         return [word for word, _ in Counter(re.findall(r"\b[a-z]{6}\b", context)).most_common(3)]
     return None
@@ -97,13 +107,17 @@ def _words(dice: Dice, count: int) -> list[str]:
     parts: list[Sequence[str]] = [ADJECTIVES, NOUNS]
     if 2 * count <= len(ADJECTIVES) + len(NOUNS):
         parts = [[*ADJECTIVES, *NOUNS]]
-    elif count > len(ADJECTIVES) * len(NOUNS):  # from some 1.6 million tokens on there are not enough of two
+    elif count > len(ADJECTIVES) * len(
+        NOUNS
+    ):  # from some 1.6 million tokens on there are not enough of two
         parts = [ADJECTIVES, *parts]
     found: dict[str, None] = {}
     while len(found) < count:
         found["".join(map(dice.pick, parts))] = None
     drawn = list(found)
-    if len(drawn) > 1000:  # compounds of two words hardly hold each other; a row in which one does is drawn again
+    if (
+        len(drawn) > 1000
+    ):  # compounds of two words hardly hold each other; a row in which one does is drawn again
         return drawn
     alone = [word for word in drawn if not any(word in other for other in drawn if other != word)]
     return [*alone, *(word for word in drawn if word not in set(alone))]

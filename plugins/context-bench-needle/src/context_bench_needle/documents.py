@@ -30,7 +30,11 @@ def build(task: RulerTask, length: int, place: Place, dice: Dice) -> Drawn:
     left, source = length, prose.sentences(dice)
     while len(bodies) < len(told) or left >= _LONGEST + prose.SHORTEST:
         number = len(bodies)
-        text = told[number] if number < len(told) else _facts(people.new(), towns.new(), people.new(), dice)
+        text = (
+            told[number]
+            if number < len(told)
+            else _facts(people.new(), towns.new(), people.new(), dice)
+        )
         left -= _HEADING + _FACTS
         reserved = max(0, len(told) - number - 1) * (_HEADING + _FACTS) + prose.SHORTEST
         for _ in range(_SENTENCES if left >= _SENTENCES * prose.LONGEST + reserved else 0):
@@ -45,7 +49,9 @@ def build(task: RulerTask, length: int, place: Place, dice: Dice) -> Drawn:
     context = "\n\n".join(f"Document {number}:\n{text}" for number, text in enumerate(others, 1))
     whose = f"the teacher of {asked}" if hops == 2 else asked
     keys = [asked, teacher][:hops]
-    return Drawn(f"{context} {closing}".rstrip(), f"In which town was {whose} born?", [answer], keys, depths)
+    return Drawn(
+        f"{context} {closing}".rstrip(), f"In which town was {whose} born?", [answer], keys, depths
+    )
 
 
 def least(task: RulerTask) -> int:
@@ -81,7 +87,11 @@ class _People:
     def new(self) -> str:
         while True:
             dice = self._dice
-            given, middle, last = dice.pick(prose.LISTS["name"]), dice.pick(ADJECTIVES), dice.pick(NOUNS)
+            given, middle, last = (
+                dice.pick(prose.LISTS["name"]),
+                dice.pick(ADJECTIVES),
+                dice.pick(NOUNS),
+            )
             name = f"{given} {middle.capitalize()} {last.capitalize()}"
             if name not in self._made:
                 self._made.add(name)

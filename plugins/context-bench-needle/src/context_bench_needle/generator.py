@@ -99,7 +99,9 @@ def needle(
     rows = _rows(tasks, sizes, depths, options.whole("seed", seed) or 0)
     total = options.whole("limit", limit)
     if count < 0 or (total or 0) < 0:
-        raise ValueError(f"needle: limit is {limit} and per_length is {per_length}, and neither can be below 0.")
+        raise ValueError(
+            f"needle: limit is {limit} and per_length is {per_length}, and neither can be below 0."
+        )
     return islice(rows, count * len(sizes) * len(tasks) if total is None else total)
 
 
@@ -110,11 +112,15 @@ def _rows(
     while True:
         for length in lengths:
             for task in tasks:
-                yield make_row(task, length, depths[index % len(depths)] if depths else None, index, seed)
+                yield make_row(
+                    task, length, depths[index % len(depths)] if depths else None, index, seed
+                )
         index += 1
 
 
-def make_row(task: Task | RulerTask, length: int, depth: float | None, index: int, seed: int) -> dict[str, Any]:
+def make_row(
+    task: Task | RulerTask, length: int, depth: float | None, index: int, seed: int
+) -> dict[str, Any]:
     """Return one row; ``depth`` in percent, or ``None`` to spread the needles uniformly."""
     attempt = 0
     while True:
@@ -129,7 +135,9 @@ def make_row(task: Task | RulerTask, length: int, depth: float | None, index: in
         attempt += 1
 
 
-def _attempt(task: Task, length: int, depth: float | None, index: int, seed: int, attempt: int) -> dict[str, Any]:
+def _attempt(
+    task: Task, length: int, depth: float | None, index: int, seed: int, attempt: int
+) -> dict[str, Any]:
     retry = f"/{attempt}" if attempt else ""
     mint, tokens = _plan(task, length)
     dice = Dice(f"needles/{seed}/{index}{retry}")
@@ -166,7 +174,13 @@ def _attempt_ruler(
     if task.asked == 1:
         [place] = _asked_depths(Task(task.name), depth, index, seed)
     drawn = task.build(length, Place(place), Dice(f"{task.name}/{seed}/{index}{retry}"))
-    label = f"{depth:g}" if depth is not None and task.has_places else f"{place:g}" if place is not None else _UNIFORM
+    label = (
+        f"{depth:g}"
+        if depth is not None and task.has_places
+        else f"{place:g}"
+        if place is not None
+        else _UNIFORM
+    )
     return {
         "id": f"needle-{task.name}-{task.shape}-n{length}-d{label}-s{seed}-i{index}",
         "context": drawn.context,
@@ -228,7 +242,10 @@ def _depth_label(asked: list[float], depth: float | None) -> str:
 
 def _is_sound(row: dict[str, Any]) -> bool:
     """Return whether every value asked for stands exactly once in the context, and nowhere in the question."""
-    return all(row["context"].count(value) == 1 and value not in row["question"] for value in row["needles"])
+    return all(
+        row["context"].count(value) == 1 and value not in row["question"]
+        for value in row["needles"]
+    )
 
 
 def _is_sound_ruler(row: dict[str, Any]) -> bool:

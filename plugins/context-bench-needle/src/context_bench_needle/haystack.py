@@ -70,7 +70,9 @@ def build_haystack(tokens: int, task: Task, mint: Mint, dice: Dice) -> Haystack:
     sentences: list[str] = []
     sizes: list[int] = []
     source = _SOURCES[task.haystack](task, mint, dice)
-    longest = {"noise": _LONGEST_NOISE, "prose": prose.LONGEST, "needles": mint.tokens(task)}[task.haystack]
+    longest = {"noise": _LONGEST_NOISE, "prose": prose.LONGEST, "needles": mint.tokens(task)}[
+        task.haystack
+    ]
     left = tokens
     while left >= longest + prose.SHORTEST:
         text, size = next(source)
@@ -105,7 +107,9 @@ def _needles(task: Task, mint: Mint, dice: Dice) -> Iterator[tuple[str, int]]:
     """Yield needles that nobody asks for, one a line."""
     size = mint.tokens(task)
     while True:
-        needle = Needle(mint.make(task.key_kind, dice), mint.make(task.value_kind, dice), task.value_kind)
+        needle = Needle(
+            mint.make(task.key_kind, dice), mint.make(task.value_kind, dice), task.value_kind
+        )
         yield needle.sentence + "\n", size
 
 

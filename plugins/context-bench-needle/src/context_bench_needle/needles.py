@@ -50,7 +50,9 @@ def question_about(keys: list[str], value_kind: str) -> str:
 def asked_in(question: str) -> tuple[list[str], str] | None:
     """Return the keys and the kind of value that a question of this dataset asks for; ``None`` for another question."""
     for kind, noun in NOUN.items():
-        found = re.search(rf"Which {noun}s are registered for (.+?)\? Name every one", question, re.DOTALL)
+        found = re.search(
+            rf"Which {noun}s are registered for (.+?)\? Name every one", question, re.DOTALL
+        )
         if found:
             return re.split(r", | and ", found.group(1)), kind
     return None

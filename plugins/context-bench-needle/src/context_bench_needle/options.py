@@ -55,7 +55,11 @@ def _items(value: Numbers) -> list[int | float | str]:
     """Return single items; texts are split at white space, commas and slashes."""
     items: list[int | float | str] = []
     for item in (value,) if isinstance(value, (int, float, str)) else value:
-        items += [part for part in re.split(r"[\s,/]+", item) if part] if isinstance(item, str) else [item]
+        items += (
+            [part for part in re.split(r"[\s,/]+", item) if part]
+            if isinstance(item, str)
+            else [item]
+        )
     return items
 
 
@@ -63,7 +67,9 @@ def _length(option: str, value: object) -> int:
     if isinstance(value, str):
         found = re.fullmatch(r"([0-9]+)([kKmM]?)", value.strip())
         if not found:
-            raise ValueError(f"needle: {option} has {value!r}, and a number of tokens is needed, such as 4000 or 16k.")
+            raise ValueError(
+                f"needle: {option} has {value!r}, and a number of tokens is needed, such as 4000 or 16k."
+            )
         return int(found[1]) * _SUFFIXES[found[2].lower()]
     if isinstance(value, bool) or not isinstance(value, (int, float)) or value % 1:
         raise TypeError(f"needle: {option} has {value!r}, and a whole number of tokens is needed.")
@@ -80,5 +86,7 @@ def _percent(value: object) -> float:
     except ValueError:
         number = math.nan
     if not 0 <= number <= 100:
-        raise ValueError(f"needle: depth has {value!r}, and a percentage from 0 to 100, or 'uniform', is needed.")
+        raise ValueError(
+            f"needle: depth has {value!r}, and a percentage from 0 to 100, or 'uniform', is needed."
+        )
     return round(number, 4) + 0.0

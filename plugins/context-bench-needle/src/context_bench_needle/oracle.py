@@ -51,7 +51,11 @@ class NeedleOracle:
                 f"{str(question)[:80]!r}. Use another reader for this row."
             )
         keys, kind = asked
-        return {"response": ", ".join(dict.fromkeys(value for key in keys for value in _values(key, kind, text)))}
+        return {
+            "response": ", ".join(
+                dict.fromkeys(value for key in keys for value in _values(key, kind, text))
+            )
+        }
 
     def fingerprint(self) -> dict[str, Any]:
         """Return what can change a response: nothing but the version."""

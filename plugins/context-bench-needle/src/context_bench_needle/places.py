@@ -30,7 +30,9 @@ class LengthAndDepth:
         cells = cells_of([value for row in rows if (value := _placed(row))])
         lengths, depths = _axes(cells)
         found = {f"length:{length}": _mean(_of(cells, length, None)) for length in lengths}
-        return found | {f"depth:{depth}": _mean(_of(cells, None, depth)) for depth in depths if depth != _ANY}
+        return found | {
+            f"depth:{depth}": _mean(_of(cells, None, depth)) for depth in depths if depth != _ANY
+        }
 
 
 def section(result: Any) -> str | None:
@@ -46,7 +48,11 @@ def section(result: Any) -> str | None:
             by_system.setdefault(row.system, []).append(value)
     grids = [(system, cells_of(values)) for system, values in by_system.items()]
     shown = [line for system, cells in grids for line in _grid(system, cells)]
-    return "\n".join(["needle_recall by length (tokens) and depth (percent)", *shown]) if shown else None
+    return (
+        "\n".join(["needle_recall by length (tokens) and depth (percent)", *shown])
+        if shown
+        else None
+    )
 
 
 def cells_of(values: Sequence[Placed]) -> Cells:
@@ -77,7 +83,9 @@ def _grid(system: str, cells: Cells) -> Iterator[str]:
     yield f"{'':>14}" + "".join(f"{depth:>{width}}" for depth in [*depths, "all"])
     for length in [*lengths, None]:
         values = [_of(cells, length, depth) for depth in [*depths, None]]
-        texts = "".join(f"{_mean(each):>{width}.3f}" if each else f"{'-':>{width}}" for each in values)
+        texts = "".join(
+            f"{_mean(each):>{width}.3f}" if each else f"{'-':>{width}}" for each in values
+        )
         yield f"{'all' if length is None else format(length, ','):>14}{texts}"
 
 

@@ -116,14 +116,34 @@ OPENINGS: tuple[str, ...] = (
 
 CLOSERS: dict[int, tuple[str, ...]] = {
     3: ("Rain fell.", "Nobody spoke.", "Time passed.", "Dogs barked.", "Bells rang."),
-    4: ("The lamp flickered.", "Everyone went home.", "The street emptied.", "Nothing else happened."),
-    5: ("The bread was warm.", "All of them laughed.", "The wind had turned.", "That was the rule."),
+    4: (
+        "The lamp flickered.",
+        "Everyone went home.",
+        "The street emptied.",
+        "Nothing else happened.",
+    ),
+    5: (
+        "The bread was warm.",
+        "All of them laughed.",
+        "The wind had turned.",
+        "That was the rule.",
+    ),
     6: ("Nobody asked about the ferry.", "The river was very low.", "It rained all that week."),
-    7: ("The kettle sang in the kitchen.", "They talked about it for years.", "The road was dry and empty."),
+    7: (
+        "The kettle sang in the kitchen.",
+        "They talked about it for years.",
+        "The road was dry and empty.",
+    ),
     8: ("They counted the baskets twice and left.", "Nothing in the room had been moved."),
     9: ("The old clock above the door had stopped.", "By noon the market was full of people."),
-    10: ("There was always a light in the upper window.", "In the end they agreed to share the cost."),
-    11: ("Some of the children were still playing by the well.", "He had heard the whole story before and said so."),
+    10: (
+        "There was always a light in the upper window.",
+        "In the end they agreed to share the cost.",
+    ),
+    11: (
+        "Some of the children were still playing by the well.",
+        "He had heard the whole story before and said so.",
+    ),
     12: (
         "The last train of the day left without any passengers again.",
         "It was said that the winter would be a long one.",

@@ -39,7 +39,14 @@ class NeedleRecall:
         needles = _needles_of(original.get("needles"))
         read_from, text = _text_of(processed)
         if not needles or text is None:
-            return Scores({}, {"unscored": "there is no text to look in" if needles else "the example has no needles"})
+            return Scores(
+                {},
+                {
+                    "unscored": "there is no text to look in"
+                    if needles
+                    else "the example has no needles"
+                },
+            )
         missing = [needle for needle in needles if not self._is_in(needle.lower(), text)]
         found = len(needles) - len(missing)
         share = float(found > 0) if original.get("match") == "part" else found / len(needles)
@@ -55,13 +62,19 @@ class NeedleRecall:
     def _is_in(self, needle: str, text: str) -> bool:
         if needle not in text:
             return False
-        return not self.word_boundary or re.search(rf"(?<!\w){re.escape(needle)}(?!\w)", text) is not None
+        return (
+            not self.word_boundary
+            or re.search(rf"(?<!\w){re.escape(needle)}(?!\w)", text) is not None
+        )
 
 
 def _needles_of(value: object) -> list[str]:
     """Return the needles as texts; a single text or number is one needle, blank ones are none."""
     items = value if isinstance(value, (list, tuple)) else [value]
-    texts = (str(item) if isinstance(item, int) and not isinstance(item, bool) else item for item in items)
+    texts = (
+        str(item) if isinstance(item, int) and not isinstance(item, bool) else item
+        for item in items
+    )
     return [text for text in texts if isinstance(text, str) and text.strip()]
 
 

@@ -32,11 +32,17 @@ class RulerTask:
 
     def __post_init__(self) -> None:
         if self.chains < 1 or self.hops < 0:
-            raise ValueError(f"needle: chains is {self.chains} and hops is {self.hops}; give at least 1 and 0.")
+            raise ValueError(
+                f"needle: chains is {self.chains} and hops is {self.hops}; give at least 1 and 0."
+            )
         if self.chains > MOST_CHAINS:
-            raise ValueError(f"needle: chains is {self.chains}, and there are {MOST_CHAINS} numbers of five digits.")
+            raise ValueError(
+                f"needle: chains is {self.chains}, and there are {MOST_CHAINS} numbers of five digits."
+            )
         if self.builder == "documents" and self.hops not in (1, 2):
-            raise ValueError(f"needle: hops is {self.hops}, and a question goes over 1 or 2 documents.")
+            raise ValueError(
+                f"needle: hops is {self.hops}, and a question goes over 1 or 2 documents."
+            )
 
     @property
     def shape(self) -> str:
@@ -59,7 +65,9 @@ class RulerTask:
 
     def _function(self, name: str) -> Any:
         module, _, suffix = self.builder.partition(":")
-        return getattr(import_module(f"context_bench_needle.{module}"), f"{name}_{suffix}" if suffix else name)
+        return getattr(
+            import_module(f"context_bench_needle.{module}"), f"{name}_{suffix}" if suffix else name
+        )
 
 
 @dataclass(frozen=True)

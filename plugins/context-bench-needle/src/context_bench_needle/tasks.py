@@ -30,7 +30,9 @@ class Task:
     def __post_init__(self) -> None:
         for option in ("keys", "values", "queries"):
             if getattr(self, option) < 1:
-                raise ValueError(f"needle: {option} is {getattr(self, option)}, and at least 1 is needed.")
+                raise ValueError(
+                    f"needle: {option} is {getattr(self, option)}, and at least 1 is needed."
+                )
         if self.queries > self.keys:
             raise ValueError(
                 f"needle: {self.queries} queries cannot be asked about {self.keys} keys; "
@@ -38,7 +40,9 @@ class Task:
             )
         for option, known in (("key_kind", KINDS), ("value_kind", KINDS), ("haystack", HAYSTACKS)):
             if getattr(self, option) not in known:
-                raise ValueError(f"needle: {option} is {getattr(self, option)!r}, and it is one of {', '.join(known)}.")
+                raise ValueError(
+                    f"needle: {option} is {getattr(self, option)!r}, and it is one of {', '.join(known)}."
+                )
 
     @property
     def asked(self) -> int:
@@ -60,7 +64,9 @@ TASKS: dict[str, Task] = {
         Task("single-uuid", value_kind="uuid"),  # niah_single_3
         Task("multi-key", keys=4),  # niah_multikey_1
         Task("multi-key-needles", haystack="needles"),  # niah_multikey_2, line retrieval
-        Task("multi-key-uuid", key_kind="uuid", value_kind="uuid", haystack="needles"),  # niah_multikey_3
+        Task(
+            "multi-key-uuid", key_kind="uuid", value_kind="uuid", haystack="needles"
+        ),  # niah_multikey_3
         Task("multi-value", values=4),  # niah_multivalue
         Task("multi-query", keys=4, queries=4),  # niah_multiquery
     )
@@ -99,9 +105,13 @@ def tasks_of(config: str | None, **changes: int | str | None) -> list[Task | Rul
         if names[0] not in known:
             close = difflib.get_close_matches(name, [*known, *own, "all", "ruler"], n=1)
             hint = f" Did you mean {close[0]!r}?" if close else ""
-            raise ValueError(f"needle has no configuration {name!r}.{hint} There are: {', '.join(known)}, all, ruler.")
+            raise ValueError(
+                f"needle has no configuration {name!r}.{hint} There are: {', '.join(known)}, all, ruler."
+            )
     given = {option: value for option, value in changes.items() if value is not None}
-    useless = [option for option in given if not any(option in _options_of(known[each]) for each in names)]
+    useless = [
+        option for option in given if not any(option in _options_of(known[each]) for each in names)
+    ]
     if useless:
         raise ValueError(f"needle: {useless[0]} means nothing to {name}, whose rows have none.")
     return [_changed(known[each], given) for each in names]

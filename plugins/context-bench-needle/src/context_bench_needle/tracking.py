@@ -32,13 +32,13 @@ def build(task: RulerTask, length: int, place: Place, dice: Dice) -> Drawn:
     for number, (chain, value) in enumerate(zip(chains, values, strict=True)):
         texts = [f"VAR {chain[0]} = {value}"]
         texts += [f"VAR {ours} = VAR {before}" for before, ours in pairwise(chain)]
-        depths = sorted(place.depth if place.depth is not None and not number else _drawn(dice) for _ in texts)
+        depths = sorted(
+            place.depth if place.depth is not None and not number else _drawn(dice) for _ in texts
+        )
         asked = asked or depths
         hidden += [(Statement(text), depth) for text, depth in zip(texts, depths, strict=True)]
     stack = build_haystack(length - _hidden_tokens(task), _NOISE, Mint(0), dice)
-    question = (
-        f"Which variables are assigned the value {values[0]} in the text, directly or through others? Name all of them."
-    )
+    question = f"Which variables are assigned the value {values[0]} in the text, directly or through others? Name all of them."
     return Drawn(stack.hide(hidden), question, chains[0], [values[0]], asked)
 
 

@@ -15,7 +15,12 @@ _CHOICES = {
     **{choice.casefold(): choice for choice in ("Entailment", "Contradiction", "Not mentioned")},
     "notmentioned": "Not mentioned",  # as the release writes it
 }
-_VERDICTS = {"SUPPORT": "SUPPORTS", "CONTRADICT": "REFUTES", "REFUTE": "REFUTES", "": "NOT ENOUGH INFO"}
+_VERDICTS = {
+    "SUPPORT": "SUPPORTS",
+    "CONTRADICT": "REFUTES",
+    "REFUTE": "REFUTES",
+    "": "NOT ENOUGH INFO",
+}
 
 
 def contract_nli(record: Record, row: Row = FIRST) -> Example | list[Example]:
@@ -38,7 +43,9 @@ def contract_nli(record: Record, row: Row = FIRST) -> Example | list[Example]:
     hypothesis, gap, contract = text_in(record, "input").partition("\n\n")
     if not gap:
         raise ValueError("input has no blank line between the hypothesis and the contract")
-    return _about_a_contract(identity_of(record, row, "id"), contract, hypothesis, record.get("output"))
+    return _about_a_contract(
+        identity_of(record, row, "id"), contract, hypothesis, record.get("output")
+    )
 
 
 def _about_a_contract(identity: Any, contract: str, hypothesis: str, choice: Any) -> Example:
@@ -48,7 +55,9 @@ def _about_a_contract(identity: Any, contract: str, hypothesis: str, choice: Any
     )
     label = (text_of(choice, "the label") or "").strip()
     if label and label.casefold() not in _CHOICES:
-        raise ValueError(f"{choice!r} is none of the labels Entailment, Contradiction, Not mentioned")
+        raise ValueError(
+            f"{choice!r} is none of the labels Entailment, Contradiction, Not mentioned"
+        )
     gold = {"answer": _CHOICES[label.casefold()]} if label else {}
     return {"id": identity, "context": contract.strip(), "question": question, **gold}
 
@@ -57,7 +66,9 @@ def _choice(contract: Record, key: str) -> str | None:
     """Return what the annotator of a contract says of a hypothesis; nothing where none does."""
     sets = contract.get("annotation_sets") or []
     if len(sets) > 1:
-        raise ValueError(f"the contract {contract['id']} has {len(sets)} sets of annotations, and one is expected")
+        raise ValueError(
+            f"the contract {contract['id']} has {len(sets)} sets of annotations, and one is expected"
+        )
     found = sets[0]["annotations"].get(key) if sets else None
     return None if found is None else found["choice"]
 
@@ -70,7 +81,11 @@ def scifact(record: Record, row: Row = FIRST) -> Iterator[Example]:
     evidence in it neither supports nor refutes the claim. Of the test split the claim is all there is: abstracts are kept too,
     and so such an example has no context.
     """
-    claim, corpus, identity = text_in(record, "claim"), row.tables.get("corpus", {}), identity_of(record, row, "id")
+    claim, corpus, identity = (
+        text_in(record, "claim"),
+        row.tables.get("corpus", {}),
+        identity_of(record, row, "id"),
+    )
     for document, verdict in _evidence(record, row.together or [record]) or [("", None)]:
         abstract = corpus.get(document, {})
         text = " ".join(map(str.strip, texts_in(abstract, "abstract")))
@@ -96,7 +111,10 @@ def _evidence(claim: Record, records: Sequence[Record]) -> list[tuple[str, str |
             return [(each, None) for each in ([kept] if kept else cited)]
         sets: dict[str, list[Record]] = {}
         for piece in records:
-            document, label = text_of(piece.get("evidence_doc_id"), "evidence_doc_id"), piece["evidence_label"]
+            document, label = (
+                text_of(piece.get("evidence_doc_id"), "evidence_doc_id"),
+                piece["evidence_label"],
+            )
             if document and not label:
                 raise ValueError(f"the evidence in {document} has no label")
             if document:

@@ -42,7 +42,12 @@ def assertions(tokens: list[Token], concepts: list[Concept]) -> list[Assertion]:
             denied ^= answer == "no"
             answered = question
         found.append(
-            Assertion(concept.start, concept.stop, concept.denied if denied else concept.possible, concept.opener)
+            Assertion(
+                concept.start,
+                concept.stop,
+                concept.denied if denied else concept.possible,
+                concept.opener,
+            )
         )
     return found
 
@@ -56,7 +61,11 @@ def _denials(tokens: list[Token], concepts: list[Concept]) -> list[bool | None]:
             other.start <= negation < other.stop for other in concepts[max(place - 9, 0) : place]
         )
         following = concepts[place + 1] if place + 1 < len(concepts) else None
-        joined = place > 0 and denials[-1] is True and _joined(tokens, concepts[place - 1].stop, concept.start)
+        joined = (
+            place > 0
+            and denials[-1] is True
+            and _joined(tokens, concepts[place - 1].stop, concept.start)
+        )
         said_of = disowned(tokens, concept.start, concept.stop)
         if within or is_judgement(tokens, concept, following):
             denials.append(None)
@@ -72,7 +81,11 @@ def _joined(tokens: list[Token], start: int, stop: int) -> bool:
     """Whether what stands between two concepts carries a denial on: "not supported or refuted", "neither ... nor ..."."""
     between = [token.word for token in tokens[start:stop]]
     joins = any(word in ("or", "nor") for word in between)
-    return joins and len(between) <= 6 and not any(word in g.CLAUSES - {"and"} or word in ".;!?\n" for word in between)
+    return (
+        joins
+        and len(between) <= 6
+        and not any(word in g.CLAUSES - {"and"} or word in ".;!?\n" for word in between)
+    )
 
 
 def _denied_after(tokens: list[Token], index: int) -> bool:
@@ -99,7 +112,9 @@ def _taken_back(tokens: list[Token], index: int) -> bool:
     """As in "supported, but it is not"."""
     words = [token.word for token in tokens[index : index + 8]]
     words = words[words[:1] == [","] :]
-    clause = words[1 : next((place for place, word in enumerate(words) if g.breaks(word)), len(words))]
+    clause = words[
+        1 : next((place for place, word in enumerate(words) if g.breaks(word)), len(words))
+    ]
     is_one = words[:1] in (["but"], ["yet"]) and clause[-1:] in (["not"], ["isn't"], ["doesn't"])
     return is_one and g.PRONOUNS_AND_VERBS.issuperset(clause)
 
@@ -134,7 +149,9 @@ def _would(tokens: list[Token], concept: Concept) -> bool:
     """As in "it would be supported if the trial had succeeded"."""
     before = [token.word for token in tokens[max(concept.start - 4, 0) : concept.start]]
     after = [token.word for token in tokens[concept.stop : concept.stop + 12]]
-    sentence = after[: next((place for place, word in enumerate(after) if g.ends_sentence(word)), len(after))]
+    sentence = after[
+        : next((place for place, word in enumerate(after) if g.ends_sentence(word)), len(after))
+    ]
     return "would" in before and ("if" in sentence or "unless" in sentence)
 
 
@@ -154,7 +171,11 @@ def _listed(tokens: list[Token], concepts: list[Concept], denials: list[bool | N
     listed: set[int] = set()
     run: list[int] = []
     for place in range(len(concepts) + 1):
-        if run and place < len(concepts) and _side_by_side(tokens, concepts[run[-1]].stop, concepts[place].start):
+        if (
+            run
+            and place < len(concepts)
+            and _side_by_side(tokens, concepts[run[-1]].stop, concepts[place].start)
+        ):
             run.append(place)
             continue
         meanings = {concepts[one].possible for one in run}
@@ -167,7 +188,9 @@ def _listed(tokens: list[Token], concepts: list[Concept], denials: list[bool | N
 def _side_by_side(tokens: list[Token], start: int, stop: int) -> bool:
     between = [token.word for token in tokens[start:stop]]
     joins = ("or", "and", ",", "/", "|", "&", "either", "\n", "-", "*", "•", "vs", ";", "nor")
-    return bool(between) and all(word in joins or g.is_markup(word) or word.isdigit() for word in between)
+    return bool(between) and all(
+        word in joins or g.is_markup(word) or word.isdigit() for word in between
+    )
 
 
 def after_markup(tokens: list[Token], index: int) -> int:

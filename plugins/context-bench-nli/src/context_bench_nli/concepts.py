@@ -42,10 +42,14 @@ class Lexicon:
         meanings: dict[tuple[str, ...], frozenset[int]] = {
             phrase: standing_for(labels, relation) for phrase, relation in phrases().items()
         }
-        meanings |= {(word,): standing_for(labels, relation) for word, relation in (TRUTH | OPENERS).items()}
+        meanings |= {
+            (word,): standing_for(labels, relation) for word, relation in (TRUTH | OPENERS).items()
+        }
         literal: dict[tuple[str, ...], frozenset[int]] = {}
         for place, label in enumerate(labels):
-            literal[label.words[:LONGEST]] = literal.get(label.words[:LONGEST], frozenset()) | {place}
+            literal[label.words[:LONGEST]] = literal.get(label.words[:LONGEST], frozenset()) | {
+                place
+            }
         opposite = standing_for(labels, Relation.CONTRADICTED)
         for phrase, possible in (meanings | literal).items():
             affirms = TRUTH.get(phrase[0]) is Relation.ENTAILED and len(phrase) == 1
@@ -74,7 +78,9 @@ class Lexicon:
         for phrase, possible, denied in self._entries.get(tokens[start].word, ()):
             stop = _match(tokens, start, phrase)
             if stop and (len(phrase) > 1 or _is_said(tokens, start, stop)):
-                return Concept(start, stop, possible, denied, opener=phrase[0] in OPENERS and len(phrase) == 1)
+                return Concept(
+                    start, stop, possible, denied, opener=phrase[0] in OPENERS and len(phrase) == 1
+                )
         if tokens[start].word in SAYING and self._open:
             if g.negation_before(tokens, start) is not None:
                 # The negation is part of the meaning, so that the concept itself is not denied once more.
@@ -106,8 +112,17 @@ def _is_said(tokens: list[Token], start: int, stop: int) -> bool:
     word = tokens[start].word
     if word in OPENERS:
         before = tokens[start - 1].word if start else "\n"
-        opens, closes = g.breaks(before) or before in g.COPULAS, stop == len(tokens) or g.breaks(tokens[stop].word)
-        return (opens and (word == "yes" or closes)) or (closes and before in ("say", "says", "answer"))
+        opens, closes = (
+            g.breaks(before) or before in g.COPULAS,
+            stop == len(tokens) or g.breaks(tokens[stop].word),
+        )
+        return (opens and (word == "yes" or closes)) or (
+            closes and before in ("say", "says", "answer")
+        )
     if word in TRUTH:
-        return stop == len(tokens) or g.breaks(tokens[stop].word) or tokens[stop].word in g.AFTER_PREDICATES
+        return (
+            stop == len(tokens)
+            or g.breaks(tokens[stop].word)
+            or tokens[stop].word in g.AFTER_PREDICATES
+        )
     return True

@@ -54,7 +54,9 @@ def find_label(response: str, labels: LabelSet, repeated: Iterable[str] = ()) ->
         possible = _narrowed(possible, made)
     at = held.at if held else made[-1].start
     if len(possible) == 1:
-        return Finding(min(possible), held.how if held else "mentioned", quotation(text, tokens, at))
+        return Finding(
+            min(possible), held.how if held else "mentioned", quotation(text, tokens, at)
+        )
     names = ", ".join(labels.labels[place].text for place in sorted(possible))
     reason = f"ruled out others, but left {names}" if possible else "several labels, no conclusion"
     return Finding(None, reason=reason, quote=quotation(text, tokens, at))

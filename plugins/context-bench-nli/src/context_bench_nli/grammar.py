@@ -14,14 +14,31 @@ SENTENCE = 40  # tokens to the end of a sentence
 LONGEST_ASIDE = 6  # words between two commas
 
 COPULAS = word_set("is are was were be been being seems appears remains becomes :")
-AUXILIARIES = COPULAS | {"does", "do", "did", "can", "could", "would", "has", "have", "will", "should", "may", "might"}
+AUXILIARIES = COPULAS | {
+    "does",
+    "do",
+    "did",
+    "can",
+    "could",
+    "would",
+    "has",
+    "have",
+    "will",
+    "should",
+    "may",
+    "might",
+}
 NEGATIONS = replies.DENIALS | word_set(
     "nothing nobody barely non fail fails failed failing lack lacks lacking unable nowhere none"
 )
 # Pairs that deny what follows, and pairs that look like a denial and are none.
-DENYING_PAIRS = frozenset({("rather", "than"), ("instead", "of"), ("far", "from"), ("as", "opposed"), ("ruled", "out")})
+DENYING_PAIRS = frozenset(
+    {("rather", "than"), ("instead", "of"), ("far", "from"), ("as", "opposed"), ("ruled", "out")}
+)
 DENYING_PAIRS |= {("anything", "but")}
-AFFIRMING_PAIRS = frozenset({("not", "only"), ("not", "just"), ("not", "merely"), ("not", "simply"), ("no", "doubt")})
+AFFIRMING_PAIRS = frozenset(
+    {("not", "only"), ("not", "just"), ("not", "merely"), ("not", "simply"), ("no", "doubt")}
+)
 AFFIRMING_PAIRS |= {("no", "question"), ("without", "doubt"), ("not", "surprising")}
 AFFIRMING_PAIRS |= {("no", "surprise"), ("no", "wonder")}
 # Words that deny the clause that hangs on them, as "doubt" does: "it is unlikely that".
@@ -33,7 +50,9 @@ BEFORE_DENYING = word_set(
     "grounds way to reasonably seriously credibly plausibly really possibly i we you see imagine understand find how"
 )
 TURNING_DENYING = word_set("hard difficult impossible futile pointless")
-PRONOUNS_AND_VERBS = word_set("it this that is was does did in fact actually really not isn't doesn't")
+PRONOUNS_AND_VERBS = word_set(
+    "it this that is was does did in fact actually really not isn't doesn't"
+)
 LITTLE = word_set("little beyond undeniable")
 # Words at which a clause ends, so that a negation before them denies nothing after them.
 CLAUSES = word_set(
@@ -92,7 +111,11 @@ def negation_before(tokens: list[Token], index: int) -> int | None:
         if is_undeniable(tokens, position):
             return None
         if negates(word):
-            return None if (word, after) in AFFIRMING_PAIRS or (word == "no" and after == ",") else position
+            return (
+                None
+                if (word, after) in AFFIRMING_PAIRS or (word == "no" and after == ",")
+                else position
+            )
         if word in SIGNS and not seen and (aside := _before_aside(tokens, position)) is not None:
             return aside
         if word in CLAUSES or word in SIGNS:
@@ -114,7 +137,9 @@ def question_after(tokens: list[Token], index: int) -> int | None:
 
 def _turned(tokens: list[Token], index: int) -> bool:
     """Whether a word is denied itself, just before it: "not unlikely that", "no doubt that", "cannot be denied that"."""
-    near = any(negates(token.word) or token.word in LITTLE for token in tokens[max(index - 3, 0) : index])
+    near = any(
+        negates(token.word) or token.word in LITTLE for token in tokens[max(index - 3, 0) : index]
+    )
     return near or is_undeniable(tokens, index)
 
 
@@ -125,7 +150,9 @@ def is_undeniable(tokens: list[Token], index: int) -> bool:
     turning = index - 1
     while turning > 0 and tokens[turning].word in BEFORE_DENYING:
         turning -= 1
-    return turning >= 0 and (negates(tokens[turning].word) or tokens[turning].word in TURNING_DENYING)
+    return turning >= 0 and (
+        negates(tokens[turning].word) or tokens[turning].word in TURNING_DENYING
+    )
 
 
 def _before_aside(tokens: list[Token], end: int) -> int | None:
@@ -135,7 +162,11 @@ def _before_aside(tokens: list[Token], end: int) -> int | None:
         word = tokens[position].word
         if word == opening:
             before = tokens[position - 1].word
-            return position - 1 if before in ("not", "never", "cannot") or before.endswith("n't") else None
+            return (
+                position - 1
+                if before in ("not", "never", "cannot") or before.endswith("n't")
+                else None
+            )
         if ends_sentence(word) or word == "\n":
             return None
     return None

@@ -58,14 +58,22 @@ def label_set(original: Mapping[str, Any]) -> LabelSet:
         return LabelSet(named, frozenset(), found.reason)
     if not named:
         named = _family([value for value in golds if isinstance(value, str)])
-    right = frozenset(place for value in golds[:MOST] if (place := _place(value, named)) is not None)
-    reason = "" if right else f"the answer is none of the labels: {', '.join(label.text for label in named[:9])}"
+    right = frozenset(
+        place for value in golds[:MOST] if (place := _place(value, named)) is not None
+    )
+    reason = (
+        ""
+        if right
+        else f"the answer is none of the labels: {', '.join(label.text for label in named[:9])}"
+    )
     return LabelSet(named, right, reason if named else "the answer is no label")
 
 
 def standing_for(labels: tuple[Label, ...], relation: Relation) -> frozenset[int]:
     """The places of the labels that are possible when one of some relations holds."""
-    return frozenset(place for place, label in enumerate(labels) if label.relation and label.relation & relation)
+    return frozenset(
+        place for place, label in enumerate(labels) if label.relation and label.relation & relation
+    )
 
 
 def relation_of(label: tuple[str, ...]) -> Relation | None:
@@ -83,7 +91,12 @@ def relation_of(label: tuple[str, ...]) -> Relation | None:
     return None
 
 
-_NAMES = {("discuss",): Relation.OPEN, ("none",): Relation.OPEN, ("unsure",): Relation.OPEN, ("other",): Relation.OPEN}
+_NAMES = {
+    ("discuss",): Relation.OPEN,
+    ("none",): Relation.OPEN,
+    ("unsure",): Relation.OPEN,
+    ("other",): Relation.OPEN,
+}
 
 
 def _label(text: str) -> Label:
@@ -95,7 +108,9 @@ def _named(value: Any) -> tuple[Label, ...]:
     """The labels that an example lists, if they are at least two texts."""
     if isinstance(value, Mapping):
         value = list(value.values())
-    if not isinstance(value, (list, tuple)) or not all(isinstance(text, str) for text in value[:MOST]):
+    if not isinstance(value, (list, tuple)) or not all(
+        isinstance(text, str) for text in value[:MOST]
+    ):
         return ()
     labels = {label.words: label for label in map(_label, value[:MOST]) if label.words}
     return tuple(labels.values()) if len(labels) > 1 else ()

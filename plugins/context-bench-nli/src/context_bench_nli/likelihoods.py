@@ -14,7 +14,9 @@ _REACH = 6  # signs between a label and its number
 _TAIL = 4  # words behind a number, as in "3 of 10 sentences"
 
 
-def weighed(tokens: list[Token], concepts: list[Concept], denials: list[bool | None]) -> dict[int, bool]:
+def weighed(
+    tokens: list[Token], concepts: list[Concept], denials: list[bool | None]
+) -> dict[int, bool]:
     """Where the concepts begin that are listed with a number each, and of each whether its label is the likeliest.
 
     Where the numbers are no likelihoods (counts, or the codes of a legend), or two labels are the likeliest, none is. A list in
@@ -52,7 +54,9 @@ def _number(tokens: list[Token], start: int, stop: int) -> tuple[float, int] | N
     """The number that stands behind a concept, and the token behind it."""
     for index in range(start, min(start + _REACH, stop)):
         word = tokens[index].word
-        if word.isdigit() or (word == "." and index > start and _is_digits(tokens, index + 1, index)):
+        if word.isdigit() or (
+            word == "." and index > start and _is_digits(tokens, index + 1, index)
+        ):
             return _read(tokens, index, stop)
         if word == "[" or not (word in _LEADS or g.is_markup(word)):  # "supports [1]" cites
             return None
@@ -76,13 +80,21 @@ def _read(tokens: list[Token], index: int, stop: int) -> tuple[float, int]:
 
 
 def _is_digits(tokens: list[Token], index: int, behind: int) -> bool:
-    return index < len(tokens) and tokens[index].word.isdigit() and tokens[index].start == tokens[behind].end
+    return (
+        index < len(tokens)
+        and tokens[index].word.isdigit()
+        and tokens[index].start == tokens[behind].end
+    )
 
 
 def _goes_on(tokens: list[Token], start: int, stop: int) -> bool:
     """Whether between a number and the next concept there is nothing but signs and the number's own words."""
     words = [token.word for token in tokens[start:stop] if token.word[0].isalnum()]
-    return stop < len(tokens) and len(words) <= _TAIL and not any(token.word in ".!?" for token in tokens[start:stop])
+    return (
+        stop < len(tokens)
+        and len(words) <= _TAIL
+        and not any(token.word in ".!?" for token in tokens[start:stop])
+    )
 
 
 def _are_likelihoods(values: list[float]) -> bool:

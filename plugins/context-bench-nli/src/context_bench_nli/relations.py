@@ -41,7 +41,14 @@ _OF_CLAIMS = {
     Relation.ENTAILED: "validates validated affirms affirmed backs upholds endorses",
     Relation.CONTRADICTED: "rejects rejected negates negated denies denied opposes invalidates invalidated disputes",
 }
-_CLAIMED = ("the claim", "this claim", "the hypothesis", "this hypothesis", "the statement", "this statement")
+_CLAIMED = (
+    "the claim",
+    "this claim",
+    "the hypothesis",
+    "this hypothesis",
+    "the statement",
+    "this statement",
+)
 _HOLDS = "claim holds, claim is valid, hypothesis holds, statement holds, hypothesis is valid, statement is valid"
 _FAILS = (
     "claim is invalid, hypothesis is invalid, statement is invalid, false claim, false statement, false hypothesis, "
@@ -100,7 +107,11 @@ SAYING = word_set(
 @cache
 def phrases() -> dict[tuple[str, ...], Relation]:
     """Every phrase that stands for a relation, as words."""
-    plain = {words(phrase): relation for relation, listed in _PHRASES.items() for phrase in listed.split(",")}
+    plain = {
+        words(phrase): relation
+        for relation, listed in _PHRASES.items()
+        for phrase in listed.split(",")
+    }
     of_claims = {
         words(f"{verb} {claim}"): relation
         for relation, verbs in _OF_CLAIMS.items()

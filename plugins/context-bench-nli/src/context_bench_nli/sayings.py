@@ -60,7 +60,9 @@ def is_judgement(tokens: list[Token], concept: Concept, following: Concept | Non
 def _says(tokens: list[Token], index: int) -> bool:
     """Whether a token is a verb of saying, and no noun such as "claim"."""
     word = tokens[index].word
-    return word in _SAYS or (word in _SAYS_BEHIND_TO and index > 0 and tokens[index - 1].word == "to")
+    return word in _SAYS or (
+        word in _SAYS_BEHIND_TO and index > 0 and tokens[index - 1].word == "to"
+    )
 
 
 def _clause_before(tokens: list[Token], index: int) -> list[str]:
@@ -88,7 +90,9 @@ def _faulted(words: list[str], whole: bool) -> bool | None:
     """
     for place in range(len(words) - 1, max(len(words) - _REACH, 0) - 1, -1):
         before = words[place - 1] if place else ""
-        if words[place] == "far" and words[place + 1 : place + 2] == ["as"]:  # "not go so far as to say"
+        if words[place] == "far" and words[place + 1 : place + 2] == [
+            "as"
+        ]:  # "not go so far as to say"
             return _is_turned(words[:place])
         turned = _is_turned(words if whole else words[:place])
         if words[place] in _FAULTS or (words[place] in _EXCESSES and before == "too"):

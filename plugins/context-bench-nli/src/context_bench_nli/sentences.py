@@ -32,7 +32,9 @@ _TRIVIAL = g.word_set(
 )
 # Words with which an explanation begins after a label, and words after a comma that may take the label back.
 _EXPLAINING = g.word_set("because since as by given due based according considering")
-_TURNING = g.word_set("but however although though while whereas yet or and nor not if unless except only")
+_TURNING = g.word_set(
+    "but however although though while whereas yet or and nor not if unless except only"
+)
 _CONDITION = g.word_set("if whether were")
 
 
@@ -68,12 +70,16 @@ def _claims_of(
     begin = inside[0].start
     if after := _after_announcement(tokens, start, inside):
         return [_claim(after, Strength.STATED, "announced")]
-    if after := _after_word(tokens, start, inside, _CORRECTIONS) or _after_actually(tokens, start, inside):
+    if after := _after_word(tokens, start, inside, _CORRECTIONS) or _after_actually(
+        tokens, start, inside
+    ):
         return [_claim(after, Strength.STATED, "corrected")]
     weighty = [assertion for assertion in inside if not assertion.opener]
     if weighty and _trivial(tokens, start, begin):
         if _all_trivial(tokens, inside, stop):
-            return [_claim(inside, Strength.STATED if first or last else Strength.CONCLUDED, "alone")]
+            return [
+                _claim(inside, Strength.STATED if first or last else Strength.CONCLUDED, "alone")
+            ]
         if first and weighty[0] is inside[0] and _closes(tokens, inside[0]):
             return [_claim(inside, Strength.STATED, "leading")]
     if after := _after_word(tokens, start, inside, _MARKERS):
@@ -101,22 +107,32 @@ def _sentences(tokens: list[Token]) -> list[tuple[int, int]]:
             spans.append((start, index + 1))
             start = index + 1
     spans.append((start, len(tokens)))
-    return [span for span in spans if any(token.word[0].isalnum() for token in tokens[span[0] : span[1]])]
+    return [
+        span
+        for span in spans
+        if any(token.word[0].isalnum() for token in tokens[span[0] : span[1]])
+    ]
 
 
 def _is_heading(tokens: list[Token], start: int, stop: int) -> bool:
     if stop - start > REACH:
         return False
-    words = [token.word for token in tokens[start:stop] if token.word == ":" or not g.breaks(token.word)]
+    words = [
+        token.word for token in tokens[start:stop] if token.word == ":" or not g.breaks(token.word)
+    ]
     announces = any(word in _ANNOUNCEMENTS or word in _LINKED for word in words)
     return announces and (words[-1] == ":" or words[-1] in _ANNOUNCEMENTS or words[-1] in _LINKED)
 
 
-def _after_announcement(tokens: list[Token], start: int, inside: list[Assertion]) -> list[Assertion]:
+def _after_announcement(
+    tokens: list[Token], start: int, inside: list[Assertion]
+) -> list[Assertion]:
     """The assertions after the last announcement of a sentence that leads to one."""
     for place in range(len(inside) - 1, -1, -1):
         earlier = inside[place - 1].start if place else start
-        for index in range(inside[place].start - 1, max(earlier, inside[place].start - REACH) - 1, -1):
+        for index in range(
+            inside[place].start - 1, max(earlier, inside[place].start - REACH) - 1, -1
+        ):
             if _announces(tokens, start, index, inside[place].start):
                 return inside[place:]
     return []
@@ -134,7 +150,9 @@ def _announces(tokens: list[Token], start: int, index: int, assertion: int) -> b
     return (linked or (adjacent and word in _ANNOUNCEMENTS)) and not supposed and not closing_tag
 
 
-def _after_word(tokens: list[Token], start: int, inside: list[Assertion], words: frozenset[str]) -> list[Assertion]:
+def _after_word(
+    tokens: list[Token], start: int, inside: list[Assertion], words: frozenset[str]
+) -> list[Assertion]:
     for index in range(inside[-1].start - 1, start - 1, -1):
         if tokens[index].word in words:
             return [assertion for assertion in inside if assertion.start > index]
@@ -151,7 +169,10 @@ def _after_actually(tokens: list[Token], start: int, inside: list[Assertion]) ->
 
 
 def _trivial(tokens: list[Token], start: int, stop: int) -> bool:
-    return all(g.breaks(token.word) or token.word in _TRIVIAL or g.negates(token.word) for token in tokens[start:stop])
+    return all(
+        g.breaks(token.word) or token.word in _TRIVIAL or g.negates(token.word)
+        for token in tokens[start:stop]
+    )
 
 
 def _all_trivial(tokens: list[Token], inside: list[Assertion], stop: int) -> bool:
@@ -169,4 +190,6 @@ def _closes(tokens: list[Token], assertion: Assertion) -> bool:
     if bracketed or tokens[index].word in _EXPLAINING:
         return True
     following = tokens[index + 1].word if index + 1 < len(tokens) else ""
-    return g.breaks(tokens[index].word) and not (tokens[index].word == "," and following in _TURNING)
+    return g.breaks(tokens[index].word) and not (
+        tokens[index].word == "," and following in _TURNING
+    )

@@ -55,7 +55,13 @@ def _stable_text(value: Any) -> str:
     if value is None or isinstance(value, (str, int, float, bool, bytes)):
         return repr(value)
     if isinstance(value, dict):
-        return "{" + ",".join(sorted(f"{_stable_text(key)}:{_stable_text(item)}" for key, item in value.items())) + "}"
+        return (
+            "{"
+            + ",".join(
+                sorted(f"{_stable_text(key)}:{_stable_text(item)}" for key, item in value.items())
+            )
+            + "}"
+        )
     if isinstance(value, (list, tuple)):
         return "[" + ",".join(map(_stable_text, value)) + "]"
     if isinstance(value, (set, frozenset)):

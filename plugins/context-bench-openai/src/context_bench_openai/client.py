@@ -100,7 +100,9 @@ class ChatClient(JsonClient):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.endpoint.shown!r}, model={self.model!r})"
 
-    def chat(self, messages: Sequence[Mapping[str, Any]], *, stream: bool = False, **parameters: Any) -> ChatReply:
+    def chat(
+        self, messages: Sequence[Mapping[str, Any]], *, stream: bool = False, **parameters: Any
+    ) -> ChatReply:
         """Return the reply to a list of messages.
 
         Args:
@@ -111,13 +113,17 @@ class ChatClient(JsonClient):
         Raises:
             EndpointError: No usable reply came, after all retries.
         """
-        return self.post(self._chat, self._body({"messages": messages, **parameters}, stream), CHAT.read)
+        return self.post(
+            self._chat, self._body({"messages": messages, **parameters}, stream), CHAT.read
+        )
 
     async def achat(
         self, messages: Sequence[Mapping[str, Any]], *, stream: bool = False, **parameters: Any
     ) -> ChatReply:
         """Return the reply to a list of messages without blocking the event loop; see `chat`."""
-        return await self.apost(self._chat, self._body({"messages": messages, **parameters}, stream), CHAT.read)
+        return await self.apost(
+            self._chat, self._body({"messages": messages, **parameters}, stream), CHAT.read
+        )
 
     def complete(self, prompt: str, *, stream: bool = False, **parameters: Any) -> ChatReply:
         """Return how the model goes on with a text (``/completions``).
@@ -130,12 +136,18 @@ class ChatClient(JsonClient):
         Raises:
             EndpointError: No usable reply came, after all retries.
         """
-        return self.post(self._completions, self._body({"prompt": prompt, **parameters}, stream), COMPLETIONS.read)
+        return self.post(
+            self._completions,
+            self._body({"prompt": prompt, **parameters}, stream),
+            COMPLETIONS.read,
+        )
 
     async def acomplete(self, prompt: str, *, stream: bool = False, **parameters: Any) -> ChatReply:
         """Return how the model goes on with a text without blocking the event loop; see `complete`."""
         return await self.apost(
-            self._completions, self._body({"prompt": prompt, **parameters}, stream), COMPLETIONS.read
+            self._completions,
+            self._body({"prompt": prompt, **parameters}, stream),
+            COMPLETIONS.read,
         )
 
     def embed(self, texts: Sequence[str], **parameters: Any) -> EmbeddingReply:
@@ -148,7 +160,9 @@ class ChatClient(JsonClient):
         Raises:
             EndpointError: No usable reply came, after all retries; or not one vector for each text.
         """
-        reply = self.post(self._embeddings, self._body({"input": _list_of(texts), **parameters}), EMBEDDINGS.read)
+        reply = self.post(
+            self._embeddings, self._body({"input": _list_of(texts), **parameters}), EMBEDDINGS.read
+        )
         return reply.checked(len(texts), self._embeddings.shown)
 
     async def aembed(self, texts: Sequence[str], **parameters: Any) -> EmbeddingReply:

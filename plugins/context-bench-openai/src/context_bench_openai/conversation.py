@@ -58,7 +58,10 @@ class Conversation(Generic[Reply]):
     """
 
     def __init__(
-        self, turns: Sequence[Any], system_prompt: str | None, output_of: Callable[[Reply], dict[str, Any]]
+        self,
+        turns: Sequence[Any],
+        system_prompt: str | None,
+        output_of: Callable[[Reply], dict[str, Any]],
     ) -> None:
         self._open = frozenset(turns_to_ask(turns))
         self._turns = messages_of_turns(turns)

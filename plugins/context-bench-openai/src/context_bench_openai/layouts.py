@@ -55,7 +55,9 @@ def build_messages(
 
 def sends_session(example: Mapping[str, Any], layout: str) -> bool:
     """Whether an example is sent as the messages that it holds: the layout says so, or it has nothing else to ask."""
-    return layout == MESSAGES or bool(example.get("messages") and not example.get("turns") and not any(_texts(example)))
+    return layout == MESSAGES or bool(
+        example.get("messages") and not example.get("turns") and not any(_texts(example))
+    )
 
 
 def _texts(example: Mapping[str, Any]) -> tuple[str, str]:
@@ -90,7 +92,11 @@ def _one_user_message(context: str, question: str) -> list[Message]:
 
 
 def _context_as_tool_result(context: str, question: str) -> list[Message]:
-    call = {"id": "call_context", "type": "function", "function": {"name": "read_context", "arguments": "{}"}}
+    call = {
+        "id": "call_context",
+        "type": "function",
+        "function": {"name": "read_context", "arguments": "{}"},
+    }
     return [
         _user(question),
         {"role": "assistant", "content": None, "tool_calls": [call]},
@@ -99,11 +105,17 @@ def _context_as_tool_result(context: str, question: str) -> list[Message]:
 
 
 def _context_as_earlier_turn(context: str, question: str) -> list[Message]:
-    return [_user(context), {"role": "assistant", "content": "I have read it. What is your question?"}, _user(question)]
+    return [
+        _user(context),
+        {"role": "assistant", "content": "I have read it. What is your question?"},
+        _user(question),
+    ]
 
 
 def _no_session(context: str, question: str) -> list[Message]:
-    raise ValueError("layout=messages sends recorded messages, and the example has none. Choose another layout.")
+    raise ValueError(
+        "layout=messages sends recorded messages, and the example has none. Choose another layout."
+    )
 
 
 MESSAGES = "messages"

@@ -26,7 +26,9 @@ def offered_models(client: ChatClient) -> list[str]:
     with client.lent() as (http, headers):
         response = http.get(_models_url(client.endpoint.url), headers=headers)
     if not 200 <= response.status_code < 300:
-        raise client.without_secrets(refusal(where, response.status_code, response.headers, response.content))
+        raise client.without_secrets(
+            refusal(where, response.status_code, response.headers, response.content)
+        )
     try:
         content = json.loads(response.content)
     except (ValueError, RecursionError):
@@ -34,14 +36,18 @@ def offered_models(client: ChatClient) -> list[str]:
     if isinstance(content, Mapping):  # Ollama's own list has the name `models`
         content = content.get("data", content.get("models"))
     if not isinstance(content, list):
-        raise UnusableReplyError(f"{where} answered with no list of models.", status=response.status_code)
+        raise UnusableReplyError(
+            f"{where} answered with no list of models.", status=response.status_code
+        )
     return [name for name in map(_name, content) if name]
 
 
 def _models_url(url: str) -> str:
     parts = urlsplit(url)
     if not parts.path.endswith(_CHAT):
-        raise EndpointError("The address of this endpoint does not say where its models are listed.")
+        raise EndpointError(
+            "The address of this endpoint does not say where its models are listed."
+        )
     return urlunsplit(parts._replace(path=parts.path.removesuffix(_CHAT) + "/models"))
 
 

@@ -7,7 +7,13 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from context_bench_http import endpoint
-from context_bench_openai.reply import ChatReply, EmbeddingReply, read_chat, read_embeddings, read_text_completion
+from context_bench_openai.reply import (
+    ChatReply,
+    EmbeddingReply,
+    read_chat,
+    read_embeddings,
+    read_text_completion,
+)
 
 _Reply = TypeVar("_Reply")
 

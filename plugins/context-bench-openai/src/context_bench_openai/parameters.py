@@ -27,7 +27,9 @@ def request_parameters(
     """
     given = {name: value for name, value in options.items() if value is not None}
     if "max_tokens" in given and "max_completion_tokens" in given:
-        raise ValueError("Give max_tokens or max_completion_tokens, not both: the model knows one of them.")
+        raise ValueError(
+            "Give max_tokens or max_completion_tokens, not both: the model knows one of them."
+        )
     if endpoint == "completions" and "max_completion_tokens" in given:
         raise ValueError("endpoint='completions' knows max_tokens, not max_completion_tokens.")
     if "stop" in given:
@@ -35,7 +37,9 @@ def request_parameters(
     given |= _logprobs(endpoint, logprobs, top_logprobs)
     for name in extra_body:
         if name in given:
-            raise ValueError(f"{name!r} is given twice: in extra_body and as an option. Leave one out.")
+            raise ValueError(
+                f"{name!r} is given twice: in extra_body and as an option. Leave one out."
+            )
     return {**given, **extra_body}
 
 
@@ -53,4 +57,7 @@ def _logprobs(endpoint: str, logprobs: bool, top_logprobs: int | None) -> dict[s
         return {}
     if endpoint == "completions":
         return {"logprobs": top_logprobs or 1}
-    return {"logprobs": True, **({"top_logprobs": top_logprobs} if top_logprobs is not None else {})}
+    return {
+        "logprobs": True,
+        **({"top_logprobs": top_logprobs} if top_logprobs is not None else {}),
+    }

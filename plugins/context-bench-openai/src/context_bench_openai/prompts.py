@@ -30,7 +30,9 @@ class PromptTemplate:
         self.text = text
         self.fields = tuple(dict.fromkeys(_PLACEHOLDER.findall(text)))
         if not self.fields:
-            raise ValueError("prompt_template names no field of the example; write one in braces, such as {context}.")
+            raise ValueError(
+                "prompt_template names no field of the example; write one in braces, such as {context}."
+            )
 
     def prompt(self, example: Mapping[str, Any]) -> str:
         """Return the text for an example.
@@ -41,7 +43,9 @@ class PromptTemplate:
         for name in self.fields:
             if name not in example:
                 known = ", ".join(map(str, example)) or "no fields"
-                raise ValueError(f"prompt_template names {{{name}}}, which the example does not have. It has: {known}.")
+                raise ValueError(
+                    f"prompt_template names {{{name}}}, which the example does not have. It has: {known}."
+                )
         return _PLACEHOLDER.sub(lambda found: text_of_field(example[found.group(1)]), self.text)
 
 
@@ -56,7 +60,10 @@ def plain_prompt(example: Mapping[str, Any], system_prompt: str | None = None) -
     """
     if example.get("turns"):
         raise ValueError("A conversation (`turns`) needs the chat endpoint: a prompt has no turns.")
-    context, question = text_of_field(example.get("context")), text_of_field(example.get("question"))
+    context, question = (
+        text_of_field(example.get("context")),
+        text_of_field(example.get("question")),
+    )
     texts = [text for text in (context, question) if text.strip()]
     if not texts:
         raise ValueError(

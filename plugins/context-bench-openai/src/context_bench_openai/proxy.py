@@ -125,8 +125,12 @@ class OpenAIProxy:
             raise ValueError(f"model must be the name of a model, not {model!r}.")
         layout_named(layout)
         if build_messages is not None and not callable(build_messages):
-            raise TypeError("build_messages must be a function from an example to a list of messages.")
-        _check_way_of_asking(endpoint, layout, build_messages is not None, prompt_template is not None)
+            raise TypeError(
+                "build_messages must be a function from an example to a list of messages."
+            )
+        _check_way_of_asking(
+            endpoint, layout, build_messages is not None, prompt_template is not None
+        )
         self._client = ChatClient(
             base_url,
             api_key,
@@ -198,18 +202,26 @@ class OpenAIProxy:
             ValueError: The example has nothing to ask.
         """
         if self._endpoint == "completions":
-            return output_of(self._client.complete(self._prompt(example), stream=self._stream, **self._parameters))
+            return output_of(
+                self._client.complete(
+                    self._prompt(example), stream=self._stream, **self._parameters
+                )
+            )
         if self._is_conversation(example):
             return self.process_conversation(example["turns"]).output
         return output_of(
-            self._client.chat(self._salted(self._messages(example)), stream=self._stream, **self._fields(example))
+            self._client.chat(
+                self._salted(self._messages(example)), stream=self._stream, **self._fields(example)
+            )
         )
 
     async def aprocess(self, example: Mapping[str, Any]) -> dict[str, Any]:
         """Return the endpoint's answer to an example without blocking the event loop; see `process`."""
         if self._endpoint == "completions":
             prompt = self._prompt(example)
-            return output_of(await self._client.acomplete(prompt, stream=self._stream, **self._parameters))
+            return output_of(
+                await self._client.acomplete(prompt, stream=self._stream, **self._parameters)
+            )
         if self._is_conversation(example):
             return (await self.aprocess_conversation(example["turns"])).output
         return output_of(
@@ -230,7 +242,9 @@ class OpenAIProxy:
         self._check_conversational()
         conversation = Conversation(turns, self.system_prompt, output_of)
         for messages in conversation.requests():
-            conversation.add(self._client.chat(self._salted(messages), stream=self._stream, **self._parameters))
+            conversation.add(
+                self._client.chat(self._salted(messages), stream=self._stream, **self._parameters)
+            )
         return conversation.result()
 
     def process_turn(self, turns: Sequence[Any]) -> dict[str, Any]:
@@ -249,14 +263,20 @@ class OpenAIProxy:
         """Return the endpoint's answer to the last of the turns without blocking the event loop."""
         self._check_conversational()
         messages = self._salted(opening_messages(self.system_prompt) + messages_of_turns(turns))
-        return output_of(await self._client.achat(messages, stream=self._stream, **self._parameters))
+        return output_of(
+            await self._client.achat(messages, stream=self._stream, **self._parameters)
+        )
 
     async def aprocess_conversation(self, turns: Sequence[Any]) -> Replies:
         """Return the assistant messages of a conversation without blocking the event loop."""
         self._check_conversational()
         conversation = Conversation(turns, self.system_prompt, output_of)
         for messages in conversation.requests():
-            conversation.add(await self._client.achat(self._salted(messages), stream=self._stream, **self._parameters))
+            conversation.add(
+                await self._client.achat(
+                    self._salted(messages), stream=self._stream, **self._parameters
+                )
+            )
         return conversation.result()
 
     def fingerprint(self) -> dict[str, Any]:
@@ -274,7 +294,10 @@ class OpenAIProxy:
             "system_prompt": self.system_prompt,
             "parameters": self._parameters,
             "stream": self._stream,
-            "headers": {name: None if names_a_secret(name) else value for name, value in sorted(headers.items())},
+            "headers": {
+                name: None if names_a_secret(name) else value
+                for name, value in sorted(headers.items())
+            },
             "failure_headers": self._client.failure_headers.rules,
             **({"cache_salt": self.cache_salt} if self.cache_salt else {}),
         }
@@ -302,30 +325,48 @@ class OpenAIProxy:
         first, *others = messages
         content = first.get("content")
         if isinstance(content, list):
-            return [{**first, "content": [{"type": "text", "text": f"{self.cache_salt}\n"}, *content]}, *others]
+            return [
+                {**first, "content": [{"type": "text", "text": f"{self.cache_salt}\n"}, *content]},
+                *others,
+            ]
         return [{**first, "content": f"{self.cache_salt}\n{content or ''}"}, *others]
 
     def _is_conversation(self, example: Mapping[str, Any]) -> bool:
-        return self._build_messages is None and bool(example.get("multi_turn")) and bool(example.get("turns"))
+        return (
+            self._build_messages is None
+            and bool(example.get("multi_turn"))
+            and bool(example.get("turns"))
+        )
 
     def _check_conversational(self) -> None:
         if self._endpoint == "completions":
-            raise ValueError("A conversation (`turns`) needs the chat endpoint: a prompt has no turns.")
+            raise ValueError(
+                "A conversation (`turns`) needs the chat endpoint: a prompt has no turns."
+            )
 
     def _fields(self, example: Mapping[str, Any]) -> dict[str, Any]:
         """Return the further fields of a request; the tools of a recorded session are among them."""
         asks_layout = self._build_messages is None and self._template is None
-        tools = session_tools(example) if asks_layout and sends_session(example, self.layout) else []
+        tools = (
+            session_tools(example) if asks_layout and sends_session(example, self.layout) else []
+        )
         return {**({"tools": tools} if tools else {}), **self._parameters}
 
     def _messages(self, example: Mapping[str, Any]) -> list[Message]:
         if self._template is not None and not example.get("turns"):
-            return [*opening_messages(self.system_prompt), {"role": "user", "content": self._template.prompt(example)}]
+            return [
+                *opening_messages(self.system_prompt),
+                {"role": "user", "content": self._template.prompt(example)},
+            ]
         if self._build_messages is None:
             return build_messages(example, self.layout, self.system_prompt)
         built = self._build_messages(example)
-        if not isinstance(built, (list, tuple)) or not all(isinstance(message, Mapping) for message in built):
-            raise TypeError(f"build_messages must return a list of messages, not {type(built).__name__}.")
+        if not isinstance(built, (list, tuple)) or not all(
+            isinstance(message, Mapping) for message in built
+        ):
+            raise TypeError(
+                f"build_messages must return a list of messages, not {type(built).__name__}."
+            )
         return [dict(message) for message in built]
 
     def _prompt(self, example: Mapping[str, Any]) -> str:
@@ -337,10 +378,16 @@ class OpenAIProxy:
         return f"{self.cache_salt}\n{prompt}" if self.cache_salt else prompt
 
 
-def _check_way_of_asking(endpoint: str, layout: str, builds_messages: bool, has_template: bool) -> None:
+def _check_way_of_asking(
+    endpoint: str, layout: str, builds_messages: bool, has_template: bool
+) -> None:
     if endpoint not in ENDPOINTS:
         raise ValueError(f"No endpoint is called {endpoint!r}. There is: {', '.join(ENDPOINTS)}.")
     if endpoint == "completions" and (builds_messages or layout != "system"):
-        raise ValueError("layout and build_messages make messages; endpoint='completions' takes a prompt_template.")
+        raise ValueError(
+            "layout and build_messages make messages; endpoint='completions' takes a prompt_template."
+        )
     if has_template and (builds_messages or layout != "system"):
-        raise ValueError("prompt_template stands in place of layout and build_messages: give one of them.")
+        raise ValueError(
+            "prompt_template stands in place of layout and build_messages: give one of them."
+        )

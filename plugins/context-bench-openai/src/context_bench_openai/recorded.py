@@ -10,7 +10,9 @@ from context_bench.messages import region_text
 Message = dict[str, Any]
 
 
-def session_messages(example: Mapping[str, Any], dialect: str = "openai") -> tuple[list[Message], bool]:
+def session_messages(
+    example: Mapping[str, Any], dialect: str = "openai"
+) -> tuple[list[Message], bool]:
     """Return the messages of an example, and whether they are those that were recorded in this dialect.
 
     Those are the very same values. Others - of a session in another form, or after a compressor - are the canonical ones:
@@ -22,12 +24,18 @@ def session_messages(example: Mapping[str, Any], dialect: str = "openai") -> tup
     """
     messages = example.get("messages")
     if not messages:
-        raise ValueError("layout=messages sends recorded messages, and the example has none. Choose another layout.")
+        raise ValueError(
+            "layout=messages sends recorded messages, and the example has none. Choose another layout."
+        )
     region = example.get("region")
     context = example.get("context")
     if region and context is not None and context != region_text(messages, region):
         text = context if isinstance(context, str) else "\n\n".join(map(str, context))
-        return [*messages[: region[0]], {"role": "user", "content": text}, *messages[region[1] :]], False
+        return [
+            *messages[: region[0]],
+            {"role": "user", "content": text},
+            *messages[region[1] :],
+        ], False
     if example.get("raw_messages") and example.get("dialect") == dialect:
         return list(example["raw_messages"]), True
     return [dict(message) for message in messages], False

@@ -45,7 +45,12 @@ _STATUSES = {
 }
 """Statuses by the names that servers give to errors, in their ``code``, ``type`` or ``status``."""
 
-_SPENT = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "insufficient_credits"}
+_SPENT = {
+    "insufficient_quota",
+    "billing_hard_limit_reached",
+    "billing_not_active",
+    "insufficient_credits",
+}
 _HINTS: Mapping[int, str] = {
     401: "Set OPENAI_API_KEY or pass api_key.",
     403: "Is the key allowed to use this model?",
@@ -65,7 +70,9 @@ def refusal(where: str, status: int, headers: Mapping[str, str], body: bytes) ->
     """
     content = parsed(body)
     words, codes = server_words(content, body), _codes(content)
-    too_long = 400 <= status < 500 and status not in (401, 403, 404, 429) and _says_too_long(words, codes)
+    too_long = (
+        400 <= status < 500 and status not in (401, 403, 404, 429) and _says_too_long(words, codes)
+    )
     return error_class(status, too_long)(
         refusal_line(where, status, words, _HINTS, {}),
         status=status,
@@ -109,7 +116,9 @@ def _is_worth_another_try(status: int, headers: Mapping[str, str], codes: set[st
     told = headers.get("x-should-retry", "").strip().lower()
     if told in ("true", "false"):
         return told == "true"
-    return (status >= 500 and status not in _NEVER_IMPLEMENTED) or status in _RETRYABLE_CLIENT_STATUSES
+    return (
+        status >= 500 and status not in _NEVER_IMPLEMENTED
+    ) or status in _RETRYABLE_CLIENT_STATUSES
 
 
 def _says_too_long(words: str, codes: set[str]) -> bool:

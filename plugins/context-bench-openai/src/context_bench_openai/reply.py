@@ -87,7 +87,9 @@ def read_chat(where: str, content: Any, **received: Any) -> ChatReply:
     choice = _first_choice(where, content, "chat completion")
     message = choice.get("message")
     if not isinstance(message, dict):
-        raise UnusableReplyError(f"{where} answered with a choice that holds no message.", status=200)
+        raise UnusableReplyError(
+            f"{where} answered with a choice that holds no message.", status=200
+        )
     text, refusal = text_of(message.get("content")), message.get("refusal") or None
     return ChatReply(
         text=text or text_of(refusal),
@@ -120,7 +122,9 @@ def read_embeddings(where: str, content: Any, **received: Any) -> EmbeddingReply
     _check_body(where, content, "embeddings")
     found = content.get("data")
     if not isinstance(found, list) or not all(isinstance(entry, dict) for entry in found):
-        raise UnusableReplyError(f"{where} answered without embeddings: there is no list 'data'.", status=200)
+        raise UnusableReplyError(
+            f"{where} answered without embeddings: there is no list 'data'.", status=200
+        )
     ordered = sorted(enumerate(found), key=lambda pair: _index(pair[1], pair[0]))
     received.pop("ttft", None)
     return EmbeddingReply(
@@ -133,7 +137,9 @@ def read_embeddings(where: str, content: Any, **received: Any) -> EmbeddingReply
 
 def _check_body(where: str, content: Any, wanted: str) -> None:
     if not isinstance(content, dict):
-        raise UnusableReplyError(f"{where} answered with {type(content).__name__} instead of a {wanted}.", status=200)
+        raise UnusableReplyError(
+            f"{where} answered with {type(content).__name__} instead of a {wanted}.", status=200
+        )
     error = error_in_success(where, content)
     if error is not None:
         raise error
@@ -144,10 +150,14 @@ def _first_choice(where: str, content: Any, wanted: str) -> Mapping[str, Any]:
     choices = content.get("choices")
     if not isinstance(choices, list) or not choices:
         lack = "an empty list of choices" if choices == [] else "no choices"
-        raise UnusableReplyError(f"{where} answered with {lack}: there is no reply to score.", status=200)
+        raise UnusableReplyError(
+            f"{where} answered with {lack}: there is no reply to score.", status=200
+        )
     choice = choices[0]
     if not isinstance(choice, dict):
-        raise UnusableReplyError(f"{where} answered with a choice that holds no message.", status=200)
+        raise UnusableReplyError(
+            f"{where} answered with a choice that holds no message.", status=200
+        )
     return choice
 
 
@@ -159,7 +169,9 @@ def _common(choice: Mapping[str, Any], content: Mapping[str, Any]) -> dict[str, 
         "model": content.get("model"),
         "usage": _usage(content),
         "envelope": {
-            name: content[name] for name in ("id", "created") if isinstance(content.get(name), str | int | float)
+            name: content[name]
+            for name in ("id", "created")
+            if isinstance(content.get(name), str | int | float)
         },
     }
 

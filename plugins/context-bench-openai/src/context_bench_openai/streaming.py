@@ -43,11 +43,17 @@ class EventStream:
             return self._seen
         if not self._done and self._finish_reason is None:
             raise EndpointUnreachableError(
-                f"{self._where} broke off the stream before the reply was complete.", status=200, retryable=True
+                f"{self._where} broke off the stream before the reply was complete.",
+                status=200,
+                retryable=True,
             )
         message: dict[str, Any] = {name: "".join(parts) for name, parts in self._texts.items()}
         message["tool_calls"] = [self._calls[index] for index in sorted(self._calls)]
-        choice: dict[str, Any] = {"message": message, "text": message["content"], "finish_reason": self._finish_reason}
+        choice: dict[str, Any] = {
+            "message": message,
+            "text": message["content"],
+            "finish_reason": self._finish_reason,
+        }
         choice["logprobs"] = self._logprobs
         return {**self._seen, "choices": [choice] if self._has_choice else []}
 
@@ -63,7 +69,9 @@ class EventStream:
 
     def _add(self, event: Mapping[str, Any]) -> None:
         self._seen.update(
-            (name, event[name]) for name in ("id", "created", "model", "usage", "timings", "error") if event.get(name)
+            (name, event[name])
+            for name in ("id", "created", "model", "usage", "timings", "error")
+            if event.get(name)
         )
         groq = event.get("x_groq")
         if isinstance(groq, Mapping) and groq.get("usage"):
@@ -102,7 +110,8 @@ class EventStream:
         self.has_token = True
         index = call.get("index")
         known = self._calls.setdefault(
-            index if isinstance(index, int) else position, {"id": None, "function": {"name": "", "arguments": ""}}
+            index if isinstance(index, int) else position,
+            {"id": None, "function": {"name": "", "arguments": ""}},
         )
         known["id"] = call.get("id") or known["id"]
         function = call.get("function")

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-_DETAIL_GROUPS = ("prompt_tokens_details", "input_tokens_details", "completion_tokens_details", "output_tokens_details")
+_DETAIL_GROUPS = (
+    "prompt_tokens_details",
+    "input_tokens_details",
+    "completion_tokens_details",
+    "output_tokens_details",
+)
 _CACHE_READ = (
     "cached_tokens",
     "cache_read_input_tokens",
@@ -40,10 +45,15 @@ def read_usage(reported: Any) -> dict[str, int]:
     """
     if not isinstance(reported, dict):
         return {}
-    places = [reported, *(reported[group] for group in _DETAIL_GROUPS if isinstance(reported.get(group), dict))]
+    places = [
+        reported,
+        *(reported[group] for group in _DETAIL_GROUPS if isinstance(reported.get(group), dict)),
+    ]
     counts = {
         "input_tokens": _first_count(places, ("prompt_tokens", "input_tokens", "inputTokens")),
-        "output_tokens": _first_count(places, ("completion_tokens", "output_tokens", "outputTokens")),
+        "output_tokens": _first_count(
+            places, ("completion_tokens", "output_tokens", "outputTokens")
+        ),
         "cache_read_tokens": _first_count(places, _CACHE_READ),
         "cache_write_tokens": _first_count(places, _CACHE_WRITE),
         "reasoning_tokens": _first_count(places, ("reasoning_tokens",)),

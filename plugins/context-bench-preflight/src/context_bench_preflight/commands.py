@@ -63,11 +63,13 @@ def preflight(
     count = plan.most_requests()
     ordering = sample_of(catalog, request, order_examples) if order_check else []
     if order_check:
-        shuffle(ordering, request.seed)  # refuses a sample that has no other order, before anything is sent
-    about = (
-        f"{_counted(len(plan.samples), 'example')}{_BESIDE if count > len(plan.samples) * len(plan.systems) else ''}"
+        shuffle(
+            ordering, request.seed
+        )  # refuses a sample that has no other order, before anything is sent
+    about = f"{_counted(len(plan.samples), 'example')}{_BESIDE if count > len(plan.samples) * len(plan.systems) else ''}"
+    told = (
+        f"At most {_counted(count, 'request')} to {_counted(len(plan.systems), 'system')}: {about}."
     )
-    told = f"At most {_counted(count, 'request')} to {_counted(len(plan.systems), 'system')}: {about}."
     tell(wrapped("", told, 0, 0))
 
     def show(checkup: Checkup) -> None:
@@ -87,7 +89,13 @@ def preflight(
     everything = [*done, *ordered]
     if as_json:
         told_order = {"order_check": [_told(one) for one in ordered]} if order_check else {}
-        write_json({"systems": [_told(one) for one in done], **told_order, "ok": _is_fine(everything, strict)})
+        write_json(
+            {
+                "systems": [_told(one) for one in done],
+                **told_order,
+                "ok": _is_fine(everything, strict),
+            }
+        )
     return 0 if _is_fine(everything, strict) else 2
 
 
@@ -146,7 +154,10 @@ def _show_tokens(checkup: Any) -> None:
     has_before = any(line.before is not None for line in checkup.tokens)
     say(f"  {checkup.unit}{', before -> after,' if has_before else ''} on {these(len(names))}:")
     for name in names:
-        lines = sorted((line for line in checkup.tokens if line.example == name), key=lambda line: not line.is_own)
+        lines = sorted(
+            (line for line in checkup.tokens if line.example == name),
+            key=lambda line: not line.is_own,
+        )
         about = f" ({checkup.natures[name]})" if name in checkup.natures else ""
         say(wrapped("", f"{name}{about}: {', '.join(map(_changed, lines))}", 4, 2))
 
@@ -178,7 +189,12 @@ def _told(checkup: Any) -> dict[str, Any]:
             for finding in checkup.findings
         ],
         "tokens": [
-            {"example": line.example, "layout": line.layout, "before": line.before, "after": line.after}
+            {
+                "example": line.example,
+                "layout": line.layout,
+                "before": line.before,
+                "after": line.after,
+            }
             for line in checkup.tokens
         ],
         "examples": {name: str(nature) for name, nature in checkup.natures.items()},

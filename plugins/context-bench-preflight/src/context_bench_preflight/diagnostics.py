@@ -67,7 +67,9 @@ class Reply:
     def headers(self) -> Mapping[str, str]:
         """Response headers, names in lower case."""
         found = (self.output or {}).get("headers")
-        return {str(k).lower(): str(v) for k, v in found.items()} if isinstance(found, Mapping) else {}
+        return (
+            {str(k).lower(): str(v) for k, v in found.items()} if isinstance(found, Mapping) else {}
+        )
 
     @property
     def id(self) -> str | None:
@@ -79,7 +81,11 @@ class Reply:
     def created(self) -> float | None:
         """When the server says that it made the reply, in seconds since 1970."""
         found = self._envelope().get("created")
-        return float(found) if isinstance(found, int | float) and not isinstance(found, bool) and found > 0 else None
+        return (
+            float(found)
+            if isinstance(found, int | float) and not isinstance(found, bool) and found > 0
+            else None
+        )
 
     @property
     def text(self) -> str | None:
@@ -109,7 +115,9 @@ def usage_findings(replies: Sequence[Reply]) -> Iterator[Finding]:
 
 def header_findings(replies: Sequence[Reply]) -> Iterator[Finding]:
     """Find headers by which a proxy admits that it passed requests through without doing its work."""
-    admitted = [(reply, f"{name}: {value}") for reply in replies for name, value in reply.headers.items()]
+    admitted = [
+        (reply, f"{name}: {value}") for reply in replies for name, value in reply.headers.items()
+    ]
     admitted = [(reply, line) for reply, line in admitted if _admits_failure(*line.split(": ", 1))]
     if admitted:
         name, _, value = admitted[0][1].partition(": ")
@@ -124,7 +132,9 @@ def header_findings(replies: Sequence[Reply]) -> Iterator[Finding]:
         )
 
 
-_FAILURE_NAME = re.compile(r"(^|-)(failed|failure|fail-open|failed-open|fallback|bypass|bypassed|passthrough|error)$")
+_FAILURE_NAME = re.compile(
+    r"(^|-)(failed|failure|fail-open|failed-open|fallback|bypass|bypassed|passthrough|error)$"
+)
 _NO = frozenset({"", "0", "false", "no", "none", "null", "off"})
 
 
@@ -154,9 +164,18 @@ def stored_findings(replies: Sequence[Reply], asked_at: float) -> Iterator[Findi
         replies: Replies to requests that all differ, in the order in which they were asked.
         asked_at: When the first of them was asked, in seconds since 1970.
     """
-    hits = [f"{name}: {value}" for reply in replies for name, value in reply.headers.items() if _is_hit(name, value)]
+    hits = [
+        f"{name}: {value}"
+        for reply in replies
+        for name, value in reply.headers.items()
+        if _is_hit(name, value)
+    ]
     # Some servers make ids of the time in seconds: a reply is another's copy when everything in it is the same.
-    whole = [(reply.id, reply.created, reply.text, reply.prompt_tokens) for reply in replies if reply.id is not None]
+    whole = [
+        (reply.id, reply.created, reply.text, reply.prompt_tokens)
+        for reply in replies
+        if reply.id is not None
+    ]
     ids, repeated = {reply[0] for reply in whole}, len(whole) - len(set(whole))
     dates = [reply.created for reply in replies if reply.created is not None]
     old = [asked_at - date for date in dates if date < asked_at - _OLDEST]
@@ -164,11 +183,17 @@ def stored_findings(replies: Sequence[Reply], asked_at: float) -> Iterator[Findi
     if hits:
         said.append(f"{len(hits)} of {len(replies)} replies say {hits[0]!r}")
     if repeated and len(ids) > 1:  # a server that gives one id to all says nothing by it
-        said.append(f"{repeated} of {len(whole)} replies to different requests are copies, with the id of another")
+        said.append(
+            f"{repeated} of {len(whole)} replies to different requests are copies, with the id of another"
+        )
     if old and len(set(dates)) > 1:  # nor does one date
-        said.append(f"{len(old)} of {len(dates)} replies were made {max(old):.0f} s before they were asked for")
+        said.append(
+            f"{len(old)} of {len(dates)} replies were made {max(old):.0f} s before they were asked for"
+        )
     if said:
-        yield own_cache("; ".join(said) + ".", {"hits": len(hits), "repeated_ids": repeated, "old": len(old)})
+        yield own_cache(
+            "; ".join(said) + ".", {"hits": len(hits), "repeated_ids": repeated, "old": len(old)}
+        )
 
 
 def own_cache(evidence: str, figures: Mapping[str, Any]) -> Finding:
@@ -185,7 +210,9 @@ def own_cache(evidence: str, figures: Mapping[str, Any]) -> Finding:
 
 def is_cache_hit(reply: Reply) -> str | None:
     """Return the header by which a reply says that it was cached, or None."""
-    return next((f"{name}: {value}" for name, value in reply.headers.items() if _is_hit(name, value)), None)
+    return next(
+        (f"{name}: {value}" for name, value in reply.headers.items() if _is_hit(name, value)), None
+    )
 
 
 _OLDEST = 120.0
@@ -204,15 +231,25 @@ def limit_findings(replies: Sequence[Reply]) -> Iterator[Finding]:
     """Find what a server says about the rate of requests and tokens that it allows."""
     told: dict[str, str] = {}
     for reply in replies:
-        told |= {name: value for name, value in reply.headers.items() if "ratelimit" in name.replace("-", "")}
-    numbers = {name: value for name, value in sorted(told.items()) if re.fullmatch(r"\d+(\.\d+)?", value.strip())}
+        told |= {
+            name: value
+            for name, value in reply.headers.items()
+            if "ratelimit" in name.replace("-", "")
+        }
+    numbers = {
+        name: value
+        for name, value in sorted(told.items())
+        if re.fullmatch(r"\d+(\.\d+)?", value.strip())
+    }
     if numbers:
         spent = any("remaining" in name and float(value) <= 0 for name, value in numbers.items())
         yield Finding(
             "rate-limit",
             WARNING if spent else NOTE,
             ", ".join(f"{name}: {value}" for name, value in list(numbers.items())[:4]) + ".",
-            "Nothing is left of it: wait, or raise the limit." if spent else "--rpm and --tpm keep a run below it.",
+            "Nothing is left of it: wait, or raise the limit."
+            if spent
+            else "--rpm and --tpm keep a run below it.",
             numbers,
         )
 

@@ -41,7 +41,11 @@ def examine(
         environ: Environment variables.
     """
     return {
-        "installation": [*_python(), *_core(), *(Check("project file", ERROR, fault) for fault in faults)],
+        "installation": [
+            *_python(),
+            *_core(),
+            *(Check("project file", ERROR, fault) for fault in faults),
+        ],
         "plugins": list(_plugins(catalog, _used(request))),
         "keys": list(_keys(catalog, environ)),
         "endpoints": endpoint_checks(catalog, request, timeout) if timeout is not None else [],
@@ -54,7 +58,11 @@ def examine(
 def _python() -> Iterator[Check]:
     found = platform.python_version()
     state = FINE if sys.version_info >= (3, 10) else ERROR
-    yield Check("Python", state, f"{found} ({sys.implementation.name}) on {platform.system()}, {sys.executable}")
+    yield Check(
+        "Python",
+        state,
+        f"{found} ({sys.implementation.name}) on {platform.system()}, {sys.executable}",
+    )
 
 
 def _core() -> Iterator[Check]:
@@ -76,10 +84,16 @@ def _core() -> Iterator[Check]:
             )
     if not found:
         yield Check(
-            CORE, WARNING, "it is not installed, only found on the path: its own metrics and reporters are missing."
+            CORE,
+            WARNING,
+            "it is not installed, only found on the path: its own metrics and reporters are missing.",
         )
     for folder in _others():
-        yield Check(CORE, WARNING, f"another package of its name lies behind it on the path, in {folder}: remove it.")
+        yield Check(
+            CORE,
+            WARNING,
+            f"another package of its name lies behind it on the path, in {folder}: remove it.",
+        )
 
 
 def _copies() -> Iterator[tuple[str, str]]:
@@ -139,7 +153,9 @@ def _brings(components: Sequence[Component]) -> str:
     kinds: dict[str, list[str]] = {}
     for component in components:
         kinds.setdefault(component.noun, []).append(component.name)
-    return "; ".join(f"{noun}{'s' if len(names) > 1 else ''} {', '.join(names)}" for noun, names in kinds.items())
+    return "; ".join(
+        f"{noun}{'s' if len(names) > 1 else ''} {', '.join(names)}" for noun, names in kinds.items()
+    )
 
 
 def _keys(catalog: Catalog, environ: Mapping[str, str]) -> Iterator[Check]:
@@ -148,18 +164,30 @@ def _keys(catalog: Catalog, environ: Mapping[str, str]) -> Iterator[Check]:
         if component.state != "ok" or component.facts is None:
             continue
         wanted = [option.env for option in component.facts.options.values() if option.env]
-        wanted += [name.removeprefix("env:") for name in component.capabilities if name.startswith("env:")]
+        wanted += [
+            name.removeprefix("env:") for name in component.capabilities if name.startswith("env:")
+        ]
         for name in dict.fromkeys(wanted):
             owners.setdefault(name, []).append(component.name)
     for name, components in sorted(owners.items()):
         is_set = bool(environ.get(name, "").strip())
-        yield Check(name, FINE if is_set else NOTE, f"{'set' if is_set else 'not set'}; for {', '.join(components)}")
+        yield Check(
+            name,
+            FINE if is_set else NOTE,
+            f"{'set' if is_set else 'not set'}; for {', '.join(components)}",
+        )
 
 
 def _counters(catalog: Catalog) -> Iterator[Check]:
-    yield Check("words", FINE, "words and punctuation marks, used where an endpoint reports no tokens")
+    yield Check(
+        "words", FINE, "words and punctuation marks, used where an endpoint reports no tokens"
+    )
     for component in catalog.of_kind("tokenizers"):
-        yield Check(component.name, FINE if component.state == "ok" else WARNING, f"{component.state}, {component.id}")
+        yield Check(
+            component.name,
+            FINE if component.state == "ok" else WARNING,
+            f"{component.state}, {component.id}",
+        )
 
 
 def _own_checks(catalog: Catalog) -> Iterator[Check]:
@@ -167,14 +195,20 @@ def _own_checks(catalog: Catalog) -> Iterator[Check]:
     seen: dict[str, Component] = {}
     for component in catalog:
         name = component.distribution.name
-        if component.called_by_id().state != "ok" or name in seen or not component.distribution.manifest_source:
+        if (
+            component.called_by_id().state != "ok"
+            or name in seen
+            or not component.distribution.manifest_source
+        ):
             continue
         doctor = component.doctor()
         if doctor is not None:
             seen[name] = doctor
     for loaded, said in Catalog(seen.values()).checked("context_bench_preflight.doctor:own_check"):
         if loaded.state != "ok":
-            yield Check(loaded.distribution.name, ERROR, f"its check cannot be loaded: {loaded.reason}.")
+            yield Check(
+                loaded.distribution.name, ERROR, f"its check cannot be loaded: {loaded.reason}."
+            )
         yield from (Check(*told) for told in said)
 
 
@@ -186,7 +220,9 @@ def own_check(component: Component, check: Any) -> list[tuple[str, str, str]]:
     try:
         return [_line(name, told) for told in _called(check)]
     except Exception as error:  # noqa: BLE001 - a plugin's own code; what it raises is what it has to say
-        return [(name, ERROR, f"its check {component.target} failed: {type(error).__name__}: {error}")]
+        return [
+            (name, ERROR, f"its check {component.target} failed: {type(error).__name__}: {error}")
+        ]
 
 
 def _called(check: Callable[[], Iterable[Any]]) -> list[Any]:
@@ -199,5 +235,7 @@ def _called(check: Callable[[], Iterable[Any]]) -> list[Any]:
 def _line(name: str, told: Any) -> tuple[str, str, str]:
     subject, state, text = told
     if state not in STATES or not isinstance(subject, str) or not isinstance(text, str):
-        raise ValueError(f"{told!r} is no (subject, state, text); the state is one of {', '.join(STATES)}")
+        raise ValueError(
+            f"{told!r} is no (subject, state, text); the state is one of {', '.join(STATES)}"
+        )
     return f"{name.removeprefix('context-bench-')} {subject}", state, " ".join(text.split())

@@ -17,9 +17,24 @@ _COLOURS = {"ok": "green", "note": "cyan", "warning": "yellow", "error": "red"}
 
 
 @click.command()
-@click.option("--system", "-s", "systems", multiple=True, metavar="SPEC", help="Look at this system, too; repeatable.")
-@click.option("--proxy", "proxies", multiple=True, metavar="URL", help="Look at this endpoint, too; repeatable.")
-@click.option("--name", "names", multiple=True, metavar="LABEL", help="Label of the proxy in the same place.")
+@click.option(
+    "--system",
+    "-s",
+    "systems",
+    multiple=True,
+    metavar="SPEC",
+    help="Look at this system, too; repeatable.",
+)
+@click.option(
+    "--proxy",
+    "proxies",
+    multiple=True,
+    metavar="URL",
+    help="Look at this endpoint, too; repeatable.",
+)
+@click.option(
+    "--name", "names", multiple=True, metavar="LABEL", help="Label of the proxy in the same place."
+)
 @click.option("--model", metavar="MODEL", help="Model that the proxies should have.")
 @click.option(
     "--timeout",
@@ -29,7 +44,9 @@ _COLOURS = {"ok": "green", "note": "cyan", "warning": "yellow", "error": "red"}
     metavar="SECONDS",
     help="What an endpoint may take for its list of models.",
 )
-@click.option("--offline", is_flag=True, help="Ask no endpoint, not even those of the project file.")
+@click.option(
+    "--offline", is_flag=True, help="Ask no endpoint, not even those of the project file."
+)
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 @click.option(
     "-p",
@@ -75,7 +92,9 @@ def doctor(
     sections = examine(catalog, request, None if offline else timeout, faults)
     is_fine = all(line.state != ERROR for lines in sections.values() for line in lines)
     if as_json:
-        told: dict[str, Any] = {name: [asdict(line) for line in lines] for name, lines in sections.items()}
+        told: dict[str, Any] = {
+            name: [asdict(line) for line in lines] for name, lines in sections.items()
+        }
         write_json({**told, "ok": is_fine})
         return 0 if is_fine else 2
     for name, lines in sections.items():

@@ -44,7 +44,10 @@ def _of_evaluators(catalog: Catalog, request: Request, timeout: float) -> Iterat
         for component in catalog.named("evaluators", name):
             declared = component.facts.options if component.facts is not None else {}
             patience = {"timeout": timeout, "max_retries": 0}
-            options = {**given, **{option: value for option, value in patience.items() if option in declared}}
+            options = {
+                **given,
+                **{option: value for option, value in patience.items() if option in declared},
+            }
             try:
                 evaluator = component.build(options) if component.state == "ok" else None
             except ContextBenchError as error:
@@ -52,25 +55,42 @@ def _of_evaluators(catalog: Catalog, request: Request, timeout: float) -> Iterat
                 continue
             if callable(getattr(evaluator, "models", None)):
                 reply = asked(evaluator.models, "models", None, "", timeout)  # type: ignore[union-attr]
-                found = reply.error if reply.error is not None else (reply.output or {}).get("models")
+                found = (
+                    reply.error if reply.error is not None else (reply.output or {}).get("models")
+                )
                 yield _endpoint(
-                    name, AskedSystem.endpoint_of(evaluator) or "its endpoint", found, getattr(evaluator, "model", None)
+                    name,
+                    AskedSystem.endpoint_of(evaluator) or "its endpoint",
+                    found,
+                    getattr(evaluator, "model", None),
                 )
 
 
-def _endpoint(label: str, where: str, found: list[str] | BaseException | None, model: str | None) -> Check:
+def _endpoint(
+    label: str, where: str, found: list[str] | BaseException | None, model: str | None
+) -> Check:
     if found is None:
         return Check(
-            label, NOTE, f"{where} cannot be asked for its models; `context-bench preflight` asks it a question."
+            label,
+            NOTE,
+            f"{where} cannot be asked for its models; `context-bench preflight` asks it a question.",
         )
     if isinstance(found, BaseException):
         name = error_name(found)
         if name in ("wrong-url", "unusable-reply", "raises"):
             return Check(
-                label, NOTE, f"it has no list of models: {found} `context-bench preflight` asks it a question."
+                label,
+                NOTE,
+                f"it has no list of models: {found} `context-bench preflight` asks it a question.",
             )
         return Check(label, ERROR, f"{name}: {found}")
-    shown = ", ".join(found[:5]) + (f" and {len(found) - 5} more" if len(found) > 5 else "") or "none"
+    shown = (
+        ", ".join(found[:5]) + (f" and {len(found) - 5} more" if len(found) > 5 else "") or "none"
+    )
     if model is not None and found and model not in found:
-        return Check(label, WARNING, f"{where} is reachable, but does not list the model {model!r}. It lists {shown}.")
+        return Check(
+            label,
+            WARNING,
+            f"{where} is reachable, but does not list the model {model!r}. It lists {shown}.",
+        )
     return Check(label, FINE, f"{where} is reachable. Models: {shown}.")

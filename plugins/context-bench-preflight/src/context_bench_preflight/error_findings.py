@@ -23,11 +23,20 @@ _ADVICE: Mapping[str, str] = {
     "unusable-reply": "Is this an OpenAI-compatible chat endpoint?",
     "raises": "The system itself raised this.",
 }
-_BY_STATUS = {401: "credentials", 403: "credentials", 404: "wrong-url", 405: "wrong-url", 429: "rate-limited"}
+_BY_STATUS = {
+    401: "credentials",
+    403: "credentials",
+    404: "wrong-url",
+    405: "wrong-url",
+    429: "rate-limited",
+}
 _NO_MODEL = re.compile(
-    r"model\b[^?]{0,80}(not (found|exist|available|supported|loaded)|unknown)|(no|unknown) model", re.I
+    r"model\b[^?]{0,80}(not (found|exist|available|supported|loaded)|unknown)|(no|unknown) model",
+    re.I,
 )
-GOES_ON = frozenset({"rate-limited", "server-failed", "context-too-long", "fails-open", "refused", "raises"})
+GOES_ON = frozenset(
+    {"rate-limited", "server-failed", "context-too-long", "fails-open", "refused", "raises"}
+)
 """Findings after which another example may fare better."""
 
 
@@ -60,14 +69,24 @@ def error_findings(replies: Sequence[Reply]) -> list[Finding]:
     for name, errors in groups.items():
         words = f"{type(errors[0]).__name__}: {errors[0]}" if name == "raises" else str(errors[0])
         counts = f"{len(errors)} of {len(replies)} requests: " if len(replies) > 1 else ""
-        figures = {"requests": len(replies), "failed": len(errors), "status": getattr(errors[0], "status", None)}
-        found.append(Finding(name, WARNING if works else ERROR, counts + words, _ADVICE[name], figures))
+        figures = {
+            "requests": len(replies),
+            "failed": len(errors),
+            "status": getattr(errors[0], "status", None),
+        }
+        found.append(
+            Finding(name, WARNING if works else ERROR, counts + words, _ADVICE[name], figures)
+        )
     return found
 
 
 def with_models(finding: Finding, model: str | None, offered: Sequence[str]) -> Finding:
     """Return the finding for a refused request, as one of a model that the server does not have, where that is so."""
-    if finding.name not in ("wrong-url", "unknown-model", "refused") or not offered or model in offered:
+    if (
+        finding.name not in ("wrong-url", "unknown-model", "refused")
+        or not offered
+        or model in offered
+    ):
         return finding
     return evolve(
         finding,
@@ -77,7 +96,9 @@ def with_models(finding: Finding, model: str | None, offered: Sequence[str]) -> 
     )
 
 
-def model_finding(model: str | None, offered: Sequence[str], answered_by: str | None) -> Finding | None:
+def model_finding(
+    model: str | None, offered: Sequence[str], answered_by: str | None
+) -> Finding | None:
     """Return a finding when the server answers, but does not list the model that it is asked for.
 
     Some servers take any name for the one model that they have, and give it back; that is no more than a note.

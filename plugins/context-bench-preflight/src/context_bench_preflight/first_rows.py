@@ -49,9 +49,13 @@ class FirstRows:
         self._lock = Lock()
 
     @_hook
-    def context_bench_run_started(self, systems: Sequence[Mapping[str, Any]], warn: Callable[[str], None]) -> None:
+    def context_bench_run_started(
+        self, systems: Sequence[Mapping[str, Any]], warn: Callable[[str], None]
+    ) -> None:
         """Note which systems ask an endpoint."""
-        self._open = {slot: told["label"] for slot, told in enumerate(systems) if told["endpoint"] is not None}
+        self._open = {
+            slot: told["label"] for slot, told in enumerate(systems) if told["endpoint"] is not None
+        }
         self._labels = dict(self._open)
         self._baseline = next((slot for slot in self._open if systems[slot]["is_baseline"]), None)
         self._warn = warn
@@ -64,7 +68,9 @@ class FirstRows:
         if row.slot in self._labels and row.output and not row.metadata.get("reused"):
             with self._lock:
                 replies = self._replies[row.slot]
-                replies[row.dataset, row.position, row.sample] = Reply("row", {**row.output, **row.metadata})
+                replies[row.dataset, row.position, row.sample] = Reply(
+                    "row", {**row.output, **row.metadata}
+                )
                 if row.slot in self._open and len(replies) >= self._most:
                     self._judge(row.slot)
                 self._compare(self._most)

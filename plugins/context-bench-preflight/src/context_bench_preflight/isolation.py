@@ -42,7 +42,9 @@ class IsolatedPrefixes:
                 without += [one.system.name] if self._is_on and one.may_ask_models else []
                 isolated.append(one.system)
                 continue
-            salt = next(salt for turn in range(1 << 30) if (salt := marker(one.key, turn)) not in taken)
+            salt = next(
+                salt for turn in range(1 << 30) if (salt := marker(one.key, turn)) not in taken
+            )
             taken.add(salt)
             isolated.append(_salted(one.system, salt))
         if without:
@@ -59,8 +61,15 @@ def marker(key: bytes, turn: int = 0) -> str:
     >>> len(marker(b"key"))
     19
     """
-    text, number = b"context-bench cache salt 1", b"%d" % turn  # the canonical bytes of the three, as of response keys
-    canonical = b"s%d:%s" % (len(text), text) + b"b%d:%s" % (len(key), key) + b"i%d:%s" % (len(number), number)
+    text, number = (
+        b"context-bench cache salt 1",
+        b"%d" % turn,
+    )  # the canonical bytes of the three, as of response keys
+    canonical = (
+        b"s%d:%s" % (len(text), text)
+        + b"b%d:%s" % (len(key), key)
+        + b"i%d:%s" % (len(number), number)
+    )
     number = blake2b(canonical, digest_size=16).digest()
     return f"[ {' '.join(chr(ord('a') + byte % 26) for byte in number[:_LETTERS])} ]"
 

@@ -56,7 +56,11 @@ def layouts_of(probe: Probe, samples: Sequence[Sample]) -> list[str]:
     if found is None:
         return []
     choices, mine = found
-    return [str(choice) for choice in choices if choice != mine and any(_fits(choice, one) for one in samples)]
+    return [
+        str(choice)
+        for choice in choices
+        if choice != mine and any(_fits(choice, one) for one in samples)
+    ]
 
 
 def ask_layouts(probe: Probe, samples: Sequence[Sample], layouts: Sequence[str]) -> None:
@@ -121,7 +125,11 @@ def _alone(lines: Sequence[TokenLine]) -> Iterator[Finding]:
     best = min(totals, key=lambda name: totals[name], default=None)
     told = ", ".join(f"layout={name}: {total:,}" for name, total in totals.items())
     on_these = f"on {these(count)}"
-    if best is not None and totals[best] < _TEMPLATE_SHARE * mine and mine - totals[best] > _LEAST_TOKENS:
+    if (
+        best is not None
+        and totals[best] < _TEMPLATE_SHARE * mine
+        and mine - totals[best] > _LEAST_TOKENS
+    ):
         yield Finding(
             "inert",
             WARNING,
@@ -220,9 +228,16 @@ def other_addresses(probe: Probe, sample: Sample, finding: Finding) -> Finding:
         if shown is None or shown == probe.endpoint or shown in tried:
             continue
         tried.append(shown)
-        if probe.ask("another address", sample.example, sample.name, base_url=address).output is not None:
+        if (
+            probe.ask("another address", sample.example, sample.name, base_url=address).output
+            is not None
+        ):
             return evolve(finding, advice=f"{shown} answers: give that as the address.")
-    return evolve(finding, advice=f"{finding.advice} Tried in vain: {', '.join(tried)}.") if tried else finding
+    return (
+        evolve(finding, advice=f"{finding.advice} Tried in vain: {', '.join(tried)}.")
+        if tried
+        else finding
+    )
 
 
 def _forms(address: str) -> Iterator[str]:

@@ -60,10 +60,14 @@ def check_order(
     for system in systems:
         checkup = Checkup(system.label)
         try:
-            passes = [_pass(system, some, checkup, patience) for some in (samples, samples, shuffled)]
+            passes = [
+                _pass(system, some, checkup, patience) for some in (samples, samples, shuffled)
+            ]
             checkup.findings += _findings(_Passes(*passes), checkup.requests)
         except ContextBenchError as error:
-            checkup.findings.append(Finding("cannot-be-set-up", "error", str(error), "Nothing was sent."))
+            checkup.findings.append(
+                Finding("cannot-be-set-up", "error", str(error), "Nothing was sent.")
+            )
         done.append(checkup)
     return _with_cause(done, baseline)
 
@@ -86,7 +90,9 @@ def shuffle(samples: Sequence[Sample], seed: int) -> list[Sample]:
     return shuffled
 
 
-def _pass(system: AskedSystem, samples: Sequence[Sample], checkup: Checkup, patience: float) -> dict[str, Reply]:
+def _pass(
+    system: AskedSystem, samples: Sequence[Sample], checkup: Checkup, patience: float
+) -> dict[str, Reply]:
     probe = Probe(system, patience)
     checkup.endpoint = probe.endpoint
     for sample in samples:
@@ -103,10 +109,15 @@ def _findings(passes: _Passes, replies: Sequence[Reply]) -> Iterator[Finding]:
     if not names:
         return
     prompts = {name: [one[name].prompt_tokens for one in every] for name in names}
-    changed = [name for name in names if len({tokens for tokens in prompts[name] if tokens is not None}) > 1]
+    changed = [
+        name
+        for name in names
+        if len({tokens for tokens in prompts[name] if tokens is not None}) > 1
+    ]
     if changed:
         shown = "; ".join(
-            f"{name}: {'/'.join(f'{tokens:,}' for tokens in _known(prompts[name]))}" for name in changed[:4]
+            f"{name}: {'/'.join(f'{tokens:,}' for tokens in _known(prompts[name]))}"
+            for name in changed[:4]
         )
         yield Finding(
             "depends-on-history",
@@ -135,7 +146,12 @@ def _findings(passes: _Passes, replies: Sequence[Reply]) -> Iterator[Finding]:
             f"{len(noisy)} of {len(names)} answers differ when the same order is asked again, {len(moved)} more in "
             f"another order ({_some([*noisy, *moved])}).",
             "Answers alone cannot show history here; --samples K measures the spread.",
-            {"examples": len(names), "moved": len(moved), "noisy": len(noisy), "ids": [*noisy, *moved]},
+            {
+                "examples": len(names),
+                "moved": len(moved),
+                "noisy": len(noisy),
+                "ids": [*noisy, *moved],
+            },
         )
 
 
@@ -146,7 +162,10 @@ def _with_cause(done: Sequence[Checkup], baseline: str | None) -> list[Checkup]:
     for one in done:
         if one.label != baseline:
             one.findings = [
-                evolve(finding, advice=f"{baseline} does so, too: the cause is the server behind it. {finding.advice}")
+                evolve(
+                    finding,
+                    advice=f"{baseline} does so, too: the cause is the server behind it. {finding.advice}",
+                )
                 if finding.name in names and finding.name in plain
                 else finding
                 for finding in one.findings

@@ -32,7 +32,13 @@ from context_bench_preflight.diagnostics import (
     stored_findings,
     usage_findings,
 )
-from context_bench_preflight.error_findings import GOES_ON, error_findings, error_name, model_finding, with_models
+from context_bench_preflight.error_findings import (
+    GOES_ON,
+    error_findings,
+    error_name,
+    model_finding,
+    with_models,
+)
 from context_bench_preflight.layouts import (
     TokenLine,
     ask_layouts,
@@ -106,7 +112,11 @@ class Plan:
             return 0  # it cannot be set up, which is told when it is its turn
         if not is_endpoint:
             return len(self.samples)
-        layouts = len(layouts_of(probe, self.samples)) if len(self.systems) > 1 or probe.label != self.baseline else 0
+        layouts = (
+            len(layouts_of(probe, self.samples))
+            if len(self.systems) > 1 or probe.label != self.baseline
+            else 0
+        )
         return len(self.samples) * (1 + layouts) + _BESIDE
 
 
@@ -153,7 +163,9 @@ def preflight(
 
 
 def _check(probe: Probe, plan: Plan, baseline: Probe | None) -> Checkup:
-    checkup = Checkup(probe.label, natures={one.name: nature_of(one.example) for one in plan.samples})
+    checkup = Checkup(
+        probe.label, natures={one.name: nature_of(one.example) for one in plan.samples}
+    )
     try:
         checkup.endpoint = probe.endpoint
         checkup.findings += list(_findings(probe, plan, baseline))
@@ -186,7 +198,9 @@ def _findings(probe: Probe, plan: Plan, baseline: Probe | None) -> Iterator[Find
     is_endpoint = probe.endpoint is not None
     found = error_findings(plain)
     works = any(reply.output is not None for reply in plain)
-    may_list = is_endpoint and (works or any(f.name not in ("unreachable", "timeout") for f in found))
+    may_list = is_endpoint and (
+        works or any(f.name not in ("unreachable", "timeout") for f in found)
+    )
     offered = _offered(probe) if may_list else []
     model = _text(probe.option("model"))
     for finding in found:
@@ -230,7 +244,9 @@ def _offered(probe: Probe) -> list[str]:
 
 def _cache(probe: Probe, plan: Plan, plain: Sequence[Reply], asked_at: float) -> Iterator[Finding]:
     """Ask one request again; when the answer looks stored, ask it in other words to be sure."""
-    at_first = list(stored_findings([reply for reply in plain if reply.output is not None], asked_at))
+    at_first = list(
+        stored_findings([reply for reply in plain if reply.output is not None], asked_at)
+    )
     yield from at_first
     place = next(place for place, reply in enumerate(plain) if reply.output is not None)
     first, sample = plain[place], plan.samples[place]
@@ -247,7 +263,10 @@ def _cache(probe: Probe, plan: Plan, plain: Sequence[Reply], asked_at: float) ->
     fresh = new if new is not None and new.output is not None else None
     said = []
     if is_same and fresh is not None and fresh.id != again.id:
-        said.append("the same request twice has one id" + (" and one date" if again.created is not None else ""))
+        said.append(
+            "the same request twice has one id"
+            + (" and one date" if again.created is not None else "")
+        )
     if hit and (fresh is None or is_cache_hit(fresh) is None):
         said.append(f"the second reply says {hit!r}")
     if is_fast and (fresh is None or again.seconds < _FAST * fresh.seconds):
@@ -255,12 +274,18 @@ def _cache(probe: Probe, plan: Plan, plain: Sequence[Reply], asked_at: float) ->
         took, then = shown_seconds(first.seconds), shown_seconds(again.seconds)
         said.append(f"the first reply took {took}, the second {then}{other_words}")
     if said:
-        figures = {"first_seconds": first.seconds, "second_seconds": again.seconds, "same_id": is_same}
+        figures = {
+            "first_seconds": first.seconds,
+            "second_seconds": again.seconds,
+            "same_id": is_same,
+        }
         yield own_cache("; ".join(said) + ".", figures)
 
 
 def _without_output(replies: Sequence[Reply]) -> Iterator[Finding]:
-    useless = [r for r in replies if r.output is not None and not ({"response", "context"} & set(r.output))]
+    useless = [
+        r for r in replies if r.output is not None and not ({"response", "context"} & set(r.output))
+    ]
     if useless:
         keys = ", ".join(sorted(map(str, useless[0].output or {}))) or "nothing"
         yield Finding(
@@ -277,7 +302,9 @@ def _unchanged(probe: Probe, plan: Plan, replies: Sequence[Reply]) -> Iterator[F
     pairs = [
         (sample.example.get("context"), reply.output["context"])
         for sample, reply in zip(plan.samples, replies)
-        if reply.output is not None and "context" in reply.output and sample.example.get("context") is not None
+        if reply.output is not None
+        and "context" in reply.output
+        and sample.example.get("context") is not None
     ]
     if pairs and all(given == returned for given, returned in pairs):
         size = sum(len(str(given)) for given, _ in pairs)

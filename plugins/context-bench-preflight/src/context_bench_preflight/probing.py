@@ -43,7 +43,9 @@ class Probe:
         on_asking: Callable[[str, int, str], None] = lambda label, number, purpose: None,
     ) -> None:
         self._on_asking = on_asking
-        self.asked_for = asked_for.with_options({"max_retries": 0}, {"timeout": min(_REQUEST_TIMEOUT, patience)})
+        self.asked_for = asked_for.with_options(
+            {"max_retries": 0}, {"timeout": min(_REQUEST_TIMEOUT, patience)}
+        )
         self.label = asked_for.label
         self._patience = patience
         self._systems: dict[tuple[tuple[str, Any], ...], Any] = {}
@@ -60,7 +62,9 @@ class Probe:
             self._systems[variant] = self.asked_for.with_options(options).build()
         return self._systems[variant]
 
-    def ask(self, purpose: str, example: Mapping[str, Any], name: str = "", **options: Any) -> Reply:
+    def ask(
+        self, purpose: str, example: Mapping[str, Any], name: str = "", **options: Any
+    ) -> Reply:
         """Ask the system, or a variant of it, and return what came of it; whatever goes wrong is in the reply.
 
         Raises:
@@ -107,7 +111,11 @@ class Probe:
 
 
 def asked(
-    system: Any, purpose: str, example: Mapping[str, Any] | None, name: str = "", patience: float = PATIENCE
+    system: Any,
+    purpose: str,
+    example: Mapping[str, Any] | None,
+    name: str = "",
+    patience: float = PATIENCE,
 ) -> Reply:
     """Ask a system about an example - or, without one, call it - on a thread that can be left behind."""
     found: list[Any] = []
@@ -128,7 +136,9 @@ def asked(
     if errors:
         return Reply(purpose, None, errors[0], seconds, name)
     if not found:
-        return Reply(purpose, None, TimeoutError(f"no answer came within {patience:g} s"), seconds, name)
+        return Reply(
+            purpose, None, TimeoutError(f"no answer came within {patience:g} s"), seconds, name
+        )
     if example is None:
         return Reply(purpose, {"models": found[0]}, None, seconds, name)
     if not isinstance(found[0], Mapping):
@@ -156,5 +166,8 @@ def with_nonce(example: Mapping[str, Any], nonce: str) -> dict[str, Any] | None:
         if isinstance(last, str):
             return {**example, "turns": [*before, f"{last} ({nonce})"]}
         if isinstance(last, Mapping) and isinstance(last.get("content"), str):
-            return {**example, "turns": [*before, {**last, "content": f"{last['content']} ({nonce})"}]}
+            return {
+                **example,
+                "turns": [*before, {**last, "content": f"{last['content']} ({nonce})"}],
+            }
     return None

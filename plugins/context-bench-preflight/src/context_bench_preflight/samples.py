@@ -69,7 +69,11 @@ def _example(number: int) -> dict[str, Any]:
     )
     log = "\n".join(
         f"2026-03-0{1 + number % 9} 08:{row:02d}:00 {'ERROR' if row == 17 else 'INFO'} loader: "
-        + ("scale 4 gave no weight for shipment 1017" if row == 17 else f"shipment {1000 + row} weighed and stored")
+        + (
+            "scale 4 gave no weight for shipment 1017"
+            if row == 17
+            else f"shipment {1000 + row} weighed and stored"
+        )
         for row in range(24)
     )
     prose = " ".join(
@@ -78,4 +82,8 @@ def _example(number: int) -> dict[str, Any]:
         for row in range(1, 9)
     )
     question = f"How many kilograms does shipment {1000 + 100 * number + 5} weigh?"
-    return {"id": f"own-{number}", "context": f"[{records}]\n\n{log}\n\n{prose}", "question": question}
+    return {
+        "id": f"own-{number}",
+        "context": f"[{records}]\n\n{log}\n\n{prose}",
+        "question": question,
+    }

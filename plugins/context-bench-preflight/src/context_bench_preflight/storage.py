@@ -24,9 +24,13 @@ def sqlite_check() -> Check:
         with closing(sqlite3.connect(":memory:")) as connection:
             connection.execute("SELECT json_extract('{\"a\": 1}', '$.a')").fetchone()
     except sqlite3.Error as error:
-        return Check("SQLite", ERROR, f"{version} lacks JSON functions, which run files need: {error}.")
+        return Check(
+            "SQLite", ERROR, f"{version} lacks JSON functions, which run files need: {error}."
+        )
     if sqlite3.sqlite_version_info < _OLDEST:
-        return Check("SQLite", ERROR, f"{version} is too old: run files need {'.'.join(map(str, _OLDEST))}.")
+        return Check(
+            "SQLite", ERROR, f"{version} is too old: run files need {'.'.join(map(str, _OLDEST))}."
+        )
     return Check("SQLite", FINE, f"{version}, with JSON functions")
 
 
@@ -34,8 +38,12 @@ def disk_checks() -> Iterator[Check]:
     """Yield what there is to be said of the folder of run files, and of the one for temporary ones."""
     runs = Path(FOLDER)
     files = list(runs.glob("*.sqlite")) if runs.is_dir() else []
-    held = f"{len(files)} run file{'' if len(files) == 1 else 's'}, {_size(sum(map(_bytes, files)))}"
-    yield _folder("runs", runs if runs.is_dir() else Path(), held if runs.is_dir() else "no folder runs yet")
+    held = (
+        f"{len(files)} run file{'' if len(files) == 1 else 's'}, {_size(sum(map(_bytes, files)))}"
+    )
+    yield _folder(
+        "runs", runs if runs.is_dir() else Path(), held if runs.is_dir() else "no folder runs yet"
+    )
     yield _folder("temporary files", Path(tempfile.gettempdir()), "")
 
 

@@ -15,7 +15,16 @@ from typing import Any
 
 from attrs import frozen
 
-_TEXTS = ("context", "messages", "turns", "sessions", "haystack_sessions", "prompt", "instruction", "question")
+_TEXTS = (
+    "context",
+    "messages",
+    "turns",
+    "sessions",
+    "haystack_sessions",
+    "prompt",
+    "instruction",
+    "question",
+)
 _KINDS = ("dataset", "kind", "task", "category", "type", "subset", "domain")
 _LOG_LINE = re.compile(r"^\W?(\d{4}-\d\d-\d\d|\d\d:\d\d|\w{3} +\d+ \d\d:)", re.MULTILINE)
 _CODE_LINE = re.compile(
@@ -56,7 +65,9 @@ def nature_of(example: Mapping[str, Any]) -> Nature:
     return Nature("/".join([*said, *sorted(texts)]), _structure(texts), length)
 
 
-def varied(examples: Sequence[tuple[str, Mapping[str, Any]]], size: int, seed: int = 0) -> list[int]:
+def varied(
+    examples: Sequence[tuple[str, Mapping[str, Any]]], size: int, seed: int = 0
+) -> list[int]:
     """Return the places of a few examples that differ in structure, kind and length, the longest first.
 
     The same examples are chosen whatever their order; the seed chooses among those that would do equally well.
@@ -71,7 +82,9 @@ def varied(examples: Sequence[tuple[str, Mapping[str, Any]]], size: int, seed: i
     left = sorted(range(len(examples)), key=lambda place: marks[place])
     chosen: list[int] = []
     while left and len(chosen) < size:
-        best = max(left, key=lambda place: _novelty(natures[place], [natures[other] for other in chosen]))
+        best = max(
+            left, key=lambda place: _novelty(natures[place], [natures[other] for other in chosen])
+        )
         left.remove(best)
         chosen.append(best)
     return sorted(chosen, key=lambda place: (-natures[place].length, marks[place]))

@@ -11,7 +11,9 @@ from typing import Annotated, Any, Union, get_args, get_origin
 
 from context_bench.errors import ConfigurationError, UnknownNameError
 
-_SECRET_NAME = re.compile(r"(?:^|_)(?:api_?key|token|secret|password|credentials?|authorization)$", re.IGNORECASE)
+_SECRET_NAME = re.compile(
+    r"(?:^|_)(?:api_?key|token|secret|password|credentials?|authorization)$", re.IGNORECASE
+)
 
 
 def read_arguments(
@@ -47,11 +49,19 @@ def read_arguments(
         if name not in named and not takes_all:
             takes = f"It takes {', '.join(named)}." if named else "It takes no options."
             raise UnknownNameError(f"option of {target}", name, named, takes)
-    missing = [name for name, parameter in named.items() if parameter.default is parameter.empty and name not in given]
+    missing = [
+        name
+        for name, parameter in named.items()
+        if parameter.default is parameter.empty and name not in given
+    ]
     if missing and not skip:
-        raise ConfigurationError(f"{target} needs {', '.join(missing)}, which is no option that was given.")
+        raise ConfigurationError(
+            f"{target} needs {', '.join(missing)}, which is no option that was given."
+        )
     return {
-        name: value if isinstance(value, str) and name in named and is_text(named[name]) else read_value(value)
+        name: value
+        if isinstance(value, str) and name in named and is_text(named[name])
+        else read_value(value)
         for name, value in given.items()
     }
 
@@ -102,7 +112,9 @@ def signature_of(function: Callable[..., Any]) -> inspect.Signature:
     try:
         return inspect.signature(function, eval_str=True)
     except (NameError, AttributeError, SyntaxError, LookupError, TypeError, ValueError):
-        return inspect.signature(function)  # an annotation names what is imported for type checkers alone
+        return inspect.signature(
+            function
+        )  # an annotation names what is imported for type checkers alone
 
 
 def is_text(parameter: inspect.Parameter) -> bool:
@@ -118,7 +130,13 @@ def may_be_text(parameter: inspect.Parameter) -> bool:
 
 def _is_text(annotation: Any) -> bool:
     if isinstance(annotation, str):  # it could not be read
-        return annotation.strip("'\"") in ("str", "str | None", "None | str", "Optional[str]", "typing.Optional[str]")
+        return annotation.strip("'\"") in (
+            "str",
+            "str | None",
+            "None | str",
+            "Optional[str]",
+            "typing.Optional[str]",
+        )
     kinds = [kind for kind in _among(annotation) if kind is not type(None)]
     return bool(kinds) and all(isinstance(kind, type) and issubclass(kind, str) for kind in kinds)
 

@@ -33,7 +33,9 @@ class Folder:
 
     def install(self) -> None:
         """Let imports look here, last."""
-        if not any(isinstance(finder, Folder) and finder.path == self.path for finder in sys.meta_path):
+        if not any(
+            isinstance(finder, Folder) and finder.path == self.path for finder in sys.meta_path
+        ):
             sys.meta_path.append(self)
 
     def modules(self) -> list[str]:
@@ -43,14 +45,18 @@ class Folder:
         except OSError:
             return []
         names = [
-            entry.name.partition(".")[0] for entry in entries if entry.name.endswith(_SUFFIXES) or _is_package(entry)
+            entry.name.partition(".")[0]
+            for entry in entries
+            if entry.name.endswith(_SUFFIXES) or _is_package(entry)
         ]
         return [name for name in dict.fromkeys(names) if name.isidentifier()]
 
     def holds(self, module: ModuleType) -> bool:
         """Whether a module came from here."""
         places = [getattr(module, "__file__", None), *getattr(module, "__path__", ())]
-        return any(os.path.realpath(place).startswith(self.path + os.sep) for place in places if place)
+        return any(
+            os.path.realpath(place).startswith(self.path + os.sep) for place in places if place
+        )
 
 
 def _is_package(entry: os.DirEntry[str]) -> bool:

@@ -78,13 +78,23 @@ def _by_parameters(
     if len(needed) > 1 or any(parameter.kind is parameter.KEYWORD_ONLY for parameter in needed):
         return _by_names(parameters)
     only = next(
-        iter(needed or [parameter for parameter in parameters if parameter.kind is not parameter.KEYWORD_ONLY]), None
+        iter(
+            needed
+            or [
+                parameter
+                for parameter in parameters
+                if parameter.kind is not parameter.KEYWORD_ONLY
+            ]
+        ),
+        None,
     )
     if only is None:
         raise ConfigurationError(
             f"{target} takes no example: give the function a parameter, such as {target}(example)."
         )
-    if only.kind is not only.VAR_POSITIONAL and (is_text(only) or (only.name in _PLAINLY_TEXT and may_be_text(only))):
+    if only.kind is not only.VAR_POSITIONAL and (
+        is_text(only) or (only.name in _PLAINLY_TEXT and may_be_text(only))
+    ):
         text = _text_for(only.name)
         return lambda example: ((text(example),), {})
     return lambda example: ((dict(example),), {})
@@ -99,7 +109,9 @@ def _parameters(function: Callable[..., Any], bound: frozenset[str]) -> list[ins
 
 
 def _by_names(parameters: list[inspect.Parameter]) -> Callable[[Mapping[str, Any]], Input]:
-    positional = [parameter for parameter in parameters if parameter.kind is parameter.POSITIONAL_ONLY]
+    positional = [
+        parameter for parameter in parameters if parameter.kind is parameter.POSITIONAL_ONLY
+    ]
     named = [p for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
 
     def arguments(example: Mapping[str, Any]) -> Input:
@@ -140,7 +152,9 @@ def _named(example: Mapping[str, Any], name: str) -> Any:
 def _question(example: Mapping[str, Any]) -> str:
     found = _text(example.get("question")) or _text(example.get("context"))
     if not found:
-        raise ValueError(f"the example has neither a question nor a context; it has {', '.join(map(str, example))}")
+        raise ValueError(
+            f"the example has neither a question nor a context; it has {', '.join(map(str, example))}"
+        )
     return found
 
 
@@ -149,7 +163,11 @@ def _context(example: Mapping[str, Any]) -> str:
 
 
 def _prompt(example: Mapping[str, Any]) -> str:
-    texts = [text for text in (_text(example.get("context")), _text(example.get("question"))) if text.strip()]
+    texts = [
+        text
+        for text in (_text(example.get("context")), _text(example.get("question")))
+        if text.strip()
+    ]
     return "\n\n".join(dict.fromkeys(texts)) if texts else _question(example)
 
 
@@ -175,9 +193,15 @@ def _variables(thing: Any) -> list[str]:
     """
     for attribute in ("input_keys", "input_variables"):
         found = getattr(thing, attribute, None)
-        if isinstance(found, list | tuple | set) and found and all(isinstance(name, str) for name in found):
+        if (
+            isinstance(found, list | tuple | set)
+            and found
+            and all(isinstance(name, str) for name in found)
+        ):
             return sorted(found)
-    if hasattr(thing, "mapper"):  # RunnablePassthrough.assign, with which retrieval chains begin, wants a mapping
+    if hasattr(
+        thing, "mapper"
+    ):  # RunnablePassthrough.assign, with which retrieval chains begin, wants a mapping
         return list(_RETRIEVAL)
     for attribute in ("bound", "first"):
         inner = getattr(thing, attribute, None)

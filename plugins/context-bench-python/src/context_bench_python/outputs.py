@@ -41,16 +41,25 @@ def output_of(found: Any, text_is: str = "response", given: Iterable[str] = ()) 
         return {text_is: found}
     if isinstance(found, Mapping):
         return _checked(_of_mapping(found, text_is, frozenset(given)), text_is)
-    if isinstance(found, tuple) and len(found) == 2 and isinstance(found[0], str) and _is_list(found[1]):
+    if (
+        isinstance(found, tuple)
+        and len(found) == 2
+        and isinstance(found[0], str)
+        and _is_list(found[1])
+    ):
         return {text_is: found[0], "retrieved_contexts": texts_of(found[1])}
     if isgenerator(found) or isasyncgen(found):
         raise TypeError("it returned a generator: return the whole text, or {'response': ...}")
     is_named = isinstance(found, tuple) and hasattr(
         found, "_fields"
     )  # a named tuple has attributes, as other objects do
-    plain = found is None or isinstance(found, bytes | bytearray | int | float | list | tuple | set | frozenset)
+    plain = found is None or isinstance(
+        found, bytes | bytearray | int | float | list | tuple | set | frozenset
+    )
     if plain and not is_named:
-        raise TypeError(f"it returned {_kind(found)}: return the {text_is} as text, or {{{text_is!r}: ...}}")
+        raise TypeError(
+            f"it returned {_kind(found)}: return the {text_is} as text, or {{{text_is!r}: ...}}"
+        )
     return _checked(_of_object(found, text_is), text_is)
 
 
@@ -65,18 +74,39 @@ def texts_of(documents: Any) -> list[str]:
 
 def _of_mapping(found: Mapping[Any, Any], text_is: str, given: frozenset[str]) -> dict[str, Any]:
     output = {str(name): value for name, value in found.items()}
-    if text_is == "response" and "response" not in output and not isinstance(output.get("context"), str):
+    if (
+        text_is == "response"
+        and "response" not in output
+        and not isinstance(output.get("context"), str)
+    ):
         answer = next(
-            (name for name in _ANSWERS if name not in given and _text_of_message(output.get(name)) is not None), None
+            (
+                name
+                for name in _ANSWERS
+                if name not in given and _text_of_message(output.get(name)) is not None
+            ),
+            None,
         )
         if answer is not None:
             output["response"] = _text_of_message(output.pop(answer))
     message = output.get(text_is)
-    if message is not None and not isinstance(message, str) and _text_of_message(message) is not None:
-        output = {**_of_object(message, text_is), **{name: value for name, value in output.items() if name != text_is}}
+    if (
+        message is not None
+        and not isinstance(message, str)
+        and _text_of_message(message) is not None
+    ):
+        output = {
+            **_of_object(message, text_is),
+            **{name: value for name, value in output.items() if name != text_is},
+        }
     if "retrieved_contexts" not in output:
         documents = next(
-            (name for name in _DOCUMENTS if _is_list(output.get(name)) and _are_documents(output[name])), None
+            (
+                name
+                for name in _DOCUMENTS
+                if _is_list(output.get(name)) and _are_documents(output[name])
+            ),
+            None,
         )
         if documents is not None and not (documents == "context" and text_is == "context"):
             output["retrieved_contexts"] = output.pop(documents)
@@ -84,7 +114,9 @@ def _of_mapping(found: Mapping[Any, Any], text_is: str, given: frozenset[str]) -
 
 
 def _of_object(found: Any, text_is: str) -> dict[str, Any]:
-    output = {name: getattr(found, name) for name in _ATTRIBUTES if getattr(found, name, None) is not None}
+    output = {
+        name: getattr(found, name) for name in _ATTRIBUTES if getattr(found, name, None) is not None
+    }
     output = {name: value for name, value in output.items() if not callable(value)}
     message = _text_of_message(found)
     if not isinstance(output.get(text_is), str) and message is not None:
@@ -115,9 +147,15 @@ def _of_object(found: Any, text_is: str) -> dict[str, Any]:
 def _checked(output: dict[str, Any], text_is: str) -> dict[str, Any]:
     if text_is not in output and "context" not in output:
         names = ", ".join(output) or "nothing"
-        raise ValueError(f"it returned a mapping with {names}, and no {text_is!r}: name the text {text_is!r}")
+        raise ValueError(
+            f"it returned a mapping with {names}, and no {text_is!r}: name the text {text_is!r}"
+        )
     for name in ("response", "context") if text_is == "response" else ("context",):
-        if name in output and not isinstance(output[name], str) and not (name == "context" and "response" in output):
+        if (
+            name in output
+            and not isinstance(output[name], str)
+            and not (name == "context" and "response" in output)
+        ):
             raise TypeError(f"{name!r} of what it returned is {_kind(output[name])}, not text")
     if output.get("retrieved_contexts") is not None:
         if not _is_list(output["retrieved_contexts"]):
@@ -144,7 +182,10 @@ def _text_of_document(document: Any, number: int) -> str:
 
 
 def _are_documents(found: Sequence[Any]) -> bool:
-    return all(isinstance(one, str | Mapping) or hasattr(one, "page_content") or hasattr(one, "node") for one in found)
+    return all(
+        isinstance(one, str | Mapping) or hasattr(one, "page_content") or hasattr(one, "node")
+        for one in found
+    )
 
 
 def _text_of_message(found: Any) -> str | None:
@@ -165,7 +206,9 @@ def _usage_of_message(found: Any) -> dict[str, Any]:
     told = getattr(found, "usage_metadata", None)
     if not isinstance(told, Mapping):
         return {}
-    usage = {ours: told[theirs] for theirs, ours in _USAGE.items() if isinstance(told.get(theirs), int)}
+    usage = {
+        ours: told[theirs] for theirs, ours in _USAGE.items() if isinstance(told.get(theirs), int)
+    }
     for group, theirs, ours in _USAGE_DETAILS:
         details = told.get(group)
         if isinstance(details, Mapping) and isinstance(details.get(theirs), int):

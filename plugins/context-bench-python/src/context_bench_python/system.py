@@ -114,7 +114,9 @@ class PythonSystem:
             raise type(error)(f"{self.target}: {error}") from None
 
     def _left(self, error: SystemExit) -> RuntimeError:
-        return RuntimeError(f"{self.target} left Python with sys.exit({error.code!r}): raise an error instead")
+        return RuntimeError(
+            f"{self.target} left Python with sys.exit({error.code!r}): raise an error instead"
+        )
 
     def _made(self, maker: Any, given: Mapping[str, Any], is_factory: bool) -> Any:
         if not callable(maker):
@@ -129,7 +131,9 @@ class PythonSystem:
             raise
         except BaseException as error:
             raise ConfigurationError(
-                f"{self.target} cannot be set up: {type(error).__name__}: {' '.join(str(error).split())}".rstrip(": ")
+                f"{self.target} cannot be set up: {type(error).__name__}: {' '.join(str(error).split())}".rstrip(
+                    ": "
+                )
                 + "."
             ) from error
 

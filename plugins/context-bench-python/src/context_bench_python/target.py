@@ -32,7 +32,9 @@ def find_target(target: str, path: str = ".") -> Any:
             f"The target {target!r} has the wrong form: write module:object, such as my_rag:answer."
         )
     if not os.path.isdir(path):
-        raise ConfigurationError(f"The target {target!r} is looked for in {path!r}, which is no folder (option path).")
+        raise ConfigurationError(
+            f"The target {target!r} is looked for in {path!r}, which is no folder (option path)."
+        )
     folder = Folder(path)
     folder.install()
     module = _imported(module_name, folder, target)
@@ -43,11 +45,17 @@ def find_target(target: str, path: str = ".") -> Any:
         try:
             found = getattr(owner, part)
         except AttributeError:
-            where = f"{holder} of the module {module_name}" if holder else f"the module {module_name}"
+            where = (
+                f"{holder} of the module {module_name}" if holder else f"the module {module_name}"
+            )
             raise ConfigurationError(
                 f"The target {target!r} is not there: {where} has no {part!r}. {did_you_mean(part, _names(found))}".rstrip()
             ) from None
-    if isclass(owner) and isfunction(found) and not isinstance(getattr_static(owner, parts[-1]), staticmethod):
+    if (
+        isclass(owner)
+        and isfunction(found)
+        and not isinstance(getattr_static(owner, parts[-1]), staticmethod)
+    ):
         raise ConfigurationError(
             f"The target {target!r} is a method of the class {holder}, and asked of nobody: name the class, or an object of it, "
             f"such as my_object.{parts[-1]}."
@@ -57,7 +65,9 @@ def find_target(target: str, path: str = ".") -> Any:
 
 def _imported(name: str, folder: Folder, target: str) -> ModuleType:
     try:
-        with redirect_stdout(sys.stderr):  # standard output is for results, whatever a module prints at import
+        with redirect_stdout(
+            sys.stderr
+        ):  # standard output is for results, whatever a module prints at import
             return import_module(name)
     except ModuleNotFoundError as error:
         missing = error.name or ""
@@ -94,7 +104,8 @@ def _names(holder: Any) -> list[str]:
     own = [
         name
         for name in public
-        if getattr(getattr(holder, name, None), "__module__", None) == getattr(holder, "__name__", "")
+        if getattr(getattr(holder, name, None), "__module__", None)
+        == getattr(holder, "__name__", "")
     ]
     return own or public
 
@@ -106,5 +117,7 @@ def _one_line(error: BaseException) -> str:
 def _place(error: BaseException) -> str:
     if isinstance(error, SyntaxError):
         return f"{error.filename}, line {error.lineno}"
-    frames = [frame for frame in extract_tb(error.__traceback__) if "importlib" not in frame.filename]
+    frames = [
+        frame for frame in extract_tb(error.__traceback__) if "importlib" not in frame.filename
+    ]
     return f"{frames[-1].filename}, line {frames[-1].lineno}" if frames else "no place known"

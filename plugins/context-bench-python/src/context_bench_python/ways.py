@@ -41,14 +41,22 @@ class Way:
             ConfigurationError: There is no such way.
         """
         if call == "auto":
-            call = "async" if self.sync is None or (self.kind == "system" and self.asynchronous) else "sync"
+            call = (
+                "async"
+                if self.sync is None or (self.kind == "system" and self.asynchronous)
+                else "sync"
+            )
         chosen = self.sync if call == "sync" else self.asynchronous
         if chosen is None:
             raise ConfigurationError(f"{target} has no {call} way of being called (option call).")
         return Way(self.kind, chosen) if call == "sync" else Way(self.kind, None, chosen)
 
 
-_METHODS = (("system", "process", "aprocess"), ("runnable", "invoke", "ainvoke"), ("query engine", "query", "aquery"))
+_METHODS = (
+    ("system", "process", "aprocess"),
+    ("runnable", "invoke", "ainvoke"),
+    ("query engine", "query", "aquery"),
+)
 
 
 def way_of(thing: Any, target: str) -> Way:

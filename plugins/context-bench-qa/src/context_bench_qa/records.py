@@ -21,11 +21,14 @@ def hotpotqa(record: Record, row: Row = FIRST) -> Example:
     Both layouts are read: columns of titles and sentences (the hub), and pairs of them (the release).
     """
     rows = _table_in(record, "context")
-    paragraphs = [(each["title"], each["sentences"]) if isinstance(each, Mapping) else each for each in rows]
+    paragraphs = [
+        (each["title"], each["sentences"]) if isinstance(each, Mapping) else each for each in rows
+    ]
     return {
         "id": identity_of(record, row, "id", "_id"),
         "context": "\n".join(
-            f"{title}: {' '.join(map(str.strip, texts_of(sentences, 'sentences')))}" for title, sentences in paragraphs
+            f"{title}: {' '.join(map(str.strip, texts_of(sentences, 'sentences')))}"
+            for title, sentences in paragraphs
         ),
         "question": text_in(record, "question"),
         **_gold([record.get("answer")]),
@@ -37,7 +40,9 @@ def hotpotqa(record: Record, row: Row = FIRST) -> Example:
 def natural_questions(record: Record, row: Row = FIRST) -> Example:
     """Return a Natural Questions (open) example with every accepted answer."""
     answer = record.get("answer")
-    return _open_question(text_in(record, "question"), answer if isinstance(answer, list | tuple) else [answer])
+    return _open_question(
+        text_in(record, "question"), answer if isinstance(answer, list | tuple) else [answer]
+    )
 
 
 def musique(record: Record, row: Row = FIRST) -> Example:
@@ -76,9 +81,15 @@ def narrativeqa(record: Record, row: Row = FIRST) -> Example | None:
         }
     if row.split and record["set"] != {"validation": "valid"}.get(row.split, row.split):
         return None
-    story = record if "summary" in record else row.tables.get("summaries", {}).get(record["document_id"])
+    story = (
+        record
+        if "summary" in record
+        else row.tables.get("summaries", {}).get(record["document_id"])
+    )
     if story is None:
-        raise ValueError(f"the table summaries has no summary of the document {record['document_id']}")
+        raise ValueError(
+            f"the table summaries has no summary of the document {record['document_id']}"
+        )
     return {
         "id": row.number,
         "context": text_in(story, "summary").strip(),
@@ -96,12 +107,24 @@ def triviaqa(record: Record, row: Row = FIRST) -> Example:
     """
     if "Question" in record:
         answer = record.get("Answer") or {}
-        answers = [answer.get("Value"), *texts_in(answer, "Aliases"), *texts_in(answer, "HumanAnswers")]
-        return {"id": identity_of(record, row, "QuestionId"), **_open_question(text_in(record, "Question"), answers)}
-    pages = [*_column(record, "entity_pages", "wiki_context"), *_column(record, "search_results", "search_context")]
+        answers = [
+            answer.get("Value"),
+            *texts_in(answer, "Aliases"),
+            *texts_in(answer, "HumanAnswers"),
+        ]
+        return {
+            "id": identity_of(record, row, "QuestionId"),
+            **_open_question(text_in(record, "Question"), answers),
+        }
+    pages = [
+        *_column(record, "entity_pages", "wiki_context"),
+        *_column(record, "search_results", "search_context"),
+    ]
     answer = record.get("answer") or {}
     answers = [answer.get("value"), *texts_in(answer, "aliases")]
-    example = _open_question(text_in(record, "question"), [each for each in answers if each != "<unk>"])
+    example = _open_question(
+        text_in(record, "question"), [each for each in answers if each != "<unk>"]
+    )
     if any(page.strip() for page in pages):
         example["context"] = "\n\n".join(page for page in pages if page.strip())
     return {"id": identity_of(record, row, "question_id"), **example}
@@ -110,12 +133,16 @@ def triviaqa(record: Record, row: Row = FIRST) -> Example:
 def frames(record: Record, row: Row = FIRST) -> Example:
     """Return a FRAMES example, with the Wikipedia pages that its answer is in."""
     links = record.get("wiki_links") or "[]"
-    example = _open_question(text_in(record, "Prompt" if "Prompt" in record else "Question"), [record["Answer"]])
+    example = _open_question(
+        text_in(record, "Prompt" if "Prompt" in record else "Question"), [record["Answer"]]
+    )
     return {
         "id": row.number,
         **example,
         "reasoning_types": record.get("reasoning_types"),
-        "wiki_links": texts_of(literal_eval(links) if isinstance(links, str) else links, "wiki_links"),
+        "wiki_links": texts_of(
+            literal_eval(links) if isinstance(links, str) else links, "wiki_links"
+        ),
     }
 
 
@@ -134,10 +161,21 @@ def quality(record: Record, row: Row = FIRST) -> Example | list[Example]:
 
 
 def _about_an_article(record: Record, asked: Record, identity: Any) -> Example:
-    correct = index_of(asked["gold_label"], first=1) if "gold_label" in asked else index_of(asked.get("answer"))
+    correct = (
+        index_of(asked["gold_label"], first=1)
+        if "gold_label" in asked
+        else index_of(asked.get("answer"))
+    )
     identity = asked.get("question_unique_id") or identity
     article, is_hard = text_in(record, "article"), asked.get("difficult")
-    return choice_example(asked["question"], asked["options"], correct, context=article, id=identity, difficult=is_hard)
+    return choice_example(
+        asked["question"],
+        asked["options"],
+        correct,
+        context=article,
+        id=identity,
+        difficult=is_hard,
+    )
 
 
 def qasper(record: Record, row: Row = FIRST) -> Iterator[Example]:
@@ -203,5 +241,7 @@ def _gold(answers: Iterable[Any]) -> Example:
 def _column(record: Record, table: str, column: str) -> list[str]:
     found = record.get(table) or {}
     return (
-        texts_in(found, column) if isinstance(found, Mapping) else [text_in(each, column, blank=True) for each in found]
+        texts_in(found, column)
+        if isinstance(found, Mapping)
+        else [text_in(each, column, blank=True) for each in found]
     )

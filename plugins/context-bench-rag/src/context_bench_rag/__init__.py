@@ -3,7 +3,11 @@
 from context_bench_rag.answer import AnswerRelevancy, Faithfulness
 from context_bench_rag.contexts import ContextPrecision, ContextRecall, average_precision
 from context_bench_rag.embedded import EmbeddedAnswerRelevancy
-from context_bench_rag.lexical import LexicalContextPrecision, LexicalContextRecall, LexicalFaithfulness
+from context_bench_rag.lexical import (
+    LexicalContextPrecision,
+    LexicalContextRecall,
+    LexicalFaithfulness,
+)
 from context_bench_rag.noise import NoiseSensitivity
 
 __all__ = [

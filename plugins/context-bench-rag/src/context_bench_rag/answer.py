@@ -7,7 +7,13 @@ from typing import Any
 
 from context_bench.records import Scores
 from context_bench_judging import Asker, JudgedEvaluator, Request, tagged
-from context_bench_judging.claims import CLAIM_PROMPTS, Claim, check_claims, split_claims, verdicts_of
+from context_bench_judging.claims import (
+    CLAIM_PROMPTS,
+    Claim,
+    check_claims,
+    split_claims,
+    verdicts_of,
+)
 from context_bench_openai import ChatReply
 from context_bench_rag.row import RagRow
 
@@ -32,7 +38,9 @@ class Faithfulness(JudgedEvaluator):
     name = "faithfulness"
     prompts = CLAIM_PROMPTS
 
-    def _judgement(self, original: Mapping[str, Any], processed: Mapping[str, Any], asker: Asker) -> _Judgement:
+    def _judgement(
+        self, original: Mapping[str, Any], processed: Mapping[str, Any], asker: Asker
+    ) -> _Judgement:
         row = RagRow.of(original, processed)
         lack = row.lacks("response", "contexts")
         if lack:
@@ -54,7 +62,9 @@ class AnswerRelevancy(JudgedEvaluator):
     name = "answer_relevancy"
     prompts = _RELEVANCE
 
-    def _judgement(self, original: Mapping[str, Any], processed: Mapping[str, Any], asker: Asker) -> _Judgement:
+    def _judgement(
+        self, original: Mapping[str, Any], processed: Mapping[str, Any], asker: Asker
+    ) -> _Judgement:
         row = RagRow.of(original, processed)
         lack = row.lacks("question", "response")
         if lack:
@@ -62,7 +72,9 @@ class AnswerRelevancy(JudgedEvaluator):
         statements = yield from split_claims(asker, row.response or "", row.question)
         if not statements:
             return Scores({self.name: 0.0}, {"reason": "the response states nothing"})
-        numbered = "\n".join(f"{number}. {statement}" for number, statement in enumerate(statements, 1))
+        numbered = "\n".join(
+            f"{number}. {statement}" for number, statement in enumerate(statements, 1)
+        )
         verdicts = yield from asker.ask(
             "relevance",
             {"verdicts": {"type": "array", "items": {"type": "integer", "enum": [0, 1]}}},
@@ -80,4 +92,7 @@ def _share(claims: list[Claim]) -> float:
 
 def shown(claims: list[Claim]) -> list[dict[str, Any]]:
     """Return claims as details."""
-    return [{"claim": claim.text, "supported": claim.is_supported, "reason": claim.reason} for claim in claims]
+    return [
+        {"claim": claim.text, "supported": claim.is_supported, "reason": claim.reason}
+        for claim in claims
+    ]

@@ -31,14 +31,18 @@ class ContextPrecision(JudgedEvaluator):
     name = "context_precision"
     prompts = _USEFULNESS
 
-    def _judgement(self, original: Mapping[str, Any], processed: Mapping[str, Any], asker: Asker) -> _Judgement:
+    def _judgement(
+        self, original: Mapping[str, Any], processed: Mapping[str, Any], asker: Asker
+    ) -> _Judgement:
         row = RagRow.of(original, processed)
         lack = row.lacks("question", "contexts", "reference")
         if lack:
             return Scores({}, {"unscored": lack})
         if row.found_nothing:
             return Scores({self.name: 0.0}, {"reason": NOTHING_FOUND})
-        texts = "\n\n".join(tagged(f"text-{number}", text) for number, text in enumerate(row.contexts, 1))
+        texts = "\n\n".join(
+            tagged(f"text-{number}", text) for number, text in enumerate(row.contexts, 1)
+        )
         useful = yield from asker.ask(
             "usefulness",
             {"verdicts": {"type": "array", "items": {"type": "integer", "enum": [0, 1]}}},
@@ -47,7 +51,9 @@ class ContextPrecision(JudgedEvaluator):
             answer=tagged("answer", row.reference),
             texts=texts,
         )
-        return Scores({self.name: average_precision(useful)}, {"useful": [int(one) for one in useful]})
+        return Scores(
+            {self.name: average_precision(useful)}, {"useful": [int(one) for one in useful]}
+        )
 
 
 class ContextRecall(JudgedEvaluator):
@@ -56,7 +62,9 @@ class ContextRecall(JudgedEvaluator):
     name = "context_recall"
     prompts = CLAIM_PROMPTS
 
-    def _judgement(self, original: Mapping[str, Any], processed: Mapping[str, Any], asker: Asker) -> _Judgement:
+    def _judgement(
+        self, original: Mapping[str, Any], processed: Mapping[str, Any], asker: Asker
+    ) -> _Judgement:
         row = RagRow.of(original, processed)
         lack = row.lacks("contexts", "reference")
         if lack:

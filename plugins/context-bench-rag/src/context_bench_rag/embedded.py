@@ -45,7 +45,9 @@ class EmbeddedAnswerRelevancy:
             from context_bench_scorers_embedding import embedder_for
 
             self._embedder = embedder_for(self.model_type)
-        one, other = (_mean(tokens) for tokens in self._embedder.embed([row.question, row.response]))
+        one, other = (
+            _mean(tokens) for tokens in self._embedder.embed([row.question, row.response])
+        )
         return Scores({self.name: _cosine(one, other)}, details)
 
     def fingerprint(self) -> dict[str, Any]:
@@ -57,14 +59,20 @@ def _mean(tokens: Any) -> Any:
     """Return the mean of a text's token vectors as the model gave them, in 64 bits; None without tokens."""
     vectors = tokens.vectors.astype(float)
     lengths = getattr(tokens, "lengths", None)
-    return (vectors if lengths is None else vectors * lengths[:, None]).mean(axis=0) if len(vectors) else None
+    return (
+        (vectors if lengths is None else vectors * lengths[:, None]).mean(axis=0)
+        if len(vectors)
+        else None
+    )
 
 
 def _cosine(one: Any, other: Any) -> float:
     """Return the cosine, 0.0 below 0 and for a vector of zeros; NaN where a vector has one: that is no 0.0."""
     if one is None or other is None:
         return 0.0
-    one, other = (vector / (abs(vector).max() or 1.0) for vector in (one, other))  # so that no square is 0 or infinite
+    one, other = (
+        vector / (abs(vector).max() or 1.0) for vector in (one, other)
+    )  # so that no square is 0 or infinite
     product = float(one @ other)
     lengths = float((one @ one) * (other @ other)) ** 0.5
     return min(max(product / lengths, 0.0), 1.0) if lengths else 0.0

@@ -26,7 +26,11 @@ class _Lexical:
     name = "lexical"
 
     def __init__(self, threshold: float = 0.7) -> None:
-        if isinstance(threshold, bool) or not hasattr(threshold, "__float__") or not 0 <= threshold <= 1:
+        if (
+            isinstance(threshold, bool)
+            or not hasattr(threshold, "__float__")
+            or not 0 <= threshold <= 1
+        ):
             raise ValueError(f"threshold must be from 0 to 1, not {threshold!r}.")
         self.threshold = threshold
 
@@ -39,7 +43,9 @@ class _Lexical:
         if not listed:
             return Scores({}, {"unscored": _TELLS_NOTHING})
         missing = [sentence for sentence in listed if overlap(sentence, source) < self.threshold]
-        return Scores({self.name: 1 - len(missing) / len(listed)}, {"method": LEXICAL, "not_found": missing})
+        return Scores(
+            {self.name: 1 - len(missing) / len(listed)}, {"method": LEXICAL, "not_found": missing}
+        )
 
 
 class LexicalFaithfulness(_Lexical):
@@ -55,7 +61,11 @@ class LexicalFaithfulness(_Lexical):
         """Return the share, or nothing and the reason in the details."""
         row = RagRow.of(original, processed)
         lack = row.lacks("response", "contexts")
-        return Scores({}, {"unscored": lack}) if lack else self._share_of_sentences(row.response or "", row.source)
+        return (
+            Scores({}, {"unscored": lack})
+            if lack
+            else self._share_of_sentences(row.response or "", row.source)
+        )
 
 
 class LexicalContextRecall(_Lexical):
@@ -67,7 +77,11 @@ class LexicalContextRecall(_Lexical):
         """Return the share, or nothing and the reason in the details."""
         row = RagRow.of(original, processed)
         lack = row.lacks("contexts", "reference")
-        return Scores({}, {"unscored": lack}) if lack else self._share_of_sentences(row.reference, row.source)
+        return (
+            Scores({}, {"unscored": lack})
+            if lack
+            else self._share_of_sentences(row.reference, row.source)
+        )
 
 
 class LexicalContextPrecision(_Lexical):
@@ -84,9 +98,13 @@ class LexicalContextPrecision(_Lexical):
         wanted = _telling(row.reference)
         if not wanted:
             return Scores({}, {"unscored": _TELLS_NOTHING})
-        useful = [any(overlap(one, context) >= self.threshold for one in wanted) for context in row.contexts]
+        useful = [
+            any(overlap(one, context) >= self.threshold for one in wanted)
+            for context in row.contexts
+        ]
         return Scores(
-            {self.name: average_precision(useful)}, {"method": LEXICAL, "useful": [int(one) for one in useful]}
+            {self.name: average_precision(useful)},
+            {"method": LEXICAL, "useful": [int(one) for one in useful]},
         )
 
 

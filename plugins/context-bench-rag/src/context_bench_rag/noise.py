@@ -40,7 +40,11 @@ class NoiseSensitivity(JudgedEvaluator):
 
     def fingerprint(self) -> dict[str, Any]:
         """Return everything that can change a score."""
-        return super().fingerprint() if self.mode == "all" else {**super().fingerprint(), "mode": self.mode}
+        return (
+            super().fingerprint()
+            if self.mode == "all"
+            else {**super().fingerprint(), "mode": self.mode}
+        )
 
     def _judgement(
         self, original: Mapping[str, Any], processed: Mapping[str, Any], asker: Asker
@@ -62,11 +66,17 @@ class NoiseSensitivity(JudgedEvaluator):
             details["relevant_contexts"] = [row.contexts.index(context) + 1 for context in relevant]
             misled = yield from _borne_out(asker, wrong, relevant)
             if self.mode == "irrelevant":
-                misled = yield from _borne_out(asker, [claim for claim in wrong if claim not in misled], irrelevant)
-        return Scores({self.name: len(misled) / len(claims)}, {**details, "wrong_from_contexts": misled})
+                misled = yield from _borne_out(
+                    asker, [claim for claim in wrong if claim not in misled], irrelevant
+                )
+        return Scores(
+            {self.name: len(misled) / len(claims)}, {**details, "wrong_from_contexts": misled}
+        )
 
 
-def _sorted_contexts(asker: Asker, row: RagRow) -> Generator[Request, ChatReply, tuple[list[str], list[str]]]:
+def _sorted_contexts(
+    asker: Asker, row: RagRow
+) -> Generator[Request, ChatReply, tuple[list[str], list[str]]]:
     """Return the contexts that bear out a claim of the reference, and the others; those said twice once."""
     claims = yield from split_claims(asker, row.reference, row.question)
     relevant: list[str] = []
@@ -77,10 +87,14 @@ def _sorted_contexts(asker: Asker, row: RagRow) -> Generator[Request, ChatReply,
     return relevant, irrelevant
 
 
-def _borne_out(asker: Asker, claims: Sequence[str], sources: Sequence[str]) -> Generator[Request, ChatReply, list[str]]:
+def _borne_out(
+    asker: Asker, claims: Sequence[str], sources: Sequence[str]
+) -> Generator[Request, ChatReply, list[str]]:
     """Return the claims that any of the sources bears out."""
     found: set[str] = set()
     for source in sources:
-        checked = yield from check_claims(asker, [claim for claim in claims if claim not in found], source)
+        checked = yield from check_claims(
+            asker, [claim for claim in claims if claim not in found], source
+        )
         found |= {claim.text for claim in checked if claim.is_supported}
     return [claim for claim in claims if claim in found]

@@ -80,7 +80,11 @@ def _texts(value: Any) -> tuple[str, ...]:
 
 
 def _text(value: Any) -> Any:
-    return next((value[name] for name in _TEXTS if name in value), None) if isinstance(value, Mapping) else value
+    return (
+        next((value[name] for name in _TEXTS if name in value), None)
+        if isinstance(value, Mapping)
+        else value
+    )
 
 
 def _is_empty(value: Any) -> bool:

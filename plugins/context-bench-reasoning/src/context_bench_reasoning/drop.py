@@ -20,12 +20,28 @@ _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _WORDS = {
     word: str(number)
     for number, word in enumerate(
-        ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+        (
+            "zero",
+            "one",
+            "two",
+            "three",
+            "four",
+            "five",
+            "six",
+            "seven",
+            "eight",
+            "nine",
+            "ten",
+            "eleven",
+            "twelve",
+        )
     )
 }
 _EDGES = string.punctuation.replace(".", "").replace("-", "")
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
-_GAP = re.compile(r"\s{20,}")  # what parts spans is looked for in a time that grows with the cube of a gap
+_GAP = re.compile(
+    r"\s{20,}"
+)  # what parts spans is looked for in a time that grows with the cube of a gap
 _SEPARATORS = [re.compile(r",\s+"), re.compile(r"\s*(?:,\s+and\s+|,\s+|;\s*|\n+|\s+and\s+)\s*")]
 
 
@@ -57,7 +73,10 @@ class DropF1:
         if response is None or not accepted:
             return Scores({}, {"unscored": NO_ANSWER if accepted else gold(original).reason})
         listed = _GAP.sub(_narrow, response.strip())
-        readings = [[response], *([span for span in each.split(listed) if span] for each in _SEPARATORS)]
+        readings = [
+            [response],
+            *([span for span in each.split(listed) if span] for each in _SEPARATORS),
+        ]
         readings = [reading for reading in readings if reading]
         pairs = [_compare(reading, answer) for reading in readings for answer in accepted]
         return {"drop_f1": max(f1 for f1, _ in pairs), "drop_em": max(exact for _, exact in pairs)}
@@ -76,7 +95,10 @@ def _accepted(original: Mapping[str, Any]) -> list[list[str]]:
     """Return the lists of spans any of which is right: those of ``answer_spans``, or the references, each a list or a text."""
     answers = original.get("answer_spans") or gold(original).values
     lists = [answer if isinstance(answer, (list, tuple)) else [answer] for answer in answers]
-    texts = [[text for text in map(text_of, spans) if text is not None and text.strip()] for spans in lists]
+    texts = [
+        [text for text in map(text_of, spans) if text is not None and text.strip()]
+        for spans in lists
+    ]
     return [spans for spans in texts if spans]
 
 
@@ -109,7 +131,11 @@ def _best_pairing(scores: list[list[float]]) -> float:
     is_turned = len(scores) > len(scores[0])
     if is_turned:
         scores = [list(column) for column in zip(*scores)]
-    needed = {column for row in scores for column in nlargest(len(scores), range(len(row)), key=row.__getitem__)}
+    needed = {
+        column
+        for row in scores
+        for column in nlargest(len(scores), range(len(row)), key=row.__getitem__)
+    }
     costs = [[-row[column] for column in sorted(needed)] for row in scores]
     size = len(needed)
     row_price, column_price = [0.0] * len(costs), [0.0] * (size + 1)
@@ -125,7 +151,9 @@ def _best_pairing(scores: list[list[float]]) -> float:
                     reduced = costs[held][other] - row_price[held] - column_price[other]
                     if reduced < distance[other]:
                         distance[other], before[other] = reduced, column
-            nearest = min((other for other in range(size) if other not in seen), key=distance.__getitem__)
+            nearest = min(
+                (other for other in range(size) if other not in seen), key=distance.__getitem__
+            )
             step = distance[nearest]
             for one in seen:
                 row_price[taken_by[one]] += step
@@ -135,7 +163,9 @@ def _best_pairing(scores: list[list[float]]) -> float:
         while column != size:
             taken_by[column], column = taken_by[before[column]], before[column]
     pairs = [(row, column) for column, row in enumerate(taken_by[:size]) if row >= 0]
-    return -sum(costs[row][column] for row, column in (pairs if is_turned else sorted(pairs)))  # as they are listed
+    return -sum(
+        costs[row][column] for row, column in (pairs if is_turned else sorted(pairs))
+    )  # as they are listed
 
 
 def _bag(span: str) -> _Bag:

@@ -16,7 +16,11 @@ Example = dict[str, Any]
 
 def gsm8k(record: Record, row: Row = FIRST) -> Example:
     """Return a GSM8K example: the number behind ``####`` is the answer, what stands before it the reasoning."""
-    asked = {"id": row.number, "context": text_in(record, "question"), "question": record["question"]}
+    asked = {
+        "id": row.number,
+        "context": text_in(record, "question"),
+        "question": record["question"],
+    }
     solution = text_of(record["answer"], "answer")
     if solution is None or not solution.strip():
         return asked
@@ -28,7 +32,9 @@ def gsm8k(record: Record, row: Row = FIRST) -> Example:
 
 def mgsm(record: Record, row: Row = FIRST) -> Example:
     """Return an MGSM example; its language is the configuration. The release has the number as the answer itself."""
-    number = text_of(record["answer_number"] if "answer_number" in record else record["answer"], "the answer")
+    number = text_of(
+        record["answer_number"] if "answer_number" in record else record["answer"], "the answer"
+    )
     number = number.strip().replace(",", "") if number else None
     if number and not re.fullmatch(r"-?[0-9]+(\.[0-9]+)?", number):
         raise ValueError(f"the answer {number!r:.60} is no number")
@@ -78,7 +84,10 @@ def drop(record: Record, row: Row = FIRST) -> Example | list[Example]:
     """
     if "qa_pairs" in record:
         return [
-            _about_a_passage({"passage": record["passage"], **asked}, asked.get("query_id") or f"{row.number}_{number}")
+            _about_a_passage(
+                {"passage": record["passage"], **asked},
+                asked.get("query_id") or f"{row.number}_{number}",
+            )
             for number, asked in enumerate(rows_of(record["qa_pairs"]))
         ]
     return _about_a_passage(record, identity_of(record, row, "query_id"))
@@ -87,7 +96,9 @@ def drop(record: Record, row: Row = FIRST) -> Example | list[Example]:
 def _about_a_passage(record: Record, identity: Any) -> Example:
     if "answers" in record:
         listed = rows_of(record["answers"])
-        answers = [[spans] if isinstance(spans, str) else texts_of(spans, "an answer") for spans in listed]
+        answers = [
+            [spans] if isinstance(spans, str) else texts_of(spans, "an answer") for spans in listed
+        ]
     elif "answers_spans" in record:
         answers = [[text_in(each, "spans")] for each in rows_of(record["answers_spans"])]
     else:
@@ -99,7 +110,15 @@ def _about_a_passage(record: Record, identity: Any) -> Example:
         "id": identity,
         "context": text_in(record, "passage", blank=True),
         "question": text_in(record, "question"),
-        **({"answer": texts[0], "answers": texts, "answer_spans": [list(spans) for spans in unique]} if texts else {}),
+        **(
+            {
+                "answer": texts[0],
+                "answers": texts,
+                "answer_spans": [list(spans) for spans in unique],
+            }
+            if texts
+            else {}
+        ),
     }
 
 
@@ -133,13 +152,17 @@ def _drop_spans(answer: Record) -> list[str]:
     if answer.get("spans"):
         return texts_in(answer, "spans")
     date = answer.get("date") or {}
-    written = " ".join(text_of(date.get(part), part) or "" for part in ("day", "month", "year")).split()
+    written = " ".join(
+        text_of(date.get(part), part) or "" for part in ("day", "month", "year")
+    ).split()
     return [" ".join(written)] if written else []
 
 
 def _validated(answers: Any) -> list[Record]:
     """Return the answers that other annotators gave, from a list of them or from columns of their parts."""
-    if isinstance(answers, Mapping):  # beside them the hub has columns about the annotators, as long or not
+    if isinstance(
+        answers, Mapping
+    ):  # beside them the hub has columns about the annotators, as long or not
         answers = {name: answers[name] for name in ("number", "date", "spans") if name in answers}
     return rows_of(answers)
 

@@ -78,12 +78,16 @@ def read_contents(path: Path, joining: Joining) -> Contents:
         wanted -= {extra for extra in wanted if _has(record.columns, extra)}
     after = path.stat()
     if (before.st_mtime_ns, before.st_size) != (after.st_mtime_ns, after.st_size):
-        raise ValueError(f"{path} changed while it was read. Wait until it is written, then run again.")
+        raise ValueError(
+            f"{path} changed while it was read. Wait until it is written, then run again."
+        )
     if not usable:
         raise ValueError(f"{path}: no record has a response. {fault or 'The file has no records.'}")
     if wanted:
         missing = ", ".join(sorted(repr(extra.path) for extra in wanted))
-        raise ValueError(f"{path}: no record has {missing}. Mend the option that names it, or leave it out.")
+        raise ValueError(
+            f"{path}: no record has {missing}. Mend the option that names it, or leave it out."
+        )
     return contents
 
 
@@ -145,4 +149,6 @@ def _has(columns: Mapping[str, Any], extra: Extra) -> bool:
 
 
 def _told(output: dict[str, Any] | None) -> dict[str, Any] | None:
-    return output and {name: value for name, value in output.items() if name not in ("usage", "latency")}
+    return output and {
+        name: value for name, value in output.items() if name not in ("usage", "latency")
+    }

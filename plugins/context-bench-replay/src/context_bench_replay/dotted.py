@@ -48,7 +48,12 @@ def kind_of(value: object) -> str:
 
 def _is_place(value: object, part: str) -> bool:
     digits = part.removeprefix("-")
-    if not (isinstance(value, list | tuple) and digits.isascii() and digits.isdigit() and len(digits) < 10):
+    if not (
+        isinstance(value, list | tuple)
+        and digits.isascii()
+        and digits.isdigit()
+        and len(digits) < 10
+    ):
         return False
     return -len(value) <= int(part) < len(value)
 

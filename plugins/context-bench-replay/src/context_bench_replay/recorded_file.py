@@ -13,7 +13,9 @@ from context_bench_local import read_records
 from context_bench_replay.contents import Contents, Joining, join_key, read_contents
 from context_bench_replay.dotted import kind_of
 
-_COMPARED = 2_000  # ids among which a near one is looked for; it is done for every row that has no response
+_COMPARED = (
+    2_000  # ids among which a near one is looked for; it is done for every row that has no response
+)
 
 
 class RecordedFile:
@@ -28,10 +30,14 @@ class RecordedFile:
         sample = joining.sample
         if sample is not None and sample < 0:
             raise ValueError(f"sample is {sample}; give a number, counted from 0.")
-        read_records(path, **joining.layout)  # looks at path and options; nothing is read before it is iterated
+        read_records(
+            path, **joining.layout
+        )  # looks at path and options; nothing is read before it is iterated
         self._path = Path(path).expanduser()
         if not self._path.is_file():
-            raise ValueError(f"{path} must be a regular file: it is read twice, once for the fingerprint.")
+            raise ValueError(
+                f"{path} must be a regular file: it is read twice, once for the fingerprint."
+            )
         self._joining = joining
         self._lock = threading.Lock()
         self._contents: Contents | None = None
@@ -50,7 +56,9 @@ class RecordedFile:
         contents = self._contents or self._load()
         key = join_key(identity)
         if key is None:
-            raise LookupError(f"The example's id must be text or a whole number and is {kind_of(identity)}.")
+            raise LookupError(
+                f"The example's id must be text or a whole number and is {kind_of(identity)}."
+            )
         entry = contents.entries.get(key)
         if entry is None:
             raise LookupError(self._absent(key, contents))
@@ -74,7 +82,9 @@ class RecordedFile:
                 try:
                     self._contents = read_contents(self._path, self._joining)
                 except (OSError, ValueError) as error:
-                    self._fault = str(error)  # kept, so that a broken file is not read again for every row
+                    self._fault = str(
+                        error
+                    )  # kept, so that a broken file is not read again for every row
             if self._contents is None:
                 raise ValueError(self._fault)
             return self._contents
@@ -85,7 +95,11 @@ class RecordedFile:
             return f"{self._path.name} has {count} under the id {key!r}: there is no sample {sample}, counted from 0."
         known = contents.counts
         near = get_close_matches(key, islice(known, _COMPARED), n=1, cutoff=0.6)
-        like = f"The nearest is {near[0]!r}." if near else f"They look like {', '.join(map(repr, islice(known, 3)))}."
+        like = (
+            f"The nearest is {near[0]!r}."
+            if near
+            else f"They look like {', '.join(map(repr, islice(known, 3)))}."
+        )
         return (
             f"No response is recorded under the id {key!r}: {self._path.name} has {len(known)} ids in "
             f"{self._joining.id_field!r}. {like}"

@@ -42,13 +42,17 @@ class Recording:
     extras: tuple[Extra, ...]
 
     @classmethod
-    def of(cls, field: str, usage: str | None, latency: str | None, also: Sequence[str]) -> Recording:
+    def of(
+        cls, field: str, usage: str | None, latency: str | None, also: Sequence[str]
+    ) -> Recording:
         """Return the recording that the user's options describe.
 
         Raises:
             ValueError: An option is no path, or two fields would have one name.
         """
-        before, choices, _ = f".{field}".partition(".choices.")  # usage stands beside the choices in OpenAI's layout
+        before, choices, _ = f".{field}".partition(
+            ".choices."
+        )  # usage stands beside the choices in OpenAI's layout
         beside = f"{before}.usage".removeprefix(".") if choices else "usage"
         extras = [Extra("usage", usage or beside, asked=usage is not None)]
         extras += [Extra("latency", latency, asked=True)] if latency is not None else []
@@ -57,10 +61,14 @@ class Recording:
         extras += [_named(str(item)) for item in also]  # a command line makes numbers of digits
         for path in (field, *(extra.path for extra in extras)):
             if not all(path.split(".")):
-                raise ValueError(f"{path!r} is no field: give a column, or levels separated by single dots.")
+                raise ValueError(
+                    f"{path!r} is no field: give a column, or levels separated by single dots."
+                )
         names = ["response", *(extra.name for extra in extras)]
         if len(set(names)) < len(names):
-            raise ValueError(f"Two fields of the output have one name: {', '.join(names)}. Rename those in `also`.")
+            raise ValueError(
+                f"Two fields of the output have one name: {', '.join(names)}. Rename those in `also`."
+            )
         return cls(field, tuple(extras))
 
     def output(self, record: Mapping[str, Any]) -> dict[str, Any]:
@@ -74,7 +82,9 @@ class Recording:
         try:
             output: dict[str, Any] = {"response": response_text(find(record, field), field)}
         except LookupError as error:
-            raise LookupError(f"No response is recorded: {error}{_reported(record, self.field)}") from None
+            raise LookupError(
+                f"No response is recorded: {error}{_reported(record, self.field)}"
+            ) from None
         except ValueError as error:
             raise ValueError(f"{error}{_reported(record, self.field)}") from None
         for extra in self.extras:
@@ -89,7 +99,9 @@ class Recording:
             value = find(record, extra.path)
         except LookupError:
             return None
-        if not extra.asked and not isinstance(value, Mapping):  # a column that merely is called usage
+        if not extra.asked and not isinstance(
+            value, Mapping
+        ):  # a column that merely is called usage
             return None
         check = _CHECKS.get(extra.name)
         return check(value, extra.path) if check and value is not None else value
@@ -107,7 +119,9 @@ def _field_of(record: Mapping[str, Any]) -> str:
     """
     if _DEFAULT in record or record.keys() & {"answer", "answers", "reference"}:
         return _DEFAULT
-    return next((field for field, beside in _LAYOUTS if field in record and beside in record), _DEFAULT)
+    return next(
+        (field for field, beside in _LAYOUTS if field in record and beside in record), _DEFAULT
+    )
 
 
 def response_text(value: object, field: str) -> str:
@@ -121,7 +135,9 @@ def response_text(value: object, field: str) -> str:
     if isinstance(value, int) or (isinstance(value, float) and math.isfinite(value)):
         return json.dumps(value)
     if value is None:
-        raise ValueError(f"The recorded response {field!r} is null. Was it a refusal, a tool call or a failed request?")
+        raise ValueError(
+            f"The recorded response {field!r} is null. Was it a refusal, a tool call or a failed request?"
+        )
     inner = _first_text(value)
     hint = f" For one of its texts pass `field={field}.{inner}`." if inner else ""
     raise ValueError(f"The recorded response {field!r} is no text but {kind_of(value)}.{hint}")
@@ -163,14 +179,18 @@ def _reported(record: Mapping[str, Any], field: str) -> str:
 def _named(item: str) -> Extra:
     name, equals, path = item.partition("=")
     if not equals and "." in name:
-        raise ValueError(f"`also={item}` needs a name in the output, such as `{item.rpartition('.')[2]}={item}`.")
+        raise ValueError(
+            f"`also={item}` needs a name in the output, such as `{item.rpartition('.')[2]}={item}`."
+        )
     return Extra(name, path if equals else name, asked=True)
 
 
 def _usage(value: object, path: str) -> Any:
     if isinstance(value, Mapping):
         return value
-    raise ValueError(f"The recorded usage {path!r} must be an object of counts and is {kind_of(value)}.")
+    raise ValueError(
+        f"The recorded usage {path!r} must be an object of counts and is {kind_of(value)}."
+    )
 
 
 def _latency(value: Any, path: str) -> float:

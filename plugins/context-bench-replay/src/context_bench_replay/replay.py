@@ -91,17 +91,28 @@ class Replay:
         self._key_field = key_field or "id"
         self._file: RecordedFile | None = None
         if path is not None:
-            self._file = RecordedFile(path, Joining(self._recording, id_field or "id", sample, layout))
-        elif useless := [option for option, value in (joining | layout).items() if value is not None]:
-            raise ValueError(f"`{useless[0]}` says how to read a file of recorded responses: pass its `path` too.")
-        self.name = name or (f"replay:{field}" if path is None else f"replay:{Path(path).name}:{field}")
+            self._file = RecordedFile(
+                path, Joining(self._recording, id_field or "id", sample, layout)
+            )
+        elif useless := [
+            option for option, value in (joining | layout).items() if value is not None
+        ]:
+            raise ValueError(
+                f"`{useless[0]}` says how to read a file of recorded responses: pass its `path` too."
+            )
+        self.name = name or (
+            f"replay:{field}" if path is None else f"replay:{Path(path).name}:{field}"
+        )
 
     reads_columns = True  # the response is a column, and which one is known by its path alone
 
     @property
     def reads_gold(self) -> bool:
         """Whether what it replays is the right answer."""
-        return self._file is None and self._recording.field.partition(".")[0] in (*REFERENCE_FIELDS, "correct_letter")
+        return self._file is None and self._recording.field.partition(".")[0] in (
+            *REFERENCE_FIELDS,
+            "correct_letter",
+        )
 
     def process(self, example: Mapping[str, Any]) -> dict[str, Any]:
         """Return the recorded output for an example: ``response``, and what else was asked for.
@@ -115,7 +126,9 @@ class Replay:
         try:
             identity = find(example, self._key_field)
         except LookupError as error:
-            raise LookupError(f"Responses are joined by id, but in the example {error} Pass `key_field`.") from None
+            raise LookupError(
+                f"Responses are joined by id, but in the example {error} Pass `key_field`."
+            ) from None
         return copy.deepcopy(self._file.output(identity))
 
     def fingerprint(self) -> dict[str, Any]:
@@ -124,4 +137,8 @@ class Replay:
         A file is read for this, so that a broken one is found before the first row.
         """
         own = self._recording.fingerprint()
-        return own if self._file is None else own | {"key_field": self._key_field} | self._file.fingerprint()
+        return (
+            own
+            if self._file is None
+            else own | {"key_field": self._key_field} | self._file.fingerprint()
+        )

@@ -32,7 +32,9 @@ class MarkdownReporter:
         stream.write(f"{facts}. Evaluators: {_cell(evaluators)}.\n")
 
 
-def _write_table(stream: TextIO, headings: Sequence[str], lines: Sequence[Sequence[str]], names: int = 1) -> None:
+def _write_table(
+    stream: TextIO, headings: Sequence[str], lines: Sequence[Sequence[str]], names: int = 1
+) -> None:
     """Write a table and an empty line; the first ``names`` columns are texts, all others numbers."""
     marks = [*["---"] * names, *["---:"] * (len(headings) - names)]
     for line in (headings, marks, *lines):

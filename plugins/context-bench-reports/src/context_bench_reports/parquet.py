@@ -30,12 +30,17 @@ class ParquetReporter:
 
         target = getattr(stream, "buffer", None)
         if target is None:
-            raise ConfigurationError("Parquet is no text: write it into a file, with -o rows.parquet.")
+            raise ConfigurationError(
+                "Parquet is no text: write it into a file, with -o rows.parquet."
+            )
         schema = pa.schema([(name, _type(pa, kinds)) for name, kinds in _kinds(result).items()])
         rows = (dict(flatten(row)) for row in result.rows)
         with pq.ParquetWriter(target, schema) as writer:
             while group := list(islice(rows, GROUP)):
-                lines = [{field.name: _cell(row.get(field.name), field.type, pa) for field in schema} for row in group]
+                lines = [
+                    {field.name: _cell(row.get(field.name), field.type, pa) for field in schema}
+                    for row in group
+                ]
                 writer.write_table(pa.Table.from_pylist(lines, schema=schema))
 
 
@@ -63,7 +68,11 @@ def _cell(value: Any, kind: Any, pa: Any) -> Any:
     if value is None or kind != pa.string():
         return value
     text = (
-        value if isinstance(value, str) else _json(value) if isinstance(value, Mapping | list | tuple) else str(value)
+        value
+        if isinstance(value, str)
+        else _json(value)
+        if isinstance(value, Mapping | list | tuple)
+        else str(value)
     )
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 

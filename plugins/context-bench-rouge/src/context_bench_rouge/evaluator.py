@@ -63,7 +63,11 @@ class RougeScore:
         self.tokenizer = _tokenizer(tokenizer)
         self.split_summaries = bool(split_summaries)
         # What is missing is said here, and not at the first row.
-        self._split = punkt_splitter() if self.split_summaries and RougeType.ROUGE_LSUM in self.rouge_types else lines
+        self._split = (
+            punkt_splitter()
+            if self.split_summaries and RougeType.ROUGE_LSUM in self.rouge_types
+            else lines
+        )
 
     @property
     def primary(self) -> str:
@@ -74,7 +78,9 @@ class RougeScore:
     def score_keys(self) -> tuple[str, ...]:
         """The keys that it gives with its options."""
         return tuple(
-            key for kind in self.rouge_types for key in (kind.value, f"{kind.value}_precision", f"{kind.value}_recall")
+            key
+            for kind in self.rouge_types
+            for key in (kind.value, f"{kind.value}_precision", f"{kind.value}_recall")
         )
 
     def fingerprint(self) -> dict[str, Any]:
@@ -83,21 +89,28 @@ class RougeScore:
             "rouge_type": [rouge_type.value for rouge_type in self.rouge_types],
             "mode": self.mode.value,
             "stemmer": self.stemmer,
-            "tokenizer": self.tokenizer if isinstance(self.tokenizer, str) else _qualified_name(self.tokenizer),
+            "tokenizer": self.tokenizer
+            if isinstance(self.tokenizer, str)
+            else _qualified_name(self.tokenizer),
             "split_summaries": self.split_summaries,
         }
 
     def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> dict[str, float]:
         """The scores of the answer in `processed["response"]` against the references of the example."""
         response, found = answer_of(processed), gold(original)
-        references = found.texts or tuple(text for text in found.values if isinstance(text, str) and text)
+        references = found.texts or tuple(
+            text for text in found.values if isinstance(text, str) and text
+        )
         if response is None or not references:
             return Scores({}, {"unscored": NO_ANSWER if response is None else found.reason})
         compared = [self.compare(response, reference) for reference in references]
         scores: dict[str, float] = {}
         details: dict[str, Any] = {}
         for rouge_type in self.rouge_types:
-            key, value = rouge_type.value, max([of[rouge_type] for of in compared], key=attrgetter("fmeasure"))
+            key, value = (
+                rouge_type.value,
+                max([of[rouge_type] for of in compared], key=attrgetter("fmeasure")),
+            )
             scores[key] = getattr(value, self.mode.value)
             scores[f"{key}_precision"], scores[f"{key}_recall"] = value.precision, value.recall
             details[key] = {**value._asdict(), "band": score_band(scores[key])}
@@ -132,19 +145,25 @@ class _Text:
 
 
 _MEASURES: dict[RougeType, Callable[[_Text, _Text], Score]] = {
-    RougeType.ROUGE_1: lambda prediction, reference: score_ngrams(prediction.words, reference.words, 1),
-    RougeType.ROUGE_2: lambda prediction, reference: score_ngrams(prediction.words, reference.words, 2),
+    RougeType.ROUGE_1: lambda prediction, reference: score_ngrams(
+        prediction.words, reference.words, 1
+    ),
+    RougeType.ROUGE_2: lambda prediction, reference: score_ngrams(
+        prediction.words, reference.words, 2
+    ),
     RougeType.ROUGE_L: lambda prediction, reference: score_lcs(prediction.words, reference.words),
-    RougeType.ROUGE_LSUM: lambda prediction, reference: score_summary_lcs(prediction.sentences, reference.sentences),
+    RougeType.ROUGE_LSUM: lambda prediction, reference: score_summary_lcs(
+        prediction.sentences, reference.sentences
+    ),
 }
 
 
 def _one_of(rouge_type: Any, alias: Any) -> Any:
     if alias is None:
         return rouge_type
-    if rouge_type not in (RougeType.ROUGE_L, RougeType.ROUGE_L.value) and _rouge_types(rouge_type) != _rouge_types(
-        alias
-    ):
+    if rouge_type not in (RougeType.ROUGE_L, RougeType.ROUGE_L.value) and _rouge_types(
+        rouge_type
+    ) != _rouge_types(alias):
         raise ValueError(
             f"RougeScore was given rouge_type={rouge_type!r} and rougeType={alias!r}, which are one option."
         )
@@ -167,14 +186,18 @@ def _stemmer(value: bool | str) -> bool:
         return bool(value)
     if value in ("porter", "off"):
         return value == "porter"
-    raise ValueError(f"RougeScore has no stemmer {value!r}. Choose one of: true or porter, false or off.")
+    raise ValueError(
+        f"RougeScore has no stemmer {value!r}. Choose one of: true or porter, false or off."
+    )
 
 
 def _tokenizer(value: str | Tokenizer) -> str | Tokenizer:
     names = ("auto", *TOKENIZERS)
     if value in names or callable(value):
         return value
-    raise ValueError(f"RougeScore has no tokenizer {value!r}. Choose one of: {', '.join(names)}, or give a function.")
+    raise ValueError(
+        f"RougeScore has no tokenizer {value!r}. Choose one of: {', '.join(names)}, or give a function."
+    )
 
 
 def _qualified_name(function: Tokenizer) -> str:

@@ -36,7 +36,10 @@ def own_lcs_length(first: Sequence[str], second: Sequence[str]) -> int:
     """The same, in plain Python."""
     # What is in one sequence only is in no common subsequence, and what both begin or end with is in a longest one.
     common = set(first).intersection(second)
-    first, second = [token for token in first if token in common], [token for token in second if token in common]
+    first, second = (
+        [token for token in first if token in common],
+        [token for token in second if token in common],
+    )
     start = _equal_tokens(first, second)
     first, second = first[start:], second[start:]
     end = _equal_tokens(reversed(first), reversed(second))
@@ -68,7 +71,9 @@ def union_lcs(sentence: Sequence[str], others: Sequence[Sequence[str]]) -> list[
     """
     if sentence in others:
         return list(sentence)
-    if len(sentence) > _LONG:  # a word that none of them has is never on the path, and would only cost bits
+    if (
+        len(sentence) > _LONG
+    ):  # a word that none of them has is never on the path, and would only cost bits
         known = set(chain.from_iterable(others))
         sentence = [word for word in sentence if word in known]
     positions = _positions(sentence)
@@ -84,7 +89,9 @@ def union_lcs(sentence: Sequence[str], others: Sequence[Sequence[str]]) -> list[
                 union |= (1 << len(sentence)) - (1 << length)
                 del matches[-end:]
             # Words without a match leave the row as it is: of several in succession one has the effect of all.
-            telling = [matched or 0 for matched, before in zip(matches, (1, *matches)) if matched or before]
+            telling = [
+                matched or 0 for matched, before in zip(matches, (1, *matches)) if matched or before
+            ]
             union |= _chosen_positions(length, telling)
     return [word for word, bit in zip(sentence, reversed(f"{union:b}")) if bit == "1"]
 

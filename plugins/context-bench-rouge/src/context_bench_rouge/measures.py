@@ -21,7 +21,9 @@ class Score(NamedTuple):
 def score_ngrams(prediction: Sequence[str], reference: Sequence[str], n: int) -> Score:
     """ROUGE-N: n-grams in common, each counted as often as it stands in both (Lin 2004, section 2)."""
     predicted, expected = _ngrams(prediction, n), _ngrams(reference, n)
-    shared = sum([min(count, predicted[ngram]) for ngram, count in expected.items() if ngram in predicted])
+    shared = sum(
+        [min(count, predicted[ngram]) for ngram, count in expected.items() if ngram in predicted]
+    )
     return _score(shared, max(len(prediction) - n + 1, 0), max(len(reference) - n + 1, 0))
 
 
@@ -30,7 +32,9 @@ def score_lcs(prediction: Sequence[str], reference: Sequence[str]) -> Score:
     return _score(lcs_length(prediction, reference), len(prediction), len(reference))
 
 
-def score_summary_lcs(prediction: Sequence[Sequence[str]], reference: Sequence[Sequence[str]]) -> Score:
+def score_summary_lcs(
+    prediction: Sequence[Sequence[str]], reference: Sequence[Sequence[str]]
+) -> Score:
     """ROUGE-Lsum: for each sentence of the reference, the union of its LCS with each predicted one (section 3.2).
 
     As in ROUGE-1.5.5, a word is a hit no more often than it stands in either text.

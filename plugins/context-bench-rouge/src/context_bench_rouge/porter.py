@@ -38,7 +38,15 @@ _STEP_2 = {
     "biliti": "ble",
     "fulli": "ful",
 }
-_STEP_3 = {"icate": "ic", "ative": "", "alize": "al", "iciti": "ic", "ical": "ic", "ful": "", "ness": ""}
+_STEP_3 = {
+    "icate": "ic",
+    "ative": "",
+    "alize": "al",
+    "iciti": "ic",
+    "ical": "ic",
+    "ful": "",
+    "ness": "",
+}
 _STEP_4 = (
     *("al", "ance", "ence", "er", "ic", "able", "ible", "ant", "ement", "ment", "ent", "ion"),
     *("ou", "ism", "ate", "iti", "ous", "ive", "ize"),
@@ -59,7 +67,16 @@ def stem(word: str) -> str:
         return _IRREGULAR[word]
     if len(word) <= 2:
         return word
-    for step in (_plurals, _participles, _final_y, _double_suffixes, _suffixes, _long_suffixes, _final_e, _final_l):
+    for step in (
+        _plurals,
+        _participles,
+        _final_y,
+        _double_suffixes,
+        _suffixes,
+        _long_suffixes,
+        _final_e,
+        _final_l,
+    ):
         word = step(word)
     return word
 
@@ -94,7 +111,9 @@ def _mended(stem: str) -> str:
 
 
 def _final_y(word: str) -> str:
-    return word[:-1] + "i" if word.endswith("y") and len(word) > 2 and _form(word)[-2] == "c" else word
+    return (
+        word[:-1] + "i" if word.endswith("y") and len(word) > 2 and _form(word)[-2] == "c" else word
+    )
 
 
 def _double_suffixes(word: str) -> str:

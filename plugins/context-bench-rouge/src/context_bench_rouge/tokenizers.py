@@ -17,7 +17,9 @@ Tokenizer = Callable[[str], list[str]]
 _KEPT = (string.ascii_lowercase + string.digits).encode()
 _SPACE_OUT = bytes(byte if byte in _KEPT else ord(" ") for byte in range(256))
 
-_LATIN_LETTERS = re.compile(r"[A-Za-z\u00aa-\u024f\u1e00-\u1eff\u2c60-\u2c7f\ua720-\ua7ff\ufb00-\ufb06\uff21-\uff5a]")
+_LATIN_LETTERS = re.compile(
+    r"[A-Za-z\u00aa-\u024f\u1e00-\u1eff\u2c60-\u2c7f\ua720-\ua7ff\ufb00-\ufb06\uff21-\uff5a]"
+)
 _LETTERS = re.compile(r"[^\W\d_]")
 
 # Scripts that are written without spaces between words, as the inside of a regular expression's character class.
@@ -92,5 +94,11 @@ def stemmed(tokenize: Tokenizer) -> Tokenizer:
 @lru_cache(maxsize=1)
 def _unicode_word() -> re.Pattern[str]:
     # `\w` has no combining marks, without which the words of most scripts of India fall apart.
-    marks = "".join(c for c in map(chr, range(0x300, sys.maxunicode >> 3)) if unicodedata.category(c).startswith("M"))
-    return re.compile(rf"(?=[^\W_])[{_UNSPACED}][{marks}]*|(?:(?![{_UNSPACED}])(?:[^\W_]|[{marks}]))+")
+    marks = "".join(
+        c
+        for c in map(chr, range(0x300, sys.maxunicode >> 3))
+        if unicodedata.category(c).startswith("M")
+    )
+    return re.compile(
+        rf"(?=[^\W_])[{_UNSPACED}][{marks}]*|(?:(?![{_UNSPACED}])(?:[^\W_]|[{marks}]))+"
+    )

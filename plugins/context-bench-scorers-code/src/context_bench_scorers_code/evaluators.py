@@ -26,7 +26,9 @@ class PythonUnitTestingEvaluator:
 
     name = "python_unit_testing"
 
-    def __init__(self, *, timeout: float = 10.0, memory: int = 1024, allow_unsandboxed: bool = False) -> None:
+    def __init__(
+        self, *, timeout: float = 10.0, memory: int = 1024, allow_unsandboxed: bool = False
+    ) -> None:
         self._code = CodeExecution(timeout, memory=memory, allow_unsandboxed=allow_unsandboxed)
 
     def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Scores:
@@ -40,14 +42,22 @@ class PythonUnitTestingEvaluator:
         response = answer_of(processed)
         if tests is None or response is None:
             return Scores(
-                {}, {"unscored": "the example has no unit test" if tests is None else "the response is no text"}
+                {},
+                {
+                    "unscored": "the example has no unit test"
+                    if tests is None
+                    else "the response is no text"
+                },
             )
         row = {"test": tests, "entry_point": original.get("entry_point")}
         result = result_of(self._code.score(row, {"response": response}))
         assert result.category is not None
         if result.score is None:
             return Scores({}, result.details)
-        return Scores({"python_unit_testing": result.score}, {"category": result.category.name, **result.details})
+        return Scores(
+            {"python_unit_testing": result.score},
+            {"category": result.category.name, **result.details},
+        )
 
     def isolation(self) -> str:
         """Return the name of the sandbox that programs run in.

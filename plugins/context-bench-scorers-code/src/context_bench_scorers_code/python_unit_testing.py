@@ -7,7 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from context_bench_code import CodeExecution
-from context_bench_scorers import Category, MissingParameterError, Scorer, ScoreResult, UserTypeError, UserValueError
+from context_bench_scorers import (
+    Category,
+    MissingParameterError,
+    Scorer,
+    ScoreResult,
+    UserTypeError,
+    UserValueError,
+)
 from context_bench_scorers.batches import Batch, Texts
 
 PASS = Category("pass", "the unit test passes")
@@ -45,14 +52,18 @@ class PythonUnitTesting(Scorer):
         allow_unsandboxed: bool = False,
     ) -> None:
         if (unit_test_dir is None) == (unit_tests is None):
-            raise MissingUnitTestsError("Give unit_test_dir (a folder with one test a file) or unit_tests (the tests).")
+            raise MissingUnitTestsError(
+                "Give unit_test_dir (a folder with one test a file) or unit_tests (the tests)."
+            )
         if isinstance(unit_tests, (str, bytes)):
             raise UserTypeError(
                 f"unit_tests is a list of texts, not {type(unit_tests).__name__}; write [text] for one."
             )
         self.unit_test_dir = None if unit_test_dir is None else str(unit_test_dir)
         self.unit_tests = (
-            _read(Path(unit_test_dir)) if unit_test_dir is not None else [str(t) for t in unit_tests or ()]
+            _read(Path(unit_test_dir))
+            if unit_test_dir is not None
+            else [str(t) for t in unit_tests or ()]
         )
         self.timeout = timeout
         self.memory = memory
@@ -132,7 +143,9 @@ class PythonUnitTesting(Scorer):
             SandboxError: No program can be run here.
             UndecidedError: A program did not get the time that it may take.
         """
-        return result_of(self._code.score({"test": unit_test, "entry_point": None}, {"response": candidate}))
+        return result_of(
+            self._code.score({"test": unit_test, "entry_point": None}, {"response": candidate})
+        )
 
     def to_dict(self, warn: bool = False) -> dict[str, Any]:
         """Return the configuration: the tests themselves, or the folder that they are in."""
@@ -154,13 +167,19 @@ def result_of(scores: Mapping[str, float]) -> ScoreResult:
     details = dict(getattr(scores, "details", {}))
     if "pass_at_1" not in scores:
         return ScoreResult(None, BROKEN, details={"outcome": "broken tests", **details})
-    return ScoreResult(1.0, PASS, details=details) if scores["pass_at_1"] else ScoreResult(0.0, FAIL, details=details)
+    return (
+        ScoreResult(1.0, PASS, details=details)
+        if scores["pass_at_1"]
+        else ScoreResult(0.0, FAIL, details=details)
+    )
 
 
 def _read(folder: Path) -> list[str]:
     if not folder.is_dir():
         raise UserValueError(f"unit_test_dir: there is no folder {str(folder)!r}.")
-    files = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
+    files = sorted(
+        path for path in folder.iterdir() if path.is_file() and not path.name.startswith(".")
+    )
     if not files:
         raise UserValueError(f"unit_test_dir: the folder {str(folder)!r} holds no file.")
     return [_text(path) for path in files]
@@ -170,4 +189,6 @@ def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as fault:
-        raise UserValueError(f"unit_test_dir: {path.name!r} is no text in UTF-8 ({fault.reason}).") from fault
+        raise UserValueError(
+            f"unit_test_dir: {path.name!r} is no text in UTF-8 ({fault.reason})."
+        ) from fault

@@ -29,7 +29,11 @@ class BERTScore(Scorer):
     """
 
     def __init__(
-        self, model_type: str = DEBERTA, precision_weight: float = 0.1, *, embedder: Embedder | None = None
+        self,
+        model_type: str = DEBERTA,
+        precision_weight: float = 0.1,
+        *,
+        embedder: Embedder | None = None,
     ) -> None:
         if (
             isinstance(precision_weight, bool)

@@ -38,7 +38,9 @@ class TokenVectors:
     @classmethod
     def of(cls, vectors: Any, counts: Any) -> TokenVectors:
         """Return vectors of any length as unit vectors."""
-        rows = np.asarray(vectors, dtype=np.float64)  # the square of a small number of 32 bits is 0 in as many
+        rows = np.asarray(
+            vectors, dtype=np.float64
+        )  # the square of a small number of 32 bits is 0 in as many
         lengths = np.linalg.norm(rows, axis=-1, keepdims=True)
         unit: Vectors = (rows / np.where(lengths == 0, 1, lengths)).astype(np.float32)
         return cls(unit, np.asarray(counts, dtype=bool), lengths[..., 0])
@@ -97,7 +99,9 @@ def embedder_for(model_type: str) -> Embedder:
         UserTypeError: It is no name.
     """
     if not str(model_type or "").strip():
-        raise UserTypeError(f"model_type is the name of a model such as {PACKAGED_MINILM!r}, not {model_type!r}.")
+        raise UserTypeError(
+            f"model_type is the name of a model such as {PACKAGED_MINILM!r}, not {model_type!r}."
+        )
     return _embedder_for(model_type.strip())
 
 

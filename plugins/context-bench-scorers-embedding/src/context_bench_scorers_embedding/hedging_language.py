@@ -27,7 +27,11 @@ class HedgingLanguage(Scorer):
     """
 
     def __init__(
-        self, model_type: str = DEBERTA, hedging_language: str = HEDGE, *, embedder: Embedder | None = None
+        self,
+        model_type: str = DEBERTA,
+        hedging_language: str = HEDGE,
+        *,
+        embedder: Embedder | None = None,
     ) -> None:
         if not str(hedging_language or "").strip():
             raise UserValueError("hedging_language must be a sentence that hedges.")
@@ -54,7 +58,9 @@ class HedgingLanguage(Scorer):
     ) -> list[ScoreResult]:
         """Return a result for each candidate."""
         embedder = self._embedder or embedder_for(self.model_type)
-        matches = match_pairs(embedder, candidate_batch, [self.hedging_language] * len(candidate_batch))
+        matches = match_pairs(
+            embedder, candidate_batch, [self.hedging_language] * len(candidate_batch)
+        )
         return [ScoreResult(match.f1, details={"model": embedder.model}) for match in matches]
 
     def fingerprint(self) -> dict[str, Any]:

@@ -35,7 +35,9 @@ class Match:
         return 2 * self.precision * self.recall / total if total > 0 else 0.0
 
 
-def match_pairs(embedder: Embedder, candidates: Sequence[str], references: Sequence[str]) -> list[Match]:
+def match_pairs(
+    embedder: Embedder, candidates: Sequence[str], references: Sequence[str]
+) -> list[Match]:
     """Return how well each candidate matches its reference; every text is embedded once.
 
     A pair with a text that has no tokens is 0.0.
@@ -47,10 +49,15 @@ def match_pairs(embedder: Embedder, candidates: Sequence[str], references: Seque
     return found
 
 
-def _matches(embedder: Embedder, candidates: Sequence[str], references: Sequence[str]) -> Iterator[Match]:
+def _matches(
+    embedder: Embedder, candidates: Sequence[str], references: Sequence[str]
+) -> Iterator[Match]:
     texts = list(dict.fromkeys([*candidates, *references]))
     tokens = dict(zip(texts, embedder.embed(texts)))
-    return (_match(tokens[candidate], tokens[reference]) for candidate, reference in zip(candidates, references))
+    return (
+        _match(tokens[candidate], tokens[reference])
+        for candidate, reference in zip(candidates, references)
+    )
 
 
 def _match(candidate: TokenVectors, reference: TokenVectors) -> Match:

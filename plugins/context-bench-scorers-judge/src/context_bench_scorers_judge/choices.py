@@ -16,7 +16,9 @@ _WORD = re.compile(r"[\w/]+")
 _WHOLE = re.compile(r"(?<![\w.,-])(\d)\.0(?!\w|[.,]\d)")
 _WRAPS = "*\"'`“”‘’()[] "
 _NAMES = ("verdict", "answer", "choice", "winner", "label", "result")
-_LABEL = re.compile(r"[*_\"'\s]*(?:verdict|answer|choice|winner|label|result)[*_\"']*\s*[:=]\s*", re.IGNORECASE)
+_LABEL = re.compile(
+    r"[*_\"'\s]*(?:verdict|answer|choice|winner|label|result)[*_\"']*\s*[:=]\s*", re.IGNORECASE
+)
 _BETTER = r"\b[^.\n]{{0,40}}\b(?:better|best|wins|winner|preferred|superior|stronger)\b"
 _OF_OTHERS = (  # "0 is long, 1 is better"; "0 and 1 are alike"; "Correct would be Paris. 0"; "True or false? False"
     rf"\b(?:{{0}}){_BETTER}|\A\W{{{{0,3}}}}(?:(?:and|or|&)\s+)(?:{{0}})(?![\w/])|(?:[:?.!\n]|\bso\b)\W{{{{0,3}}}}(?:{{0}})\W*\Z"
@@ -47,14 +49,21 @@ def ask_choice(
         "required": ["verdict"],
         "additionalProperties": False,
     }
-    form = {"type": "json_schema", "json_schema": {"name": "reply", "strict": True, "schema": schema}}
-    first: list[dict[str, str]] = [dict(message) for message in asker.book.messages(prompt, **texts)]
+    form = {
+        "type": "json_schema",
+        "json_schema": {"name": "reply", "strict": True, "schema": schema},
+    }
+    first: list[dict[str, str]] = [
+        dict(message) for message in asker.book.messages(prompt, **texts)
+    ]
     messages = first
     for rounds_left in range(asker.repairs, -1, -1):
         wanted = {**asker.parameters, "response_format": form}
         reply = asker.transcript.add((yield from asker.manners.exchange(_always(messages), wanted)))
         if reply.refusal or reply.finish_reason == "content_filter":
-            raise UnreadableReply(f"the judge refused: {beginning_of(reply.refusal or reply.text or 'no words')}")
+            raise UnreadableReply(
+                f"the judge refused: {beginning_of(reply.refusal or reply.text or 'no words')}"
+            )
         try:
             return read_choice(reply.text, choices)
         except UnreadableReply as reason:
@@ -90,7 +99,9 @@ def read_choice(reply: str, choices: Mapping[str, str]) -> str:
         for candidate in (_plain(text), first):
             if candidate in choices:
                 return choices[candidate]
-    raise UnreadableReply(f"it is none of {', '.join(dict.fromkeys(choices.values()))}: {beginning_of(reply)}")
+    raise UnreadableReply(
+        f"it is none of {', '.join(dict.fromkeys(choices.values()))}: {beginning_of(reply)}"
+    )
 
 
 def _first(text: str, choices: Mapping[str, str]) -> str:
@@ -100,12 +111,18 @@ def _first(text: str, choices: Mapping[str, str]) -> str:
     """
     lowered = text.lower().lstrip("*\"'( ")
     found = [
-        choice for choice in choices if re.match(rf"{re.escape(choice)}(?![\w/]|[.,]\d|\s*(?:-|to|or)\s*\d)", lowered)
+        choice
+        for choice in choices
+        if re.match(rf"{re.escape(choice)}(?![\w/]|[.,]\d|\s*(?:-|to|or)\s*\d)", lowered)
     ]
     first = max(found, key=len, default="")
     rest = lowered[len(first) :]
-    others = "|".join(re.escape(other) for other in choices if first and choices[other] != choices[first])
-    is_taken_back = _TAKEN_BACK.match(rest) or (others and re.search(_OF_OTHERS.format(others), rest))
+    others = "|".join(
+        re.escape(other) for other in choices if first and choices[other] != choices[first]
+    )
+    is_taken_back = _TAKEN_BACK.match(rest) or (
+        others and re.search(_OF_OTHERS.format(others), rest)
+    )
     return "" if is_taken_back else first
 
 

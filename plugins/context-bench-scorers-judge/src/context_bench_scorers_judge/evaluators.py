@@ -51,10 +51,18 @@ class QACorrectnessEvaluator(_JudgedScorer):
         parity: str | None = None,
         **settings: Any,
     ) -> None:
-        asked = {"model": model, "provider": provider, "api_key": api_key, "cache": cache, **settings}
+        asked = {
+            "model": model,
+            "provider": provider,
+            "api_key": api_key,
+            "cache": cache,
+            **settings,
+        }
         judge = _judge(llm, base_url, asked)
         super().__init__(
-            QAQualityCorrectness(judge, prompts=prompts, max_tokens=max_tokens, repairs=repairs, parity=parity)
+            QAQualityCorrectness(
+                judge, prompts=prompts, max_tokens=max_tokens, repairs=repairs, parity=parity
+            )
         )
 
 
@@ -88,9 +96,20 @@ class SummaryQualityEvaluator(_JudgedScorer):
         parity: str | None = None,
         **settings: Any,
     ) -> None:
-        asked = {"model": model, "provider": provider, "api_key": api_key, "cache": cache, **settings}
+        asked = {
+            "model": model,
+            "provider": provider,
+            "api_key": api_key,
+            "cache": cache,
+            **settings,
+        }
         judge = _judge(llm, base_url, asked)
-        options = {"prompts": prompts, "max_tokens": max_tokens, "repairs": repairs, "parity": parity}
+        options = {
+            "prompts": prompts,
+            "max_tokens": max_tokens,
+            "repairs": repairs,
+            "parity": parity,
+        }
         super().__init__(SummaryQuality(judge, context_window, swap=swap, **options))
 
 
@@ -119,7 +138,13 @@ class HallucinationEvaluator(_JudgedScorer):
         repairs: int = 3,
         **settings: Any,
     ) -> None:
-        asked = {"model": model, "provider": provider, "api_key": api_key, "cache": cache, **settings}
+        asked = {
+            "model": model,
+            "provider": provider,
+            "api_key": api_key,
+            "cache": cache,
+            **settings,
+        }
         judge = None if method == "lexical" else _judge(llm, base_url, asked)
         options = {"prompts": prompts, "max_tokens": max_tokens, "repairs": repairs}
         super().__init__(Hallucination(judge, method=method, threshold=threshold, **options))

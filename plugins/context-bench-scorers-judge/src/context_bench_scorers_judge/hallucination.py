@@ -53,7 +53,11 @@ class Hallucination(JudgeScorer):
         super().__init__(llm, prompts=prompts, max_tokens=max_tokens, repairs=repairs)
         if method not in METHODS:
             raise UserValueError(f"method must be one of {', '.join(METHODS)}, not {method!r}.")
-        if isinstance(threshold, bool) or not hasattr(threshold, "__float__") or not 0 <= threshold <= 1:
+        if (
+            isinstance(threshold, bool)
+            or not hasattr(threshold, "__float__")
+            or not 0 <= threshold <= 1
+        ):
             raise UserValueError(f"threshold must be from 0 to 1, not {threshold!r}.")
         self.method = method
         self.threshold = threshold
@@ -88,7 +92,12 @@ class Hallucination(JudgeScorer):
     def fingerprint(self) -> dict[str, Any]:
         """Return everything that can change a score; of the heuristic that it is one."""
         if self.is_lexical:
-            return {"scorer": self.name(), "version": self.version, "method": LEXICAL, "threshold": self.threshold}
+            return {
+                "scorer": self.name(),
+                "version": self.version,
+                "method": LEXICAL,
+                "threshold": self.threshold,
+            }
         return super().fingerprint()
 
     def run_batch(
@@ -113,11 +122,16 @@ class Hallucination(JudgeScorer):
         """Return a result for each candidate without blocking the event loop."""
         if self.is_lexical:
             return self._lexical(candidate_batch, context_batch)
-        return await super().arun_batch(candidate_batch, reference_batch, input_text_batch, context_batch)
+        return await super().arun_batch(
+            candidate_batch, reference_batch, input_text_batch, context_batch
+        )
 
     def _lexical(self, candidates: list[str], contexts: list[str] | None) -> list[ScoreResult]:
         sources = need(self.name(), "contexts", contexts, len(candidates))
-        return [self._lexical_result(candidate, source) for candidate, source in zip(candidates, sources)]
+        return [
+            self._lexical_result(candidate, source)
+            for candidate, source in zip(candidates, sources)
+        ]
 
     def _lexical_result(self, candidate: str, source: str) -> ScoreResult:
         claims = [
@@ -152,7 +166,9 @@ def _result(claims: list[Claim], method: str) -> ScoreResult:
         "method": method,
         "n_claims": len(claims),
         "supported": 1 - len(unsupported) / len(claims) if claims else 1.0,
-        "unsupported_claims": [{"claim": claim.text, "reason": claim.reason} for claim in unsupported],
+        "unsupported_claims": [
+            {"claim": claim.text, "reason": claim.reason} for claim in unsupported
+        ],
     }
     if unsupported:
         return ScoreResult(0.0, UNSUPPORTED, details={**details, "reason": unsupported[0].text})

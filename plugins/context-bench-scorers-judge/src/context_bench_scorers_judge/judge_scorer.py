@@ -10,7 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from context_bench_http import EndpointError
-from context_bench_judging import Asker, LanguageModel, Manners, PromptBook, Request, UnreadableReply, atalk, talk
+from context_bench_judging import (
+    Asker,
+    LanguageModel,
+    Manners,
+    PromptBook,
+    Request,
+    UnreadableReply,
+    atalk,
+    talk,
+)
 from context_bench_judging.asker import changed_prompts
 from context_bench_judging.language_model import language_model
 from context_bench_judging.unreadable import reason_of
@@ -122,15 +131,26 @@ class JudgeScorer(Scorer):
     ) -> list[ScoreResult]:
         """Return a result for each candidate; as many are asked at once as the judge's bound lets."""
         cases = self._cases(candidate_batch, reference_batch, input_text_batch, context_batch)
-        return list(await asyncio.gather(*(atalk(self.judge, partial(self._safe, case)) for case in cases)))
+        return list(
+            await asyncio.gather(*(atalk(self.judge, partial(self._safe, case)) for case in cases))
+        )
 
     def _safe(self, case: Any) -> Judgement:
-        asker = Asker(self._book, {"temperature": 0.0, "max_tokens": self.max_tokens}, self._manners, self.repairs)
+        asker = Asker(
+            self._book,
+            {"temperature": 0.0, "max_tokens": self.max_tokens},
+            self._manners,
+            self.repairs,
+        )
         try:
             result = yield from self._judgement(case, asker)
         except (UnreadableReply, EndpointError) as cause:
-            return ScoreResult(None, INVALID, details={"unscored": reason_of(cause), **asker.transcript.details()})
-        return ScoreResult(result.score, result.category, details={**result.details, **asker.transcript.details()})
+            return ScoreResult(
+                None, INVALID, details={"unscored": reason_of(cause), **asker.transcript.details()}
+            )
+        return ScoreResult(
+            result.score, result.category, details={**result.details, **asker.transcript.details()}
+        )
 
     def _cases(
         self,

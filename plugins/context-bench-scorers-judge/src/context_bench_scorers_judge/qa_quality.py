@@ -133,5 +133,7 @@ def with_parity(judgement: Judgement, parity: str | None) -> Judgement:
     """Return a result, with the score -1.0 in place of none where the predecessor's values are wanted."""
     result = yield from judgement
     if parity and result.score is None:
-        return ScoreResult(-1.0, INVALID if result.category is None else result.category, details=result.details)
+        return ScoreResult(
+            -1.0, INVALID if result.category is None else result.category, details=result.details
+        )
     return result

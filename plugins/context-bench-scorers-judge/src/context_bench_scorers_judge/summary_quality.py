@@ -65,7 +65,9 @@ class SummaryQuality(JudgeScorer):
     ) -> None:
         super().__init__(llm, prompts=prompts, max_tokens=max_tokens, repairs=repairs)
         if type(context_window) is not int or context_window < 1:
-            raise UserValueError(f"context_window must be a whole number above 0, not {context_window!r}.")
+            raise UserValueError(
+                f"context_window must be a whole number above 0, not {context_window!r}."
+            )
         self.context_window = context_window
         self.tokenizer = tokenizer
         self.swap = bool(swap)
@@ -127,7 +129,9 @@ class SummaryQuality(JudgeScorer):
         """
         count = counter(self.tokenizer if tokenizer is None else tokenizer)
         empty = self._messages("", ref_output, cand_output)
-        return fitted(input_text, context_window - PAD - sum(count(m["content"]) for m in empty), count)
+        return fitted(
+            input_text, context_window - PAD - sum(count(m["content"]) for m in empty), count
+        )
 
     def _cases(self, candidates: Any, references: Any, inputs: Any, contexts: Any) -> list[Any]:
         texts, wanted = self.validate_batch(candidates, references, inputs, contexts)
@@ -145,7 +149,9 @@ class SummaryQuality(JudgeScorer):
         outcomes = []
         for own in ("1", "0")[: 2 if self.swap else 1]:
             first, second = (reference, candidate) if own == "1" else (candidate, reference)
-            verdict = yield from ask_choice(asker, "compare", _CHOICES, **_texts(text, first, second))
+            verdict = yield from ask_choice(
+                asker, "compare", _CHOICES, **_texts(text, first, second)
+            )
             outcomes.append(0.5 if verdict == "tie" else float(verdict == own))
         score = sum(outcomes) / len(outcomes)
         details: dict[str, Any] = {"truncated": is_cut}

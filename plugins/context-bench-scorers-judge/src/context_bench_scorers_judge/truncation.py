@@ -43,7 +43,9 @@ def fitted(text: str, budget: int, count: Callable[[str], int]) -> tuple[str, bo
         UserValueError: Nothing fits.
     """
     if budget < 1:
-        raise UserValueError("the summaries alone do not fit the window of the judge: take a model with a larger one.")
+        raise UserValueError(
+            "the summaries alone do not fit the window of the judge: take a model with a larger one."
+        )
     if count(text) <= budget:
         return text, False
     fits, too_long = 0, len(text)

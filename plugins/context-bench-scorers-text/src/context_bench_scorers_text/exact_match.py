@@ -50,7 +50,10 @@ class ExactMatch(Scorer):
     ) -> list[ScoreResult]:
         """Return a result for each candidate."""
         wanted = need_references(self.name(), reference_batch, len(candidate_batch))
-        return [self._result(candidate, reference) for candidate, reference in zip(candidate_batch, wanted)]
+        return [
+            self._result(candidate, reference)
+            for candidate, reference in zip(candidate_batch, wanted)
+        ]
 
     def _result(self, candidate: str, reference: str) -> ScoreResult:
         if not self._counts_case:

@@ -62,12 +62,16 @@ class Readability(Scorer):
             return ScoreResult(None, _EMPTY)
         spoken = sum(map(syllables, words))
         score = 206.835 - 1.015 * len(words) / len(sentences) - 84.6 * spoken / len(words)
-        return ScoreResult(score, details={"words": len(words), "sentences": len(sentences), "syllables": spoken})
+        return ScoreResult(
+            score, details={"words": len(words), "sentences": len(sentences), "syllables": spoken}
+        )
 
 
 def _as_arthur(text: str) -> float:
     words = counted_words(text)
-    sentences = sum(len(counted_words(found)) > _SHORT_SENTENCE for found in _ARTHUR_SENTENCE.findall(text))
+    sentences = sum(
+        len(counted_words(found)) > _SHORT_SENTENCE for found in _ARTHUR_SENTENCE.findall(text)
+    )
     length = _rounded(len(words) / max(1, sentences), 1)
     weight = _rounded(sum(map(syllables, words)) / len(words), 1) if words else 0.0
     return _rounded(206.835 - 1.015 * length - 84.6 * weight, 2)

@@ -71,7 +71,11 @@ class Specificity(Scorer):
 
     def get_mean_word_freq(self, text: str) -> float:
         """Return the mean frequency of the words in English, each at most 0.001; 0.001 for a text without words."""
-        words = _ARTHUR_MARKS.sub("", text).replace("/", " ").split() if self._is_arthur else words_of(text)
+        words = (
+            _ARTHUR_MARKS.sub("", text).replace("/", " ").split()
+            if self._is_arthur
+            else words_of(text)
+        )
         if not words:
             return _MOST_FREQUENT
         return sum(min(_MOST_FREQUENT, _frequency(word.lower())) for word in words) / len(words)
@@ -94,7 +98,9 @@ class Specificity(Scorer):
         >>> Specificity().get_pn_and_num("In 1998 Larry Page and his partner rented two rooms in Menlo Park.")
         6
         """
-        numbers = len(_NUMBER.findall(text)) + sum(word.lower() in _NUMBER_WORDS for word in words_of(text))
+        numbers = len(_NUMBER.findall(text)) + sum(
+            word.lower() in _NUMBER_WORDS for word in words_of(text)
+        )
         return numbers + sum(_names(sentence) for sentence in sentences_of(text))
 
     def _result(self, text: str) -> ScoreResult:
@@ -126,10 +132,14 @@ def _names(sentence: str) -> int:
     words = _CAPITALISED.findall(sentence)
     if len(words) > 3 and sum(word.isupper() for word in words) > len(words) / 2:
         return 0  # a text in capitals tells nothing
-    is_name = [word[:1].isupper() and word.split("'")[0] not in ("I", "I’m", "I’d") for word in words]
+    is_name = [
+        word[:1].isupper() and word.split("'")[0] not in ("I", "I’m", "I’d") for word in words
+    ]
     if is_name and is_name[0]:
         first = words[0].lower()
-        is_name[0] = first not in _STARTERS and ((len(is_name) > 1 and is_name[1]) or _frequency(first) < 1e-6)
+        is_name[0] = first not in _STARTERS and (
+            (len(is_name) > 1 and is_name[1]) or _frequency(first) < 1e-6
+        )
     return sum(is_name)
 
 

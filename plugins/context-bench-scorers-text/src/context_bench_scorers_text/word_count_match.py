@@ -31,7 +31,10 @@ class WordCountMatch(Scorer):
     ) -> list[ScoreResult]:
         """Return a result for each candidate."""
         wanted = need_references(self.name(), reference_batch, len(candidate_batch))
-        return [ScoreResult(_closeness(candidate, reference)) for candidate, reference in zip(candidate_batch, wanted)]
+        return [
+            ScoreResult(_closeness(candidate, reference))
+            for candidate, reference in zip(candidate_batch, wanted)
+        ]
 
 
 def _closeness(candidate: str, reference: str) -> float:

@@ -48,7 +48,9 @@ def sentences_of(text: str) -> list[str]:
         if (
             end.group().startswith(".")
             and len(end.group().rstrip("\"'”’)]")) == 1
-            and _ABBREVIATION.search(text[max(start, end.start() - _LONGEST_ABBREVIATION) : end.start()])
+            and _ABBREVIATION.search(
+                text[max(start, end.start() - _LONGEST_ABBREVIATION) : end.start()]
+            )
         ):
             continue
         found.append(text[start : end.end()].strip())

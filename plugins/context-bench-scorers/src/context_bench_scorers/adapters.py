@@ -45,7 +45,12 @@ class ScorerEvaluator:
     """What the input of a row is where it has both, ``question`` or ``context``."""
 
     def __init__(
-        self, scorer: Scorer, *, key: str | None = None, name: str | None = None, references: str = "best"
+        self,
+        scorer: Scorer,
+        *,
+        key: str | None = None,
+        name: str | None = None,
+        references: str = "best",
     ) -> None:
         if references not in _BEST:
             raise UserValueError(f"references must be 'best' or 'first', not {references!r}.")
@@ -67,7 +72,11 @@ class ScorerEvaluator:
     def fingerprint(self) -> dict[str, Any]:
         """Return everything that can change a score."""
         told = getattr(self.scorer, "fingerprint", None)
-        own = dict(told()) if callable(told) else {"scorer": self.scorer.name(), **self.scorer.to_dict()}
+        own = (
+            dict(told())
+            if callable(told)
+            else {"scorer": self.scorer.name(), **self.scorer.to_dict()}
+        )
         return {**own, "references": self._references}
 
     def close(self) -> None:
@@ -87,13 +96,17 @@ class ScorerEvaluator:
                 cases += found
         return cases, reasons
 
-    def _cases_of(self, row: int, original: Mapping[str, Any], processed: Mapping[str, Any]) -> list[_Case] | str:
+    def _cases_of(
+        self, row: int, original: Mapping[str, Any], processed: Mapping[str, Any]
+    ) -> list[_Case] | str:
         candidate = answer_of(processed)
         if candidate is None:
             return "the response is no text"
         context = context_text(original)
         question = question_text(original)
-        first, second = (question, context) if self.input_first == "question" else (context, question)
+        first, second = (
+            (question, context) if self.input_first == "question" else (context, question)
+        )
         asked = first if first.strip() else second
         if self.scorer.requires_input() and not asked.strip():
             return "the example has neither a question nor a context"
@@ -111,7 +124,11 @@ class ScorerEvaluator:
         return self.scorer.run(*_columns(self.scorer, cases), batch_size=max(1, len(cases)))
 
     def _scores(
-        self, rows: int, cases: Sequence[_Case], results: Sequence[ScoreResult], reasons: Mapping[int, str]
+        self,
+        rows: int,
+        cases: Sequence[_Case],
+        results: Sequence[ScoreResult],
+        reasons: Mapping[int, str],
     ) -> list[Scores]:
         best: dict[int, ScoreResult] = {}
         for case, result in zip(cases, results):
@@ -119,7 +136,8 @@ class ScorerEvaluator:
             if known is None or _rank(result) > _rank(known):
                 best[case.row] = result
         return [
-            self._scores_of(best[row]) if row in best else Scores({}, {"unscored": reasons[row]}) for row in range(rows)
+            self._scores_of(best[row]) if row in best else Scores({}, {"unscored": reasons[row]})
+            for row in range(rows)
         ]
 
     def _scores_of(self, result: ScoreResult) -> Scores:
@@ -128,7 +146,8 @@ class ScorerEvaluator:
             details["category"] = result.category.name
         if result.score is None:
             details.setdefault(
-                "unscored", result.category.description or result.category.name if result.category else ""
+                "unscored",
+                result.category.description or result.category.name if result.category else "",
             )
             return Scores({}, details)
         return Scores({self.key: result.score}, details)
@@ -163,7 +182,9 @@ class EvaluatorScorer(Scorer):
 
     def __init__(self, evaluator: Any, key: str | None = None) -> None:
         if not callable(getattr(evaluator, "score", None)):
-            raise UserTypeError(f"{type(evaluator).__name__} is no evaluator: it has no method score.")
+            raise UserTypeError(
+                f"{type(evaluator).__name__} is no evaluator: it has no method score."
+            )
         self.evaluator = evaluator
         self.key = key
         own_name = str(key or getattr(evaluator, "name", "") or type(evaluator).__name__)
@@ -199,21 +220,27 @@ class EvaluatorScorer(Scorer):
     ) -> Sequence[ScoreResult]:
         """Return the evaluator's score of each candidate; its own ``ascore`` is used where it has one."""
         if not callable(getattr(self.evaluator, "ascore", None)):
-            return await super().arun_batch(candidate_batch, reference_batch, input_text_batch, context_batch)
+            return await super().arun_batch(
+                candidate_batch, reference_batch, input_text_batch, context_batch
+            )
         pairs = _pairs(candidate_batch, reference_batch, input_text_batch, context_batch)
         return [self._result(await self.evaluator.ascore(*pair)) for pair in pairs]
 
     def _result(self, scores: Mapping[str, float]) -> ScoreResult:
         details = dict(getattr(scores, "details", {}))
         if not scores:
-            return ScoreResult(None, Category(_UNSCORED.name, str(details.get("unscored", _UNSCORED.description))))
+            return ScoreResult(
+                None, Category(_UNSCORED.name, str(details.get("unscored", _UNSCORED.description)))
+            )
         if self.key is None and len(scores) > 1:
             raise UserValueError(
                 f"{self.name()} gives {', '.join(sorted(scores))}: say which one is the score, as in key={min(scores)!r}."
             )
         key = self.key if self.key is not None else next(iter(scores))
         if key not in scores:
-            raise UserValueError(f"{self.name()} gives no {key!r}. It gives {', '.join(sorted(scores))}.")
+            raise UserValueError(
+                f"{self.name()} gives no {key!r}. It gives {', '.join(sorted(scores))}."
+            )
         return ScoreResult(scores[key], details=details)
 
 
@@ -230,9 +257,17 @@ class ProtocolScorer(Scorer):
 
     def __init__(self, wrapped: Any) -> None:
         if not callable(getattr(wrapped, "run_batch", None)) or not hasattr(wrapped, "name"):
-            raise UserTypeError(f"{type(wrapped).__name__} is no scorer: a scorer has `name` and `run_batch`.")
+            raise UserTypeError(
+                f"{type(wrapped).__name__} is no scorer: a scorer has `name` and `run_batch`."
+            )
         self.wrapped = wrapped
-        for hook in ("requires_reference", "requires_input", "requires_context", "is_categorical", "categories"):
+        for hook in (
+            "requires_reference",
+            "requires_input",
+            "requires_context",
+            "is_categorical",
+            "categories",
+        ):
             if callable(getattr(wrapped, hook, None)):
                 setattr(self, hook, getattr(wrapped, hook))
         own_name = wrapped.name() if callable(wrapped.name) else str(wrapped.name)
@@ -266,8 +301,12 @@ class ProtocolScorer(Scorer):
         """Return what the wrapped object returns; its own ``arun_batch`` is used where it has one."""
         own = getattr(self.wrapped, "arun_batch", None)
         if not inspect.iscoroutinefunction(own):
-            return await super().arun_batch(candidate_batch, reference_batch, input_text_batch, context_batch)
-        found: Sequence[ScoreResult] = await own(candidate_batch, reference_batch, input_text_batch, context_batch)
+            return await super().arun_batch(
+                candidate_batch, reference_batch, input_text_batch, context_batch
+            )
+        found: Sequence[ScoreResult] = await own(
+            candidate_batch, reference_batch, input_text_batch, context_batch
+        )
         return found
 
 
@@ -288,7 +327,9 @@ def as_scorer(thing: Any, key: str | None = None) -> Scorer:
     return EvaluatorScorer(thing, key)
 
 
-def as_evaluator(thing: Any, *, key: str | None = None, references: str = "best") -> ScorerEvaluator:
+def as_evaluator(
+    thing: Any, *, key: str | None = None, references: str = "best"
+) -> ScorerEvaluator:
     """Return a scorer, or something that looks like one, as an evaluator.
 
     Args:
@@ -297,8 +338,12 @@ def as_evaluator(thing: Any, *, key: str | None = None, references: str = "best"
         references: ``best`` or ``first``, see `ScorerEvaluator`.
     """
     scorer = as_scorer(thing)
-    waits = type(scorer).arun_batch is not Scorer.arun_batch and not isinstance(scorer, ProtocolScorer)
-    return (AsyncScorerEvaluator if waits else ScorerEvaluator)(scorer, key=key, references=references)
+    waits = type(scorer).arun_batch is not Scorer.arun_batch and not isinstance(
+        scorer, ProtocolScorer
+    )
+    return (AsyncScorerEvaluator if waits else ScorerEvaluator)(
+        scorer, key=key, references=references
+    )
 
 
 class _Case:
@@ -306,7 +351,9 @@ class _Case:
 
     __slots__ = ("candidate", "context", "question", "reference", "row")
 
-    def __init__(self, row: int, candidate: str, reference: str | None, question: str, context: str) -> None:
+    def __init__(
+        self, row: int, candidate: str, reference: str | None, question: str, context: str
+    ) -> None:
         self.row = row
         self.candidate = candidate
         self.reference = reference

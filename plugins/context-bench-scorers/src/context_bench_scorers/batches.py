@@ -46,9 +46,15 @@ class Batch:
         candidates = _listed("candidate_outputs", candidate_outputs)
         for place, candidate in enumerate(candidates):
             if not isinstance(candidate, str):
-                raise UserTypeError(f"Candidate {place} is no text, but {type(candidate).__name__}.")
+                raise UserTypeError(
+                    f"Candidate {place} is no text, but {type(candidate).__name__}."
+                )
         listed: dict[str, tuple[Any, ...] | None] = {}
-        for name, given in (("reference_outputs", reference_outputs), ("inputs", inputs), ("contexts", contexts)):
+        for name, given in (
+            ("reference_outputs", reference_outputs),
+            ("inputs", inputs),
+            ("contexts", contexts),
+        ):
             texts = None if given is None else _listed(name, given)
             if texts is not None:
                 _check_length(name, texts, len(candidates))
@@ -102,7 +108,9 @@ def need(scorer: str, what: str, given: Sequence[Any] | None, count: int) -> lis
     return _texts(wanted, what, given, count, UserValueError)
 
 
-def _texts(wanted: str, name: str, given: Sequence[Any], count: int, error: type[ScorerUserError]) -> list[str]:
+def _texts(
+    wanted: str, name: str, given: Sequence[Any], count: int, error: type[ScorerUserError]
+) -> list[str]:
     _check_length(name, given, count)
     for place, text in enumerate(given):
         if not isinstance(text, str):
@@ -121,5 +129,7 @@ def _check_length(name: str, given: Sequence[Any], count: int) -> None:
 
 def _listed(name: str, given: Any) -> tuple[Any, ...]:
     if isinstance(given, (str, bytes)) or not hasattr(given, "__iter__"):
-        raise UserTypeError(f"{name} is a list of texts, not {type(given).__name__}; write [text] for one.")
+        raise UserTypeError(
+            f"{name} is a list of texts, not {type(given).__name__}; write [text] for one."
+        )
     return tuple(given)

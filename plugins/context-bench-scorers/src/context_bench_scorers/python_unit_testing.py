@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 from context_bench_scorers.forwarding import brought
 
 if TYPE_CHECKING:
-    from context_bench_scorers_code.python_unit_testing import PythonUnitTesting as PythonUnitTesting  # type: ignore[import-not-found, unused-ignore]
+    from context_bench_scorers_code.python_unit_testing import (
+        PythonUnitTesting as PythonUnitTesting,
+    )  # type: ignore[import-not-found, unused-ignore]
 else:
     PythonUnitTesting = brought("python_unit_testing").PythonUnitTesting
 

@@ -20,7 +20,9 @@ def _number(value: Any) -> float | None:
         raise UserValueError(f"A score is a number, not {value!r}.")
     number = float(value)
     if math.isnan(number):
-        raise UserValueError("A score is a number, not NaN: leave it out (None) and say why in the category.")
+        raise UserValueError(
+            "A score is a number, not NaN: leave it out (None) and say why in the category."
+        )
     return number
 
 
@@ -59,9 +61,13 @@ class ScoreResult:
 
     def __attrs_post_init__(self) -> None:
         if self.score is None and self.category is None:
-            raise UserValueError("A ScoreResult needs a score or a category, and this one has neither.")
+            raise UserValueError(
+                "A ScoreResult needs a score or a category, and this one has neither."
+            )
         if self.category is not None and not isinstance(self.category, Category):
-            raise UserValueError(f"The category of a ScoreResult is a Category, not {type(self.category).__name__}.")
+            raise UserValueError(
+                f"The category of a ScoreResult is a Category, not {type(self.category).__name__}."
+            )
 
 
 def results_of(scorer: str, found: Any, count: int) -> list[ScoreResult]:
@@ -75,13 +81,17 @@ def results_of(scorer: str, found: Any, count: int) -> list[ScoreResult]:
     Raises:
         ScorerInternalError: They are too few, too many, or no results.
     """
-    if isinstance(found, (str, bytes, Mapping)) or (not isinstance(found, Sequence) and not hasattr(found, "tolist")):
+    if isinstance(found, (str, bytes, Mapping)) or (
+        not isinstance(found, Sequence) and not hasattr(found, "tolist")
+    ):
         raise ScorerInternalError(
             f"The scorer {scorer!r} returned {type(found).__name__} instead of a list of results."
         )
     listed = found.tolist() if hasattr(found, "tolist") else list(found)
     if len(listed) != count:
-        raise ScorerInternalError(f"The scorer {scorer!r} returned {len(listed)} results for {count} candidates.")
+        raise ScorerInternalError(
+            f"The scorer {scorer!r} returned {len(listed)} results for {count} candidates."
+        )
     if any(not isinstance(one, ScoreResult) for one in listed):
         warnings.warn(
             f"The scorer {scorer!r} returns numbers; a list of ScoreResult is what scorers return.",

@@ -13,7 +13,12 @@ from typing import TYPE_CHECKING, Any
 from context_bench_scorers.batches import Batch, Texts, need, need_references
 from context_bench_scorers.errors import CategoryError, UserValueError
 from context_bench_scorers.results import Category, ScoreResult, results_of
-from context_bench_scorers.scoring_method import CLASSES, ScorerOutputType, ScoringMethod, ScoringMethodType
+from context_bench_scorers.scoring_method import (
+    CLASSES,
+    ScorerOutputType,
+    ScoringMethod,
+    ScoringMethodType,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -117,7 +122,9 @@ class Scorer(ABC):
             ScorerInternalError: The scorer did not give a result for each, or none of its categories (a ValueError too).
         """
         found: list[ScoreResult] = []
-        for part in self._parts(Batch.of(candidate_outputs, reference_outputs, inputs, contexts), batch_size):
+        for part in self._parts(
+            Batch.of(candidate_outputs, reference_outputs, inputs, contexts), batch_size
+        ):
             found += self._checked(self.run_batch(*_lists(part)), len(part))
         return found
 
@@ -136,7 +143,11 @@ class Scorer(ABC):
             async with free:
                 return self._checked(await self.arun_batch(*_lists(part)), len(part))
 
-        parts = list(self._parts(Batch.of(candidate_outputs, reference_outputs, inputs, contexts), batch_size))
+        parts = list(
+            self._parts(
+                Batch.of(candidate_outputs, reference_outputs, inputs, contexts), batch_size
+            )
+        )
         tasks = [asyncio.ensure_future(scored(part)) for part in parts]
         try:
             return [result for results in await asyncio.gather(*tasks) for result in results]
@@ -181,7 +192,9 @@ class Scorer(ABC):
             name=self.name(),
             type=self.type(),
             config=self.to_dict(),
-            output_type=ScorerOutputType.Categorical if is_categorical else ScorerOutputType.Continuous,
+            output_type=ScorerOutputType.Categorical
+            if is_categorical
+            else ScorerOutputType.Continuous,
             categories=self.categories(),
         )
 
@@ -193,7 +206,11 @@ class Scorer(ABC):
         return ScoringMethodType.BuiltIn if is_ours else ScoringMethodType.Custom
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Scorer) and type(self) is type(other) and self.to_dict() == other.to_dict()
+        return (
+            isinstance(other, Scorer)
+            and type(self) is type(other)
+            and self.to_dict() == other.to_dict()
+        )
 
     def __hash__(self) -> int:
         return hash((type(self), json.dumps(self.to_dict(), sort_keys=True)))
@@ -218,10 +235,14 @@ class Scorer(ABC):
         if self.is_categorical():
             known = {category.name for category in self.categories() or ()}
             if not known:
-                raise UserValueError(f"The scorer {self.name()!r} is categorical; its categories() must name them.")
+                raise UserValueError(
+                    f"The scorer {self.name()!r} is categorical; its categories() must name them."
+                )
             for result in results:
                 if result.category is None:
-                    raise CategoryError(f"The categorical scorer {self.name()!r} gave a result without category.")
+                    raise CategoryError(
+                        f"The categorical scorer {self.name()!r} gave a result without category."
+                    )
                 if result.category.name not in known:
                     raise CategoryError(
                         f"The scorer {self.name()!r} gave the category {result.category.name!r}, which it does not list."
@@ -233,7 +254,12 @@ def _lists(part: Batch) -> tuple[list[str], list[str] | None, list[str] | None, 
     def listed(texts: tuple[str, ...] | None) -> list[str] | None:
         return None if texts is None else list(texts)
 
-    return list(part.candidates), listed(part.references), listed(part.inputs), listed(part.contexts)
+    return (
+        list(part.candidates),
+        listed(part.references),
+        listed(part.inputs),
+        listed(part.contexts),
+    )
 
 
 def _parameters(scorer: Any) -> dict[str, inspect.Parameter]:

@@ -68,9 +68,13 @@ class ScoringMethod:
     def __attrs_post_init__(self) -> None:
         is_categorical = self.output_type is ScorerOutputType.Categorical
         if is_categorical and not self.categories:
-            raise UserValueError(f"The scorer {self.name!r} is categorical; its categories() must name its categories.")
+            raise UserValueError(
+                f"The scorer {self.name!r} is categorical; its categories() must name its categories."
+            )
         if not is_categorical and self.categories:
-            raise UserValueError(f"The scorer {self.name!r} is not categorical; its categories() must be None.")
+            raise UserValueError(
+                f"The scorer {self.name!r} is not categorical; its categories() must be None."
+            )
 
 
 CLASSES = {
@@ -106,7 +110,9 @@ def scorer_from_string(method: str) -> type[Scorer]:
         known = [known.value for known in ScoringMethodName]
         listed = f"There is: {', '.join(known)}."
         hint = did_you_mean(str(method), known)
-        message = f"No scorer is called {method!r}. {listed if hint == listed else f'{hint} {listed}'}"
+        message = (
+            f"No scorer is called {method!r}. {listed if hint == listed else f'{hint} {listed}'}"
+        )
         raise UserValueError(message) from None
     found: type[Scorer] = getattr(import_module(f"context_bench_scorers.{module}"), name)
     return found

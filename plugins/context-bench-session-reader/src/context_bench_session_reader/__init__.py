@@ -5,4 +5,12 @@ from context_bench_session_reader.next_action import NextAction
 from context_bench_session_reader.recall import ProbeRecall, same_answer
 from context_bench_session_reader.written import WrittenProbe
 
-__all__ = ["Action", "NextAction", "ProbeRecall", "WrittenProbe", "agreement", "parse_action", "same_answer"]
+__all__ = [
+    "Action",
+    "NextAction",
+    "ProbeRecall",
+    "WrittenProbe",
+    "agreement",
+    "parse_action",
+    "same_answer",
+]

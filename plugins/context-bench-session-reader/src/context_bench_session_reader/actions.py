@@ -14,7 +14,16 @@ from context_bench_survival import command_text
 
 LEVELS = ("tool", "target", "exact", "loose")
 
-_PATHS = ("path", "file_path", "filename", "file", "target_file", "notebook_path", "uri", "directory")
+_PATHS = (
+    "path",
+    "file_path",
+    "filename",
+    "file",
+    "target_file",
+    "notebook_path",
+    "uri",
+    "directory",
+)
 _COMMANDS = ("command", "cmd", "script")
 _INTENTS = (
     ("read", ("read", "open", "view", "cat", "get", "fetch", "list", "ls")),
@@ -61,7 +70,10 @@ class Action:
         if not self.tool:
             return "answer"
         words = re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", self.tool).lower())
-        return next((intent for intent, names in _INTENTS if any(word in names for word in words)), self.tool)
+        return next(
+            (intent for intent, names in _INTENTS if any(word in names for word in words)),
+            self.tool,
+        )
 
     @property
     def files(self) -> frozenset[str]:
@@ -82,7 +94,9 @@ def program_of(command: str) -> str:
             words = shlex.split(step.partition("|")[0])
         except ValueError:  # a quote that is not closed, or a here-document
             words = step.split()
-        words = [word for word in words if "=" not in word.partition("/")[0] and word not in _IN_FRONT]
+        words = [
+            word for word in words if "=" not in word.partition("/")[0] and word not in _IN_FRONT
+        ]
         if words and (words[0] != "cd" or number == len(steps) - 1):
             return words[0].rpartition("/")[2]
     return ""

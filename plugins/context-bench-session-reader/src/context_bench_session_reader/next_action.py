@@ -62,7 +62,9 @@ class NextAction(JudgedEvaluator):
         count = self._samples
         whole = yield from self._actions(asker, arms.whole, tools, range(2 * count))
         compressed = yield from self._actions(asker, arms.compressed, tools, range(count))
-        found = {f"next_action_{level}": _mean(compressed, whole[:count], level) for level in LEVELS}
+        found = {
+            f"next_action_{level}": _mean(compressed, whole[:count], level) for level in LEVELS
+        }
         found["next_action_aa"] = _mean(whole[:count], whole[count:], "target")
         recorded = original.get("next_action")
         if recorded:
@@ -81,7 +83,11 @@ class NextAction(JudgedEvaluator):
             if action is None:
                 seeded = evolve(asker, parameters={**asker.parameters, "seed": seed})
                 action = yield from seeded.ask(
-                    "act", _FIELDS, parse_action, session=tagged("session", session), tools=tagged("tools", tools)
+                    "act",
+                    _FIELDS,
+                    parse_action,
+                    session=tagged("session", session),
+                    tools=tagged("tools", tools),
                 )
                 self._memory.put((session, tools, seed), action)
             found.append(action)

@@ -95,19 +95,30 @@ class ProbeRecall(JudgedEvaluator):
         if asked:
             pairs = [(probe.question, probe.answer) for probe in asked]
             found, right = yield from self._recall(asker, arms, pairs)
-            needed = [is_right for is_right, probe in zip(right, asked, strict=True) if probe.needed]
+            needed = [
+                is_right for is_right, probe in zip(right, asked, strict=True) if probe.needed
+            ]
             if needed:
                 found["recall_needed"] = sum(needed) / len(needed)
             details["probes"] = [
-                {"kind": probe.kind, "answer": probe.answer, "needed": probe.needed, "right": is_right}
+                {
+                    "kind": probe.kind,
+                    "answer": probe.answer,
+                    "needed": probe.needed,
+                    "right": is_right,
+                }
                 for probe, is_right in zip(asked, right, strict=True)
             ]
         if self._written:
             written = yield from self._of_bank(asker, arms)
             if written:
                 pairs = [(probe.question, probe.answer) for probe in written]
-                said = yield from self._answers(asker, rendered(arms.compressed), [question for question, _ in pairs])
-                right = [same_answer(one, answer) for one, (_, answer) in zip(said, pairs, strict=True)]
+                said = yield from self._answers(
+                    asker, rendered(arms.compressed), [question for question, _ in pairs]
+                )
+                right = [
+                    same_answer(one, answer) for one, (_, answer) in zip(said, pairs, strict=True)
+                ]
                 found["recall_written"] = sum(right) / len(right)
             details["written"] = len(written)
         if not found:
@@ -119,7 +130,11 @@ class ProbeRecall(JudgedEvaluator):
     ) -> Generator[Request, ChatReply, tuple[dict[str, float], list[bool]]]:
         questions = [question for question, _ in pairs]
         shares, right = {}, [False]
-        for name, messages in (("ceiling", arms.whole), ("floor", arms.outside), ("", arms.compressed)):
+        for name, messages in (
+            ("ceiling", arms.whole),
+            ("floor", arms.outside),
+            ("", arms.compressed),
+        ):
             said = yield from self._answers(asker, rendered(messages), questions)
             right = [same_answer(one, answer) for one, (_, answer) in zip(said, pairs, strict=True)]
             shares[f"recall_{name}" if name else "recall"] = sum(right) / len(right)
@@ -143,7 +158,9 @@ class ProbeRecall(JudgedEvaluator):
         )
         return self._memory.put(key, said)
 
-    def _of_bank(self, asker: Asker, arms: Arms) -> Generator[Request, ChatReply, list[WrittenProbe]]:
+    def _of_bank(
+        self, asker: Asker, arms: Arms
+    ) -> Generator[Request, ChatReply, list[WrittenProbe]]:
         """Return the written probes of a region: those that the bank holds, else new ones that were verified."""
         region, outside = rendered(arms.region), rendered(arms.outside)
         kept = self._bank.get(region)

@@ -21,7 +21,9 @@ _PROBES: Mapping[str, Any] = {
     "type": "array",
     "items": {
         "type": "object",
-        "properties": {name: {"type": "string"} for name in ("kind", "question", "answer", "quote")},
+        "properties": {
+            name: {"type": "string"} for name in ("kind", "question", "answer", "quote")
+        },
         "required": ["kind", "question", "answer", "quote"],
         "additionalProperties": False,
     },
@@ -56,9 +58,13 @@ def write_probes(
         count: How many to ask for.
         model: Model that writes; None for the reader itself.
     """
-    writer = asker if model is None else evolve(asker, parameters={**asker.parameters, "model": model})
+    writer = (
+        asker if model is None else evolve(asker, parameters={**asker.parameters, "model": model})
+    )
     return (
-        yield from writer.ask("write", {"probes": _PROBES}, _read, session=tagged("session", region), count=str(count))
+        yield from writer.ask(
+            "write", {"probes": _PROBES}, _read, session=tagged("session", region), count=str(count)
+        )
     )
 
 
@@ -97,9 +103,13 @@ class Bank:
             try:
                 for line in self._path.read_text(encoding="utf-8").splitlines():
                     found = json.loads(line)
-                    self._kept[found["region"]] = [WrittenProbe(**probe) for probe in found["probes"]]
+                    self._kept[found["region"]] = [
+                        WrittenProbe(**probe) for probe in found["probes"]
+                    ]
             except (OSError, ValueError, RecursionError, TypeError, KeyError) as error:
-                raise ConfigurationError(f"The bank of probes {self._path} cannot be read: {error}") from error
+                raise ConfigurationError(
+                    f"The bank of probes {self._path} cannot be read: {error}"
+                ) from error
 
         told = {key: [asdict(one) for one in self._kept[key]] for key in sorted(self._kept)}
         self._began_with = _hash(json.dumps(told))
@@ -135,5 +145,9 @@ def _read(reply: Mapping[str, Any]) -> list[WrittenProbe]:
     if not isinstance(found, list):
         raise UnreadableReply("probes is no list")
     names = ("kind", "question", "answer", "quote")
-    whole = [one for one in found if isinstance(one, Mapping) and all(isinstance(one.get(name), str) for name in names)]
+    whole = [
+        one
+        for one in found
+        if isinstance(one, Mapping) and all(isinstance(one.get(name), str) for name in names)
+    ]
     return [WrittenProbe(*(one[name] for name in names)) for one in whole if one["kind"] in KINDS]

@@ -46,7 +46,9 @@ def tokens_of(text: str) -> int:
 def message_tokens(message: Message) -> int:
     """Return the estimate for a whole message, calls included."""
     calls = message.get("tool_calls", ())
-    return tokens_of(message["content"]) + sum(tokens_of(one["name"]) + tokens_of(one["arguments"]) for one in calls)
+    return tokens_of(message["content"]) + sum(
+        tokens_of(one["name"]) + tokens_of(one["arguments"]) for one in calls
+    )
 
 
 def read_cuts(cuts: Sequence[object]) -> list[float | str]:
@@ -141,7 +143,9 @@ def _before_calls(messages: Sequence[Message], start: int) -> int:
     for number, called in sorted(_calls(messages).items(), reverse=True):
         if called < start <= number:
             start = called
-    while 0 < start < len(messages) and messages[start]["role"] == "tool":  # results that answer no call
+    while (
+        0 < start < len(messages) and messages[start]["role"] == "tool"
+    ):  # results that answer no call
         start -= 1
     return start
 

@@ -12,7 +12,16 @@ from typing import IO, Any
 
 from context_bench.console import warn
 from context_bench.errors import ContextBenchError, DatasetError, UnknownNameError
-from context_bench_sessions.formats import chat, claude_code, codex, inspect_log, litellm, pi, spans, swe_agent
+from context_bench_sessions.formats import (
+    chat,
+    claude_code,
+    codex,
+    inspect_log,
+    litellm,
+    pi,
+    spans,
+    swe_agent,
+)
 from context_bench_sessions.messages import Session
 from context_bench_sessions.sniffing import FORMATS, seen, sniff
 
@@ -48,9 +57,13 @@ def session_files(path: Path) -> list[Path]:
     if path.is_file():
         return [path]
     if not path.exists():
-        raise DatasetError(f"There is no file or folder {path}. Give the path of recorded sessions: path=FOLDER.")
+        raise DatasetError(
+            f"There is no file or folder {path}. Give the path of recorded sessions: path=FOLDER."
+        )
     packed = sorted(
-        one for one in path.rglob("*") if _is_packed_otherwise(one) and one.is_file() and not _is_hidden(one, path)
+        one
+        for one in path.rglob("*")
+        if _is_packed_otherwise(one) and one.is_file() and not _is_hidden(one, path)
     )
     if packed:
         told = "1 file is" if len(packed) == 1 else f"{len(packed)} files are"
@@ -58,10 +71,14 @@ def session_files(path: Path) -> list[Path]:
             f"{told} left out, packed with something else than gzip: {packed[0]}{' and others' if len(packed) > 1 else ''}."
         )
     found = sorted(
-        one for one in path.rglob("*") if one.is_file() and _suffix(one) in SUFFIXES and not _is_hidden(one, path)
+        one
+        for one in path.rglob("*")
+        if one.is_file() and _suffix(one) in SUFFIXES and not _is_hidden(one, path)
     )
     if not found:
-        raise DatasetError(f"The folder {path} holds no file of sessions: {', '.join(SUFFIXES)}, also with .gz.")
+        raise DatasetError(
+            f"The folder {path} holds no file of sessions: {', '.join(SUFFIXES)}, also with .gz."
+        )
     return found
 
 
@@ -92,7 +109,11 @@ def read_sessions(path: Path, wanted: str | None = None) -> Iterator[tuple[str, 
             raise DatasetError(
                 f"{path} is in no known format of sessions: {what}. Known are {', '.join(FORMATS)}: format=NAME."
             )
-    checked = _one_format(path, chain(first, documents), found) if wanted is None else chain(first, documents)
+    checked = (
+        _one_format(path, chain(first, documents), found)
+        if wanted is None
+        else chain(first, documents)
+    )
     yield from _read(path, found, checked)
 
 
@@ -119,7 +140,14 @@ def _read(path: Path, found: str, documents: Documents) -> Iterator[tuple[str, S
     while True:
         try:
             session = next(reader, None)
-        except (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError) as error:
+        except (
+            AttributeError,
+            IndexError,
+            KeyError,
+            RecursionError,
+            TypeError,
+            ValueError,
+        ) as error:
             if isinstance(error, ContextBenchError):
                 raise
             raise DatasetError(

@@ -56,9 +56,13 @@ def sessions(
     if split is not None:
         raise ConfigurationError(f"Sessions have no splits, but split={split!r} was given.")
     if limit is not None and limit < 0:
-        raise ConfigurationError(f"limit is {limit}; give a number of examples, 0 or more, or None for all.")
+        raise ConfigurationError(
+            f"limit is {limit}; give a number of examples, 0 or more, or None for all."
+        )
     if not 0 <= tail < 1:
-        raise ConfigurationError(f"tail is {tail!r}, but must be a share of the prefix, at least 0 and below 1.")
+        raise ConfigurationError(
+            f"tail is {tail!r}, but must be a share of the prefix, at least 0 and below 1."
+        )
     if min_tokens < 0:
         raise ConfigurationError(f"min_tokens is {min_tokens!r}, but must not be below zero.")
     if format and config and format != config:
@@ -66,11 +70,20 @@ def sessions(
             f"The sessions are called {config}, and format={format} says otherwise: give one of the two."
         )
     wanted = format or config
-    return islice(_examples(Path(path), wanted, read_cuts(cuts), tail, min_tokens, redact, skip_damaged), limit)
+    return islice(
+        _examples(Path(path), wanted, read_cuts(cuts), tail, min_tokens, redact, skip_damaged),
+        limit,
+    )
 
 
 def _examples(
-    path: Path, wanted: str | None, cuts: list[float | str], tail: float, min_tokens: int, redact: bool, skip: bool
+    path: Path,
+    wanted: str | None,
+    cuts: list[float | str],
+    tail: float,
+    min_tokens: int,
+    redact: bool,
+    skip: bool,
 ) -> Iterator[dict[str, Any]]:
     redactor = Redactor() if redact else None
     read, given, largest, without, compacted = 0, 0, 0, 0, 0
@@ -149,7 +162,11 @@ def _storable(session: Session, file: Path) -> Session:
         DatasetError: A message holds NaN or Infinity, which Python's reader takes.
     """
     try:
-        json.dumps([session.messages, session.raw, session.raw_system, session.tools], allow_nan=False, default=str)
+        json.dumps(
+            [session.messages, session.raw, session.raw_system, session.tools],
+            allow_nan=False,
+            default=str,
+        )
     except ValueError as error:
         raise DatasetError(
             f"{file}: a message of the session {session.id!r} holds NaN or Infinity, which are no JSON values. Write null, or "
@@ -175,14 +192,23 @@ def example_of(session: Session, cut: Cut, found: str, name: str) -> dict[str, A
         "session_id": f"{name}#{session.id}",
         "position": cut.at,
         "format": found,
-        "original_pairs": {"calls": calls, "results": results, "unanswered": unanswered, "orphans": orphans},
+        "original_pairs": {
+            "calls": calls,
+            "results": results,
+            "unanswered": unanswered,
+            "orphans": orphans,
+        },
         "next_action": next_action(session.messages[cut.at]),
         "later_calls": [
             {"name": one["name"], "arguments": one["arguments"]}
             for message in session.messages[cut.at :]
             for one in message.get("tool_calls", ())
         ],
-        "future": [whole_text(message) for message in session.messages[cut.at :] if message["role"] == "assistant"],
+        "future": [
+            whole_text(message)
+            for message in session.messages[cut.at :]
+            if message["role"] == "assistant"
+        ],
         "recorded_compaction": _recorded(session, cut),
         "context": region_text(session.messages, (cut.head_end, cut.tail_start)),
     }
@@ -215,7 +241,9 @@ def _redacted(session: Session, redactor: Redactor) -> Session:
         raw_system=redactor.value(session.raw_system),
         tools=redactor.value(session.tools),
         compactions=[
-            evolve(one, summary=redactor.text(one.summary), replacement=redactor.value(one.replacement))
+            evolve(
+                one, summary=redactor.text(one.summary), replacement=redactor.value(one.replacement)
+            )
             for one in session.compactions
         ],
     )

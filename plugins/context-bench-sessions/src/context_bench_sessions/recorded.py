@@ -24,18 +24,29 @@ class Recorded:
         """Return the messages as the agent left them when it compacted."""
         made = example.get("recorded_compaction")
         if not made:
-            return {"compression": {"note": "the agent made no compaction before this cut that can be read"}}
+            return {
+                "compression": {
+                    "note": "the agent made no compaction before this cut that can be read"
+                }
+            }
         messages = list(example["messages"])
         head_end = int((example.get("head") or (0, 0))[1])
         kept = messages[max(head_end, int(made["first_kept"])) :]
-        placed = list(made.get("replacement") or [{"role": "user", "content": str(made["summary"])}])
+        placed = list(
+            made.get("replacement") or [{"role": "user", "content": str(made["summary"])}]
+        )
         for message in messages[:head_end]:
             if message in placed:
                 placed.remove(message)
         new = [*messages[:head_end], *placed, *kept]
         start, end = example.get("region") or (0, len(messages))
         region = [start, max(start, len(new) - (len(messages) - end))]
-        return {"messages": new, "raw_messages": [], "region": region, "context": region_text(new, region)}
+        return {
+            "messages": new,
+            "raw_messages": [],
+            "region": region,
+            "context": region_text(new, region),
+        }
 
     def fingerprint(self) -> dict[str, Any]:
         """Return what can change an output: nothing but the version."""

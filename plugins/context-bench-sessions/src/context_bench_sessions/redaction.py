@@ -24,14 +24,20 @@ _WORD = rf"({_VALUE}{{4,7}})(?!{_VALUE}|\w|\s*[(\[{{])"
 """A short value: a whole word, and neither a call nor the beginning of a table."""
 
 _NO_WORD = r"(?!(?i:true|false|none|null|str|string|bytes|text|bearer|basic|digest|token|secret|passwd|value)\b)"
-_WHOLE_NAME = _NAME_START + r"[\w-]*(?:api[_-]?key|secret|token|passwd|password|access[_-]?key|authorization)\d?"
+_WHOLE_NAME = (
+    _NAME_START
+    + r"[\w-]*(?:api[_-]?key|secret|token|passwd|password|access[_-]?key|authorization)\d?"
+)
 _LETTERS = rf"(?={_VALUE}*[0-9])(?={_VALUE}*[A-Za-z])"
 _QUOTED = r"(?:\\*[\"'])?\s*[:=]\s*\\*[\"']"
 
 _PRIVATE_KEY = r"[A-Z ]*PRIVATE KEY(?: BLOCK)?-----"
 
 _PATTERNS: tuple[tuple[str, str], ...] = (
-    ("private key", rf"-----BEGIN {_PRIVATE_KEY}(?:[^\"\\]|\\[^\"])*?(?:-----END {_PRIVATE_KEY}|(?=\\*\")|\Z)"),
+    (
+        "private key",
+        rf"-----BEGIN {_PRIVATE_KEY}(?:[^\"\\]|\\[^\"])*?(?:-----END {_PRIVATE_KEY}|(?=\\*\")|\Z)",
+    ),
     ("key", _START + r"(?:sk|pk|rk)-(?:ant-|proj-|live_|test_)?[A-Za-z0-9_-]{16,}"),
     ("key", _START + r"(?:sk|pk|rk)_(?:live|test)_[A-Za-z0-9]{16,}"),
     ("key", _START + r"A(?:KIA|SIA|BIA|CCA)[0-9A-Z]{16}\b"),
@@ -45,12 +51,18 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
     ("token", r"hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9/_-]+)"),
     ("token", _START + r"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"),
     ("token", r"(?i:\bbearer\s+)([A-Za-z0-9._~+/=-]{16,})"),
-    ("token", rf"(?i:authorization{_TO_VALUE}(?:bearer|basic|digest|token)\s+)([A-Za-z0-9._~+/=:-]+)"),
+    (
+        "token",
+        rf"(?i:authorization{_TO_VALUE}(?:bearer|basic|digest|token)\s+)([A-Za-z0-9._~+/=:-]+)",
+    ),
     ("password", r"(?<=://)[^\s/:@\"'\\]*:([^\s/@\"'\\]+)(?=@)"),
     ("secret", rf"(?i:{_NAME_START}{_SECRET_NAME}{_TO_VALUE})({_VALUE}{{8,}})"),
     ("secret", rf"(?i:{_WHOLE_NAME}(?:{_QUOTED}|=(?=\S))){_NO_WORD}{_WORD}"),
     ("secret", rf"(?i:{_WHOLE_NAME}\s*[:=]\s*){_LETTERS}{_NO_WORD}{_WORD}"),
-    ("secret", rf"(?i:{_NAME_START}[\w-]*(?:passwd|password)\d?\s*[:=]\s*)(?={_VALUE}*[0-9]){_WORD}"),
+    (
+        "secret",
+        rf"(?i:{_NAME_START}[\w-]*(?:passwd|password)\d?\s*[:=]\s*)(?={_VALUE}*[0-9]){_WORD}",
+    ),
     (
         "e-mail address",
         r"(?:(?<![\w.%+\\-])|(?<=\\[nrtbf])|(?<=\\)(?![nrtbfu])|(?<=\\u[0-9a-fA-F]{4}))"
@@ -105,13 +117,22 @@ class Redactor:
     def report(self) -> str:
         """Return what was taken out as a line."""
         told = ", ".join(f"{count} x {name}" for name, count in sorted(self.counts.items()))
-        what = f"{told} (different ones; each was taken out wherever it stood)" if told else "nothing was found"
+        what = (
+            f"{told} (different ones; each was taken out wherever it stood)"
+            if told
+            else "nothing was found"
+        )
         return f"Redacted: {what}."
 
     def _field(self, name: object, text: str) -> str:
         """Return the value of a field; one that is called secret goes whole, whatever it looks like."""
         found = self.text(text)
-        if found == text and len(text) >= _SHORTEST and isinstance(name, str) and _IS_SECRET.fullmatch(name):
+        if (
+            found == text
+            and len(text) >= _SHORTEST
+            and isinstance(name, str)
+            and _IS_SECRET.fullmatch(name)
+        ):
             return self._mark("secret", text)
         return found
 
@@ -122,10 +143,18 @@ class Redactor:
         def replace(found: re.Match[str]) -> str:
             nonlocal name, value_at
             told, colon = json.loads(found[1]), found[2]
-            new = self._field(name, told) if found.start() == value_at and colon is None else self.text(told)
+            new = (
+                self._field(name, told)
+                if found.start() == value_at and colon is None
+                else self.text(told)
+            )
             if colon is not None:
                 name, value_at = told, found.end()
-            return found[0] if new == told else json.dumps(new, ensure_ascii=found[1].isascii()) + (colon or "")
+            return (
+                found[0]
+                if new == told
+                else json.dumps(new, ensure_ascii=found[1].isascii()) + (colon or "")
+            )
 
         return _STRING.sub(replace, text)
 

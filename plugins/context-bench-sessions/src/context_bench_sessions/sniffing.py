@@ -41,7 +41,11 @@ def sniff(document: Any) -> str | None:
 
 
 def _record(record: Mapping[str, Any]) -> str | None:
-    if isinstance(record.get("schema"), str) and "transcript" in record["schema"] and "messages" in record:
+    if (
+        isinstance(record.get("schema"), str)
+        and "transcript" in record["schema"]
+        and "messages" in record
+    ):
         return "pi-transcript"
     if isinstance(record.get("samples"), list) and "eval" in record:
         return "inspect"
@@ -71,5 +75,7 @@ def seen(document: Any) -> str:
     if isinstance(document, Mapping):
         return f"an object with the keys {', '.join(map(str, list(document)[:8])) or '(none)'}"
     if isinstance(document, list):
-        return f"a list of {len(document)}" + (f", the first of them {seen(document[0])}" if document else "")
+        return f"a list of {len(document)}" + (
+            f", the first of them {seen(document[0])}" if document else ""
+        )
     return f"a {type(document).__name__}"

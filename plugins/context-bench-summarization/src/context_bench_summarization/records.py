@@ -17,14 +17,21 @@ def multi_news(record: Record, row: Row = FIRST) -> Example:
     """Return a Multi-News example: the articles, a blank line between them."""
     articles = (part.strip() for part in text_in(record, "document", blank=True).split("|||||"))
     text = "\n\n".join(filter(None, articles))
-    return _example(row.number, text, "Write one summary of these news articles.", [record["summary"]])
+    return _example(
+        row.number, text, "Write one summary of these news articles.", [record["summary"]]
+    )
 
 
 def dialogsum(record: Record, row: Row = FIRST) -> Example:
     """Return a DialogSum example, with the three references that a record of the release has."""
     summaries = [record.get(key) for key in ("summary", "summary1", "summary2", "summary3")]
     ask = "Summarise this conversation in a sentence or two."
-    return _example(identity_of(record, row, "id", "fname"), text_in(record, "dialogue", blank=True), ask, summaries)
+    return _example(
+        identity_of(record, row, "id", "fname"),
+        text_in(record, "dialogue", blank=True),
+        ask,
+        summaries,
+    )
 
 
 def qmsum(record: Record, row: Row = FIRST) -> Example | list[Example]:
@@ -34,16 +41,25 @@ def qmsum(record: Record, row: Row = FIRST) -> Example | list[Example]:
     """
     if "meeting_transcripts" in record:
         turns = rows_of(record["meeting_transcripts"])
-        text = "\n".join(f"{turn['speaker']}: {text_in(turn, 'content', blank=True)}" for turn in turns)
-        asked = [*rows_of(record.get("general_query_list")), *rows_of(record.get("specific_query_list"))]
+        text = "\n".join(
+            f"{turn['speaker']}: {text_in(turn, 'content', blank=True)}" for turn in turns
+        )
+        asked = [
+            *rows_of(record.get("general_query_list")),
+            *rows_of(record.get("specific_query_list")),
+        ]
         return [
-            _example(f"{row.number}_{number}", text, text_in(each, "query").strip(), [each.get("answer")])
+            _example(
+                f"{row.number}_{number}", text, text_in(each, "query").strip(), [each.get("answer")]
+            )
             for number, each in enumerate(asked)
         ]
     query, gap, transcript = text_in(record, "input").partition("\n\n")
     if not gap:
         raise ValueError("input has no blank line between the query and the transcript")
-    return _example(identity_of(record, row, "id"), transcript.strip(), query.strip(), [record.get("output")])
+    return _example(
+        identity_of(record, row, "id"), transcript.strip(), query.strip(), [record.get("output")]
+    )
 
 
 def summscreenfd(record: Record, row: Row = FIRST) -> Example:
@@ -55,7 +71,10 @@ def summscreenfd(record: Record, row: Row = FIRST) -> Example:
     ask = "Write a recap of this episode of a series."
     if "Transcript" not in record:
         return _example(
-            identity_of(record, row, "id"), text_in(record, "input", blank=True), ask, [record.get("output")]
+            identity_of(record, row, "id"),
+            text_in(record, "input", blank=True),
+            ask,
+            [record.get("output")],
         )
     transcript, recap = _lines(record, "Transcript"), _lines(record, "Recap")
     if "filename" not in record:
@@ -97,10 +116,16 @@ def govreport(record: Record, row: Row = FIRST) -> Example:
         report, summary = _sections(record["reports"]), texts_in(record, "summary")
     elif "highlight" in record:
         report = _sections(record["report"])
-        summary = [text for section in rows_of(record["highlight"]) for text in texts_in(section, "paragraphs")]
+        summary = [
+            text
+            for section in rows_of(record["highlight"])
+            for text in texts_in(section, "paragraphs")
+        ]
     elif "document_sections" in record:
         report = [
-            line for one in rows_of(record["document_sections"]) for line in (one["title"] or "", *_paragraphs(one))
+            line
+            for one in rows_of(record["document_sections"])
+            for line in (one["title"] or "", *_paragraphs(one))
         ]
         summary = [line for one in rows_of(record["summary_sections"]) for line in _paragraphs(one)]
     elif "document" in record:
@@ -108,7 +133,9 @@ def govreport(record: Record, row: Row = FIRST) -> Example:
         return _example(identity_of(record, row, "id"), text, ask, [record["summary"]])
     else:
         return _example(row.number, text_in(record, "report", blank=True), ask, [record["summary"]])
-    return _example(identity_of(record, row, "id"), "\n".join(filter(None, report)), ask, [" ".join(summary)])
+    return _example(
+        identity_of(record, row, "id"), "\n".join(filter(None, report)), ask, [" ".join(summary)]
+    )
 
 
 def _lines(record: Record, name: str) -> str:
@@ -127,7 +154,11 @@ def _sections(part: Any) -> list[str]:
     """Return titles and paragraphs of a section, or of several, in the order in which they are read."""
     found: list[str] = []
     for section in [part] if isinstance(part, Mapping) else rows_of(part):
-        found += [section["section_title"] or "", *texts_in(section, "paragraphs"), *_sections(section["subsections"])]
+        found += [
+            section["section_title"] or "",
+            *texts_in(section, "paragraphs"),
+            *_sections(section["subsections"]),
+        ]
     return found
 
 

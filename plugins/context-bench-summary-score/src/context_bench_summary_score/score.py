@@ -12,7 +12,13 @@ from context_bench_judging import Asker, JudgedEvaluator, Request, UnreadableRep
 from context_bench_judging.claims import TEXTS, in_order, is_one, texts_of
 from context_bench_judging.unreadable import beginning_of
 from context_bench_openai import ChatReply
-from context_bench_summary_score.formula import FORMULAS, LENGTH_UNITS, conciseness, final_score, length
+from context_bench_summary_score.formula import (
+    FORMULAS,
+    LENGTH_UNITS,
+    conciseness,
+    final_score,
+    length,
+)
 from context_bench_summary_score.prompts import PROMPTS, PROMPTS_VERSION
 
 _SOURCES = ("reference_contexts", "contexts", "context")
@@ -81,7 +87,9 @@ class SummarizationScore(JudgedEvaluator):
         if formula not in FORMULAS:
             raise ValueError(f"formula must be one of {', '.join(FORMULAS)}, not {formula!r}.")
         if length_unit not in LENGTH_UNITS:
-            raise ValueError(f"length_unit must be one of {', '.join(LENGTH_UNITS)}, not {length_unit!r}.")
+            raise ValueError(
+                f"length_unit must be one of {', '.join(LENGTH_UNITS)}, not {length_unit!r}."
+            )
         super().__init__(
             llm,
             base_url=base_url,
@@ -114,9 +122,13 @@ class SummarizationScore(JudgedEvaluator):
     ) -> Generator[Request, ChatReply, Scores]:
         source, summary = _source(original), _summary(original, processed)
         if summary is None:
-            return Scores({}, {"unscored": "there is no summary: no text under 'response' or 'summary'"})
+            return Scores(
+                {}, {"unscored": "there is no summary: no text under 'response' or 'summary'"}
+            )
         if not summary.strip():
-            return Scores({"summary_score": 0.0}, {"reason": "The summary is empty; nobody was asked."})
+            return Scores(
+                {"summary_score": 0.0}, {"reason": "The summary is empty; nobody was asked."}
+            )
         details: dict[str, Any] = {}
         asked = yield from self._questions(source, asker, details)
         if not asked:
@@ -136,7 +148,11 @@ class SummarizationScore(JudgedEvaluator):
         )
         listed = tagged("phrases", "\n".join(phrases)) if phrases else "There are no phrases."
         asked = yield from asker.ask(
-            "questions", {"questions": TEXTS}, texts_of("questions", distinct=False), text=text, keyphrases=listed
+            "questions",
+            {"questions": TEXTS},
+            texts_of("questions", distinct=False),
+            text=text,
+            keyphrases=listed,
         )
         details |= {"keyphrases": phrases, "questions": asked}
         if self.verify_questions and asked:
@@ -145,7 +161,9 @@ class SummarizationScore(JudgedEvaluator):
             if not answers:
                 details["unscored"] = "no_answers"
                 return []
-            details["dropped_questions"] = [one for one, answer in zip(asked, answers) if not answer]
+            details["dropped_questions"] = [
+                one for one, answer in zip(asked, answers) if not answer
+            ]
             asked = [one for one, answer in zip(asked, answers) if answer]
             details["questions"] = asked
         return asked
@@ -156,7 +174,9 @@ class SummarizationScore(JudgedEvaluator):
         qa = sum(answers) / len(answers)
         concise = conciseness(length(summary, self.length_unit), length(source, self.length_unit))
         return {
-            "summary_score": final_score(qa, concise, self.coeff, self.formula) if self.length_penalty else qa,
+            "summary_score": final_score(qa, concise, self.coeff, self.formula)
+            if self.length_penalty
+            else qa,
             "qa_score": qa,
             "conciseness_score": concise,
             "n_keyphrases": float(len(details["keyphrases"])),
@@ -215,8 +235,14 @@ def _source(original: Mapping[str, Any]) -> str:
 
 def _summary(original: Mapping[str, Any], processed: Mapping[str, Any]) -> str | None:
     """Return what the system said, else what it handed on, else what the example has; None where nobody has a text."""
-    given = [side.get(name) for side, name in ((processed, "response"), (processed, "summary"), (original, "summary"))]
-    return next((found for found in map(_answer, [*given, original.get("response")]) if found is not None), None)
+    given = [
+        side.get(name)
+        for side, name in ((processed, "response"), (processed, "summary"), (original, "summary"))
+    ]
+    return next(
+        (found for found in map(_answer, [*given, original.get("response")]) if found is not None),
+        None,
+    )
 
 
 def _answer(value: Any) -> str | None:

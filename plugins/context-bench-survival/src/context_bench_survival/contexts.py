@@ -42,7 +42,11 @@ def standing(region: Sequence[Message], text: str) -> list[str]:
 
     A message of JSON is read by its keys, which a text that holds many messages cannot be.
     """
-    return [told(message) for message in region if (whole := whole_text(message)).strip() and whole in text]
+    return [
+        told(message)
+        for message in region
+        if (whole := whole_text(message)).strip() and whole in text
+    ]
 
 
 def canonical(messages: Sequence[Mapping[str, Any]]) -> list[Message]:
@@ -63,8 +67,13 @@ def provider_messages(messages: Sequence[Mapping[str, Any]]) -> list[Message]:
     """
     for message in messages:
         if not isinstance(message, Mapping):
-            raise TypeError(f"messages must hold a mapping each, and one is of type {type(message).__name__}.")
-    raw = [{**message, "role": str(message.get("role")), "tool_calls": _calls_in(message)} for message in messages]
+            raise TypeError(
+                f"messages must hold a mapping each, and one is of type {type(message).__name__}."
+            )
+    raw = [
+        {**message, "role": str(message.get("role")), "tool_calls": _calls_in(message)}
+        for message in messages
+    ]
     session = session_of("", raw, {})
     roles = [str(raw[number]["role"]) for number in session.origins]
     return [
@@ -75,7 +84,11 @@ def provider_messages(messages: Sequence[Mapping[str, Any]]) -> list[Message]:
 
 def _calls_in(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     calls = message.get("tool_calls")
-    return [one for one in calls if isinstance(one, Mapping)] if isinstance(calls, list | tuple) else []
+    return (
+        [one for one in calls if isinstance(one, Mapping)]
+        if isinstance(calls, list | tuple)
+        else []
+    )
 
 
 def _is_canonical(message: object) -> bool:
@@ -84,7 +97,10 @@ def _is_canonical(message: object) -> bool:
     calls = message.get("tool_calls", [])
     return (
         isinstance(calls, list | tuple)
-        and all(isinstance(one, Mapping) and _are_texts(one, ("id", "name", "arguments")) for one in calls)
+        and all(
+            isinstance(one, Mapping) and _are_texts(one, ("id", "name", "arguments"))
+            for one in calls
+        )
         and (message["role"] != "tool" or _are_texts(message, ("tool_call_id",)))
     )
 

@@ -80,7 +80,9 @@ class Survival:
             ready.faults = list(faults_of(ready))
         if ready.faults:
             self.faults += [f"{original.get('id', 'a row')}: {fault}" for fault in ready.faults]
-            raise SelfCheckError(f"The self-check failed, so this row has no scores: {'; '.join(ready.faults)}")
+            raise SelfCheckError(
+                f"The self-check failed, so this row has no scores: {'; '.join(ready.faults)}"
+            )
         return scores_of(ready, after, _remains(ready, processed, after), processed)
 
     def fingerprint(self) -> dict[str, Any]:
@@ -100,12 +102,17 @@ class Survival:
         for fault in faults[:SHOWN]:
             warn(f"Self-check: {fault}.")
         if faults:
-            warn(f"The self-check of survival failed in {len(faults)} places: its scores in this run mean nothing.")
+            warn(
+                f"The self-check of survival failed in {len(faults)} places: its scores in this run mean nothing."
+            )
         return FAILED if faults else None
 
 
 def scores_of(
-    ready: Prepared, after: Sequence[Message], remains: Remains, processed: Mapping[str, Any] | None = None
+    ready: Prepared,
+    after: Sequence[Message],
+    remains: Remains,
+    processed: Mapping[str, Any] | None = None,
 ) -> dict[str, float]:
     """Return the scores of what a system left.
 
@@ -117,7 +124,9 @@ def scores_of(
     """
     asked = ready.asked
     redeemed = redeemed_of(processed or {})
-    new_texts = [text for text in remains.texts if text not in ready.texts]  # the others hold no reference that is new
+    new_texts = [
+        text for text in remains.texts if text not in ready.texts
+    ]  # the others hold no reference that is new
     references = new_references(new_texts, ready.text, redeemed)
     brought = returned(references, redeemed)
     kept = {id(probe): is_kept for probe, is_kept in zip(asked, _kept(remains, asked), strict=True)}
@@ -129,9 +138,14 @@ def scores_of(
     }
     broken = len(references) - len(brought)
     if references:
-        found |= {**_fates(asked, kept, Remains((), list(brought.values()))), "unredeemable_markers": float(broken)}
+        found |= {
+            **_fates(asked, kept, Remains((), list(brought.values()))),
+            "unredeemable_markers": float(broken),
+        }
     if any(message.get("tool_calls") for message in ready.before):
-        found["pair_faults"] = float((faults(after, ready.before) - ready.own_faults).total() + broken)
+        found["pair_faults"] = float(
+            (faults(after, ready.before) - ready.own_faults).total() + broken
+        )
     if processed is None or processed.get("messages") is not None:  # a text has no speakers
         found["role_changes"] = float(role_changes(after, ready.before))
     return {key: value for key, value in found.items() if value is not None}
@@ -146,7 +160,9 @@ def faults_of(ready: Prepared) -> Iterator[str]:
         ("unchanged", before, ready.whole, 1.0),
         ("with an empty region", emptied, Remains(emptied, read=ready.whole.read), 0.0),
     ):
-        yield from (f"{what}, {fault}" for fault in unsound(scores_of(ready, after, remains), wanted))
+        yield from (
+            f"{what}, {fault}" for fault in unsound(scores_of(ready, after, remains), wanted)
+        )
 
 
 def unsound(scores: Mapping[str, float], wanted: float) -> Iterator[str]:
@@ -158,10 +174,16 @@ def unsound(scores: Mapping[str, float], wanted: float) -> Iterator[str]:
             yield f"{key} is {value:.4f} and must be 0"
 
 
-def kept_probes(original: Mapping[str, Any], processed: Mapping[str, Any], asked: Sequence[Probe]) -> list[bool]:
+def kept_probes(
+    original: Mapping[str, Any], processed: Mapping[str, Any], asked: Sequence[Probe]
+) -> list[bool]:
     """Return of each probe whether its answer is in what a system left; none is where it left nothing that can be read."""
     after = left(original, processed)
-    return [False] * len(asked) if after is None else _kept(_remains(prepared(original), processed, after), asked)
+    return (
+        [False] * len(asked)
+        if after is None
+        else _kept(_remains(prepared(original), processed, after), asked)
+    )
 
 
 def _kept(remains: Remains, asked: Sequence[Probe]) -> list[bool]:
@@ -220,18 +242,26 @@ def _shares(asked: Sequence[Probe], kept: Mapping[int, bool]) -> dict[str, float
         "survival_all": _share([kept[id(probe)] for probe in asked]),
     }
     for kind in (*CLASSES, "error"):
-        shares[f"survival_{kind}"] = _share([kept[id(probe)] for probe in asked if probe.kind == kind])
+        shares[f"survival_{kind}"] = _share(
+            [kept[id(probe)] for probe in asked if probe.kind == kind]
+        )
     return shares
 
 
-def _fates(asked: Sequence[Probe], kept: Mapping[int, bool], fetched: Remains) -> dict[str, float | None]:
+def _fates(
+    asked: Sequence[Probe], kept: Mapping[int, bool], fetched: Remains
+) -> dict[str, float | None]:
     """Return which shares are gone and can be fetched again, and which are lost."""
     shares: dict[str, float | None] = {}
     for name, probes in (("needed", [probe for probe in asked if probe.needed]), ("all", asked)):
         gone = [not kept[id(probe)] for probe in probes]
         again = _kept(fetched, probes)
-        shares[f"recoverable_{name}"] = _share([one and other for one, other in zip(gone, again, strict=True)])
-        shares[f"lost_{name}"] = _share([one and not other for one, other in zip(gone, again, strict=True)])
+        shares[f"recoverable_{name}"] = _share(
+            [one and other for one, other in zip(gone, again, strict=True)]
+        )
+        shares[f"lost_{name}"] = _share(
+            [one and not other for one, other in zip(gone, again, strict=True)]
+        )
     return shares
 
 

@@ -34,13 +34,17 @@ _PATTERN = re.compile(
     re.VERBOSE,
 )
 
-_MAY_HOLD = re.compile(r"[\d/\\.-](?:(?<=[/\\])|(?<=\d)[\da-f.:]|(?<=[a-f]\d)|(?<=-)-[a-z]|(?<=\w\.)[A-Za-z])")
+_MAY_HOLD = re.compile(
+    r"[\d/\\.-](?:(?<=[/\\])|(?<=\d)[\da-f.:]|(?<=[a-f]\d)|(?<=-)-[a-z]|(?<=\w\.)[A-Za-z])"
+)
 """What a line without any literal lacks: two digits, a slash, a flag, a digit of a hash, a point in a word.
 
 It begins with a set of letters, which is what the search for a pattern is fastest at: most lines are told apart by it.
 """
 
-_ERROR_LINE = re.compile(r"(?i)\b(?:error|exception|traceback|failed|failure|fatal|panic|denied|not found)\b")
+_ERROR_LINE = re.compile(
+    r"(?i)\b(?:error|exception|traceback|failed|failure|fatal|panic|denied|not found)\b"
+)
 
 _COMMON_PATHS = frozenset(
     {"/dev/null", "/bin/bash", "/bin/sh", "/usr/bin/env", "/tmp", "/etc", "/usr", "/bin", "/home"}
@@ -136,7 +140,9 @@ def words_of(text: str) -> list[str]:
 
 
 _RUN = re.compile(r"\w+")
-_APART = bytes(code if chr(code).isalnum() or code == ord("_") else ord(" ") for code in range(128)) + bytes(128)
+_APART = bytes(
+    code if chr(code).isalnum() or code == ord("_") else ord(" ") for code in range(128)
+) + bytes(128)
 
 
 def holds(text: str, answer: str) -> bool:
@@ -154,7 +160,9 @@ def places_of(text: str, answer: str) -> Iterator[int]:
     while start >= 0:
         end = start + len(answer)
         before, after = text[start - 1 : start], text[end : end + 1]
-        is_apart = not (_joins(before) and _joins(answer[0])) and not (_joins(after) and _joins(answer[-1]))
+        is_apart = not (_joins(before) and _joins(answer[0])) and not (
+            _joins(after) and _joins(answer[-1])
+        )
         if is_apart and not _is_part_of_number(text, start, end, answer):
             yield start
         start = text.find(answer, start + 1)
@@ -169,7 +177,13 @@ def _is_part_of_number(text: str, start: int, end: int, answer: str) -> bool:
     if not (answer[0].isdigit() or answer[-1].isdigit()):
         return False
     before = (
-        answer[0].isdigit() and text[start - 1 : start] in (".", ",") and text[max(0, start - 2) : start - 1].isdigit()
+        answer[0].isdigit()
+        and text[start - 1 : start] in (".", ",")
+        and text[max(0, start - 2) : start - 1].isdigit()
     )
-    after = answer[-1].isdigit() and text[end : end + 1] in (".", ",") and text[end + 1 : end + 2].isdigit()
+    after = (
+        answer[-1].isdigit()
+        and text[end : end + 1] in (".", ",")
+        and text[end + 1 : end + 2].isdigit()
+    )
     return bool(before or after)

@@ -42,7 +42,11 @@ def references_in(text: str) -> list[str]:
     lowered = text.lower()
     for line in text.splitlines() if any(word in lowered for word in _PROMISING) else ():
         if _PROMISE.search(line):
-            found.update(dict.fromkeys(next(filter(None, match.groups())) for match in _REFERENCE.finditer(line)))
+            found.update(
+                dict.fromkeys(
+                    next(filter(None, match.groups())) for match in _REFERENCE.finditer(line)
+                )
+            )
     return list(found)
 
 
@@ -56,7 +60,9 @@ def new_references(texts: Iterable[str], original: str, declared: Iterable[str] 
     """
     texts = list(texts)
     found = dict.fromkeys(reference for text in texts for reference in references_in(text))
-    found |= dict.fromkeys(one for one in declared if one not in found and any(holds(text, one) for text in texts))
+    found |= dict.fromkeys(
+        one for one in declared if one not in found and any(holds(text, one) for text in texts)
+    )
     return [reference for reference in found if reference not in original]
 
 

@@ -37,10 +37,16 @@ def unexcused(line: str, found: tuple[Literal, ...]) -> list[Literal]:
     if _MARK.search(line) is None:
         return list(found)
     places = [group.span() for group in _GROUP.finditer(line) if _MARK.search(group[0])]
-    places += [count.span(name) for count in _COUNT.finditer(line) for name in ("first", "second") if count[name]]
+    places += [
+        count.span(name)
+        for count in _COUNT.finditer(line)
+        for name in ("first", "second")
+        if count[name]
+    ]
     references = set(references_in(line))
     return [
         one
         for one in found
-        if one.text not in references and not any(start <= one.start and one.end <= end for start, end in places)
+        if one.text not in references
+        and not any(start <= one.start and one.end <= end for start, end in places)
     ]

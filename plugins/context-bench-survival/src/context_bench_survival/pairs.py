@@ -54,7 +54,9 @@ def faults(messages: Sequence[Message], before: Sequence[Message]) -> Counter[Fa
             waiting[one["id"]] += 1
             if (kind := _changed(one, recorded.get(one["id"], ()))) is not None:
                 found[kind, one["id"]] += 1
-    for identity, count in (parted + waiting).items():  # a result in front of its call is one fault and not two
+    for identity, count in (
+        parted + waiting
+    ).items():  # a result in front of its call is one fault and not two
         found["without a result", identity] += max(0, count - found["without a call", identity])
     return found
 
@@ -70,7 +72,11 @@ def role_changes(messages: Sequence[Message], before: Sequence[Message]) -> int:
         before: The recording.
     """
     said = Counter((_speaker(message), str(message["content"]).strip()) for message in before)
-    called = Counter((_speaker(message), one["id"]) for message in before for one in message.get("tool_calls", ()))
+    called = Counter(
+        (_speaker(message), one["id"])
+        for message in before
+        for one in message.get("tool_calls", ())
+    )
     count = 0
     unknown: list[tuple[str, str]] = []
     for message in messages:
@@ -113,8 +119,12 @@ def _changed(one: Mapping[str, str], recorded: Sequence[Mapping[str, str]]) -> s
 
 
 def _role_faults(messages: Sequence[Message]) -> list[Fault]:
-    unknown = [("role", str(message["role"])) for message in messages if message["role"] not in _ROLES]
-    first = next((str(one["role"]) for one in messages if one["role"] not in ("system", "developer")), "user")
+    unknown = [
+        ("role", str(message["role"])) for message in messages if message["role"] not in _ROLES
+    ]
+    first = next(
+        (str(one["role"]) for one in messages if one["role"] not in ("system", "developer")), "user"
+    )
     return unknown + ([("opened by", first)] if first != "user" and first in _ROLES else [])
 
 

@@ -34,7 +34,9 @@ class PrefixCost:
 
     def __init__(self, read: float = 0.1, write: float = 1.25) -> None:
         if not 0 < read < float("inf") or not 0 <= write < float("inf"):
-            raise ValueError(f"read must be above 0 and write at least 0, not {read!r} and {write!r}.")
+            raise ValueError(
+                f"read must be above 0 and write at least 0, not {read!r} and {write!r}."
+            )
         self.name = "prefix-cost"
         self.read, self.write = float(read), float(write)
 
@@ -58,7 +60,9 @@ class PrefixCost:
         }
         if untouched > later:
             found["calls_to_pay_back"] = max(0.0, (first - untouched) / (untouched - later))
-        again = re_reads(ready.before, ready.region, original.get("later_calls") or (), map(whole_text, after))
+        again = re_reads(
+            ready.before, ready.region, original.get("later_calls") or (), map(whole_text, after)
+        )
         return found if again is None else {**found, "re_reads": again}
 
 
@@ -67,7 +71,9 @@ def unchanged_tokens(before: Sequence[Message], after: Sequence[Message]) -> int
     count = 0
     for one, other in zip(before, after, strict=False):
         if one != other:
-            return count + tokens_of([{"role": "", "content": _common(whole_text(one), whole_text(other))}])
+            return count + tokens_of(
+                [{"role": "", "content": _common(whole_text(one), whole_text(other))}]
+            )
         count += tokens_of([one])
     return count
 
@@ -76,7 +82,9 @@ def _unchanged_of_text(ready: Prepared, context: str) -> int:
     """Return the tokens up to the first changed byte where a region was put out as one text."""
     start, end = ready.region
     region = region_text(ready.before, (start, end))
-    stays = ready.before[:start] if region != context else [*ready.before[:start], *ready.before[end:]]
+    stays = (
+        ready.before[:start] if region != context else [*ready.before[:start], *ready.before[end:]]
+    )
     return tokens_of([*stays, {"role": "", "content": _common(region, context)}])
 
 

@@ -37,7 +37,9 @@ class Prepared:
         self.before: Sequence[Message] = before or []
         self.region = region
         future = original.get("future") or references(original)
-        self.asked: Sequence[Probe] = probes(self.before, region, future, most, seed) if before else []
+        self.asked: Sequence[Probe] = (
+            probes(self.before, region, future, most, seed) if before else []
+        )
         self.whole = Remains(self.before)
         self.faults: list[str] | None = None
 
@@ -62,7 +64,9 @@ class Prepared:
         """The literals of that text."""
         text = "\n".join(self.whole.texts)
         resolved = unescaped(text).splitlines() if "\\" in text else ()
-        return frozenset(self.whole.holders).union(one.text for line in resolved for one in literals(line))
+        return frozenset(self.whole.holders).union(
+            one.text for line in resolved for one in literals(line)
+        )
 
 
 _ready: OrderedDict[Any, Prepared] = OrderedDict()
@@ -91,7 +95,9 @@ def asked_of(original: Mapping[str, Any], most: int | None = 400, seed: int = 0)
 
 
 def _content(original: Mapping[str, Any]) -> bytes | str:
-    names = ("messages", "context", "region", "future") if original.get("messages") else ("context",)
+    names = (
+        ("messages", "context", "region", "future") if original.get("messages") else ("context",)
+    )
     asked = () if original.get("future") else tuple(references(original))
     return content_key([*(original.get(name) for name in names), *asked])
 

@@ -41,7 +41,17 @@ _CODE = re.compile(
 )
 _IN_CODE = ("path", "url", "hash", "version")
 _COMMON_FLAGS = frozenset(
-    {"--help", "--version", "--verbose", "--quiet", "--force", "--all", "--no-pager", "--oneline", "--stat"}
+    {
+        "--help",
+        "--version",
+        "--verbose",
+        "--quiet",
+        "--force",
+        "--all",
+        "--no-pager",
+        "--oneline",
+        "--stat",
+    }
 )
 _LISTING = re.compile(r"^\s*[-dlbcps][-rwxsStT]{9}[@+.]?\s+\d")
 """A line of ``ls -l``: its sizes and times are facts that no agent needs."""
@@ -98,8 +108,16 @@ def probes(
         seed: Seed of the choice: the same seed chooses the same probes.
     """
     anchors = _anchors(messages)
-    lines = [line for number, message in enumerate(messages) for line in _lines(number, message, anchors[number])]
-    outside = "\n".join(told(message) for number, message in enumerate(messages) if not region[0] <= number < region[1])
+    lines = [
+        line
+        for number, message in enumerate(messages)
+        for line in _lines(number, message, anchors[number])
+    ]
+    outside = "\n".join(
+        told(message)
+        for number, message in enumerate(messages)
+        if not region[0] <= number < region[1]
+    )
     stays = {one.text for line in outside.splitlines() for one in literals(line)}
     later = "\n".join(text + "\n" + unescaped(text) for text in future)
     names = _names(messages)
@@ -115,10 +133,16 @@ def probes(
                 continue
             if templates[template] > SAME_TEMPLATE or not _is_telling(line, literal, values):
                 continue
-            if literal.text in stays or _is_given_away(literal.text, question) or holds(outside, literal.text):
+            if (
+                literal.text in stays
+                or _is_given_away(literal.text, question)
+                or holds(outside, literal.text)
+            ):
                 continue
             needed = holds(later, literal.text)
-            found[literal.text] = Probe(literal.kind, literal.text, question, line.message, needed, line.role)
+            found[literal.text] = Probe(
+                literal.kind, literal.text, question, line.message, needed, line.role
+            )
     return _chosen(list(found.values()), most, seed)
 
 
@@ -131,7 +155,11 @@ def _literals_of(line: _Line) -> list[Literal]:
     places = [
         place.span() for place in _PLACE.finditer(seen.partition(": ")[0])
     ]  # told by us, and nowhere in the session
-    return [one for one in found if not any(start < one.start and one.end < end for start, end in places)]
+    return [
+        one
+        for one in found
+        if not any(start < one.start and one.end < end for start, end in places)
+    ]
 
 
 _PLACE = re.compile(r"\[\d+\]")
@@ -158,7 +186,11 @@ def _anchors(messages: Sequence[Mapping[str, Any]]) -> list[str]:
         calls.update((one["id"], one) for one in message.get("tool_calls", ()))
         if message["role"] == "tool":
             made = calls.get(str(message.get("tool_call_id")))
-            found.append(f"Result of {made['name']}({_short(made['arguments'])})" if made else "Result of a tool")
+            found.append(
+                f"Result of {made['name']}({_short(made['arguments'])})"
+                if made
+                else "Result of a tool"
+            )
         else:
             found.append(
                 {"assistant": "The agent wrote", "system": "The system prompt says"}.get(
@@ -175,7 +207,11 @@ def _short(arguments: str) -> str:
         table = None
     if not isinstance(table, Mapping):
         return arguments[:80]
-    shown = [f"{key}={str(value).splitlines()[0][:80]}" for key, value in table.items() if str(value).strip()]
+    shown = [
+        f"{key}={str(value).splitlines()[0][:80]}"
+        for key, value in table.items()
+        if str(value).strip()
+    ]
     return ", ".join(shown)[:160]
 
 
@@ -213,10 +249,14 @@ def _flattened(text: str, has_places: bool = True) -> list[str] | None:
     while waiting:
         path, value = waiting.pop()
         if isinstance(value, Mapping):
-            waiting += [(f"{path}.{key}" if path else str(key), one) for key, one in reversed(list(value.items()))]
+            waiting += [
+                (f"{path}.{key}" if path else str(key), one)
+                for key, one in reversed(list(value.items()))
+            ]
         elif isinstance(value, list):
             waiting += [
-                (f"{path}[{place if has_places else ''}]", value[place]) for place in range(len(value) - 1, -1, -1)
+                (f"{path}[{place if has_places else ''}]", value[place])
+                for place in range(len(value) - 1, -1, -1)
             ]
         else:
             shown = value if isinstance(value, str) else json.dumps(value)
@@ -246,9 +286,7 @@ def _question(line: _Line, literal: Literal) -> str:
 
 def _template(line: _Line, literal: Literal) -> str:
     """Return the shape of a line: digits are alike, so that the rows of a table are."""
-    return (
-        f"{literal.kind}\0{_DIGITS.sub('0', line.text[: literal.start])}\0{_DIGITS.sub('0', line.text[literal.end :])}"
-    )
+    return f"{literal.kind}\0{_DIGITS.sub('0', line.text[: literal.start])}\0{_DIGITS.sub('0', line.text[literal.end :])}"
 
 
 def _is_telling(line: _Line, literal: Literal, values: Mapping[str, set[str]]) -> bool:
@@ -306,7 +344,9 @@ def keyed(message: Mapping[str, Any]) -> list[str]:
     content = str(message["content"])
     flattened = _flattened(content, has_places=False) if message["role"] == "tool" else None
     if flattened is None:
-        flattened = [_NUMBERED.sub("", line) for line in content.splitlines() if _NUMBERED.match(line)]
+        flattened = [
+            _NUMBERED.sub("", line) for line in content.splitlines() if _NUMBERED.match(line)
+        ]
         flattened += _resolved(content)
     for made in message.get("tool_calls", ()):
         flattened += _of_call(str(made["arguments"]))
@@ -325,7 +365,11 @@ def _of_short_call(arguments: str) -> tuple[str, ...]:
 
 def _of_call(arguments: str) -> Sequence[str]:
     """Return the arguments of a call by their keys; short ones are read once for all systems of an example."""
-    return _of_short_call(arguments) if len(arguments) <= REMEMBERED_LENGTH else _of_arguments(arguments)
+    return (
+        _of_short_call(arguments)
+        if len(arguments) <= REMEMBERED_LENGTH
+        else _of_arguments(arguments)
+    )
 
 
 def _of_arguments(arguments: str) -> list[str]:

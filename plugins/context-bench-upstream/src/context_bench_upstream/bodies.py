@@ -25,11 +25,17 @@ def messages_of(dialect: str, body: Mapping[str, Any]) -> list[Message]:
     """
     if dialect == "responses":
         opening, given = body.get("instructions"), body.get("input") or ()
-        messages = _of_items([{"role": "user", "content": given}] if isinstance(given, str) else given)
+        messages = _of_items(
+            [{"role": "user", "content": given}] if isinstance(given, str) else given
+        )
     else:
         opening = body.get("system")
-        messages = [{**one, "role": str(one.get("role"))} for one in _mappings(body.get("messages") or ())]
-    return provider_messages([*([{"role": "system", "content": opening}] if opening else []), *messages])
+        messages = [
+            {**one, "role": str(one.get("role"))} for one in _mappings(body.get("messages") or ())
+        ]
+    return provider_messages(
+        [*([{"role": "system", "content": opening}] if opening else []), *messages]
+    )
 
 
 def _of_items(items: Iterable[Any]) -> list[dict[str, Any]]:
@@ -41,9 +47,13 @@ def _of_items(items: Iterable[Any]) -> list[dict[str, Any]]:
             function = {"name": item.get("name"), "arguments": item.get(_CALLS[kind], "")}
             if not found or found[-1]["role"] != "assistant":
                 found.append({"role": "assistant", "content": None})
-            found[-1].setdefault("tool_calls", []).append({"id": item.get("call_id"), "function": function})
+            found[-1].setdefault("tool_calls", []).append(
+                {"id": item.get("call_id"), "function": function}
+            )
         elif kind in _OUTPUTS:
-            found.append({"role": "tool", "content": item.get("output"), "tool_call_id": item.get("call_id")})
+            found.append(
+                {"role": "tool", "content": item.get("output"), "tool_call_id": item.get("call_id")}
+            )
         elif kind == "message":
             found.append({"role": str(item.get("role", "user")), "content": item.get("content")})
     return found

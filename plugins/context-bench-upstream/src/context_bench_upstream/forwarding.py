@@ -23,7 +23,9 @@ def _asked(of: str, options: Mapping[str, Any]) -> AskedSystem:
     """Return the system that asks, with options as they are: as a text, a comma in one would begin the next."""
     catalog = open_catalog()
     plain = AskedSystem.all_of(catalog, read_request(systems=[of], project={}))[0]
-    others = ",".join(f"{name}={value}" for name, value in options.items() if plain.option(name) is None)
+    others = ",".join(
+        f"{name}={value}" for name, value in options.items() if plain.option(name) is None
+    )
     request = read_request(systems=[f"{of}:{others}"], project={}) if others else None
     asked = AskedSystem.all_of(catalog, request)[0] if request is not None else plain
     return asked.with_options(options)
@@ -169,7 +171,12 @@ def forwarded_context(example: Mapping[str, Any], arrived: Sequence[Forwarded]) 
         before = len(example["messages"])
         start, end = example.get("region") or (0, before)
         region = [start, max(start, len(messages) - (before - end))]
-        return {"messages": messages, "region": region, "context": region_text(messages, region), "forwarded": facts}
+        return {
+            "messages": messages,
+            "region": region,
+            "context": region_text(messages, region),
+            "forwarded": facts,
+        }
     question = str(example.get("question") or "").strip()
     texts = [str(message["content"]) for message in messages if str(message["content"]).strip()]
     text = "\n\n".join(texts)
@@ -182,7 +189,11 @@ def _pattern(marker: str | None) -> re.Pattern[str] | None:
     try:
         found = re.compile(marker) if marker else None
     except re.error as error:
-        raise ConfigurationError(f"marker is {marker!r}, which is no regular expression: {error}.") from error
+        raise ConfigurationError(
+            f"marker is {marker!r}, which is no regular expression: {error}."
+        ) from error
     if found is not None and not found.groups:
-        raise ConfigurationError(f"marker is {marker!r}. Put a marker's reference into a group: marker={marker}(\\w+).")
+        raise ConfigurationError(
+            f"marker is {marker!r}. Put a marker's reference into a group: marker={marker}(\\w+)."
+        )
     return found

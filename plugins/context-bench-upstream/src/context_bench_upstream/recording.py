@@ -53,7 +53,13 @@ class RecordingUpstream:
         calls_for: Returns what is called in answer to a request, in place of the reply; none unless it is set.
     """
 
-    def __init__(self, port: int = 0, reply: str = "ok", forward_to: str | None = None, timeout: float = 120.0) -> None:
+    def __init__(
+        self,
+        port: int = 0,
+        reply: str = "ok",
+        forward_to: str | None = None,
+        timeout: float = 120.0,
+    ) -> None:
         self.calls_for: Callable[[Forwarded], Sequence[Call]] = lambda _: ()
         self._reply, self._forward_to, self._timeout = reply, forward_to, timeout
         self._lock = threading.Lock()
@@ -61,7 +67,9 @@ class RecordingUpstream:
         self._server = _Server(("127.0.0.1", port), _Handler)
         self._server.upstream = self
         self.url = f"http://127.0.0.1:{self._server.server_port}"
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True, name="recording-upstream")
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, daemon=True, name="recording-upstream"
+        )
         self._thread.start()
 
     def __enter__(self) -> RecordingUpstream:
@@ -95,7 +103,9 @@ class RecordingUpstream:
                 "application/json",
                 b'{"error": {"message": "the recording upstream does not know this request"}}',
             )
-        shown = {name.lower(): value for name, value in headers.items() if name.lower() not in _SECRET}
+        shown = {
+            name.lower(): value for name, value in headers.items() if name.lower() not in _SECRET
+        }
         arrived = Forwarded(path, dialect, shown, body)
         with self._lock:
             self._records.append(arrived)
@@ -103,13 +113,21 @@ class RecordingUpstream:
             return canned(dialect, body, self._reply, self.calls_for(arrived))
         return self._forwarded(path, headers, raw)
 
-    def _forwarded(self, path: str, headers: Mapping[str, str], raw: bytes) -> tuple[int, str, bytes]:
+    def _forwarded(
+        self, path: str, headers: Mapping[str, str], raw: bytes
+    ) -> tuple[int, str, bytes]:
         address = str(self._forward_to).rstrip("/").removesuffix("/v1") + path
-        sent = {name: value for name, value in headers.items() if name.lower() not in _NOT_FORWARDED}
+        sent = {
+            name: value for name, value in headers.items() if name.lower() not in _NOT_FORWARDED
+        }
         request = urllib.request.Request(address, raw, sent, method="POST")
         try:
             with urllib.request.urlopen(request, timeout=self._timeout) as found:
-                return found.status, found.headers.get("content-type", "application/json"), found.read()
+                return (
+                    found.status,
+                    found.headers.get("content-type", "application/json"),
+                    found.read(),
+                )
         except urllib.error.HTTPError as error:
             return error.code, error.headers.get("content-type", "application/json"), error.read()
         except OSError as error:
@@ -131,11 +149,17 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         raw = self._body()
         assert isinstance(self.server, _Server)
-        self._send(*self.server.upstream.answer(self.path.partition("?")[0], dict(self.headers.items()), raw))
+        self._send(
+            *self.server.upstream.answer(
+                self.path.partition("?")[0], dict(self.headers.items()), raw
+            )
+        )
 
     def do_GET(self) -> None:
         self._send(
-            200, "application/json", b'{"object": "list", "data": [{"id": "recording-upstream", "object": "model"}]}'
+            200,
+            "application/json",
+            b'{"object": "list", "data": [{"id": "recording-upstream", "object": "model"}]}',
         )
 
     def _body(self) -> bytes:

@@ -38,7 +38,9 @@ class Redeemer(Protocol):
     def calls(self, body: Mapping[str, Any], references: Sequence[str]) -> Sequence[Call]:
         """Return the calls with which the model answers a request that holds markers; none for a plain reply."""
 
-    def redeemed(self, references: Sequence[str], arrived: Sequence[Forwarded]) -> dict[str, str | None]:
+    def redeemed(
+        self, references: Sequence[str], arrived: Sequence[Forwarded]
+    ) -> dict[str, str | None]:
         """Return what each reference brings back; None where that is nothing."""
 
 
@@ -50,7 +52,9 @@ class Nothing:
         """Return no calls."""
         return ()
 
-    def redeemed(self, references: Sequence[str], arrived: Sequence[Forwarded]) -> dict[str, str | None]:
+    def redeemed(
+        self, references: Sequence[str], arrived: Sequence[Forwarded]
+    ) -> dict[str, str | None]:
         """Return that nothing came back."""
         return dict.fromkeys(references)
 
@@ -81,7 +85,9 @@ class ByAddress:
         """Return no calls: the model is not needed."""
         return ()
 
-    def redeemed(self, references: Sequence[str], arrived: Sequence[Forwarded]) -> dict[str, str | None]:
+    def redeemed(
+        self, references: Sequence[str], arrived: Sequence[Forwarded]
+    ) -> dict[str, str | None]:
         """Return what the address gives for each reference.
 
         Raises:
@@ -123,9 +129,14 @@ class ByTool:
         argument = _argument_of(self.tool, body.get("tools"))
         if argument is None:
             return ()
-        return [Call(f"{CALL}{number}", self.tool, {argument: one}) for number, one in enumerate(references)]
+        return [
+            Call(f"{CALL}{number}", self.tool, {argument: one})
+            for number, one in enumerate(references)
+        ]
 
-    def redeemed(self, references: Sequence[str], arrived: Sequence[Forwarded]) -> dict[str, str | None]:
+    def redeemed(
+        self, references: Sequence[str], arrived: Sequence[Forwarded]
+    ) -> dict[str, str | None]:
         """Return the results that the proxy sent upstream."""
         results = {
             message["tool_call_id"]: str(message["content"])
@@ -133,8 +144,13 @@ class ByTool:
             for message in messages_of(one.dialect, one.body)
             if message["role"] == "tool"
         }
-        found = {reference: results.get(f"{CALL}{number}") for number, reference in enumerate(references)}
-        return {reference: None if text is None else text_in(text, self.within) for reference, text in found.items()}
+        found = {
+            reference: results.get(f"{CALL}{number}") for number, reference in enumerate(references)
+        }
+        return {
+            reference: None if text is None else text_in(text, self.within)
+            for reference, text in found.items()
+        }
 
 
 def redeemer_of(address: str | None, tool: str | None, within: str | None) -> Redeemer:
@@ -144,7 +160,9 @@ def redeemer_of(address: str | None, tool: str | None, within: str | None) -> Re
         ConfigurationError: They ask for two ways, or for none with a field.
     """
     if address and tool:
-        raise ConfigurationError("redeem and redeem_tool are two ways to fetch the same. Give one of them.")
+        raise ConfigurationError(
+            "redeem and redeem_tool are two ways to fetch the same. Give one of them."
+        )
     if within and not (address or tool):
         raise ConfigurationError(
             "redeem_field says where the text stands in what redeem or redeem_tool brings: give one."
@@ -163,7 +181,9 @@ def is_continuation(one: Forwarded) -> bool:
     )
 
 
-def markers_in(example: Mapping[str, Any], one: Forwarded, pattern: re.Pattern[str] | None) -> list[str]:
+def markers_in(
+    example: Mapping[str, Any], one: Forwarded, pattern: re.Pattern[str] | None
+) -> list[str]:
     """Return the references of the markers that a proxy put into a request.
 
     Args:
@@ -198,7 +218,13 @@ def text_in(text: str, within: str | None = None) -> str | None:
         return None if within or not text.strip() else text
     if within:
         value = document.get(within)
-        told = value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)
+        told = (
+            value
+            if isinstance(value, str)
+            else ""
+            if value is None
+            else json.dumps(value, ensure_ascii=False)
+        )
         return told if told.strip() else None
     told = "" if document.get("error") else "\n".join(_texts(document))
     return told if told.strip() else None

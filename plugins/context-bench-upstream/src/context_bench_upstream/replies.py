@@ -40,7 +40,9 @@ class Call:
         return json.dumps(dict(self.arguments), ensure_ascii=False)
 
 
-def canned(dialect: str, body: Mapping[str, Any], text: str, calls: Sequence[Call] = ()) -> tuple[int, str, bytes]:
+def canned(
+    dialect: str, body: Mapping[str, Any], text: str, calls: Sequence[Call] = ()
+) -> tuple[int, str, bytes]:
     """Return status, content type and body of a reply, streamed when the request asks for it.
 
     Args:
@@ -51,17 +53,26 @@ def canned(dialect: str, body: Mapping[str, Any], text: str, calls: Sequence[Cal
     """
     model = str(body.get("model") or "recording-upstream")
     if calls:
-        whole, events = {"chat": _chat_calls, "responses": _responses_calls, "messages": _messages_calls}[dialect](
-            model, calls
-        )
+        whole, events = {
+            "chat": _chat_calls,
+            "responses": _responses_calls,
+            "messages": _messages_calls,
+        }[dialect](model, calls)
     else:
-        whole, events = {"chat": _chat, "responses": _responses, "messages": _messages}[dialect](model, text)
+        whole, events = {"chat": _chat, "responses": _responses, "messages": _messages}[dialect](
+            model, text
+        )
     if not body.get("stream"):
         return 200, "application/json", json.dumps(whole).encode()
     lines = "".join(
-        (f"event: {event['type']}\n" if "type" in event else "") + f"data: {json.dumps(event)}\n\n" for event in events
+        (f"event: {event['type']}\n" if "type" in event else "") + f"data: {json.dumps(event)}\n\n"
+        for event in events
     )
-    return 200, "text/event-stream", (lines + ("data: [DONE]\n\n" if dialect == "chat" else "")).encode()
+    return (
+        200,
+        "text/event-stream",
+        (lines + ("data: [DONE]\n\n" if dialect == "chat" else "")).encode(),
+    )
 
 
 Made = tuple[dict[str, Any], Sequence[dict[str, Any]]]
@@ -81,7 +92,13 @@ def _chat(model: str, text: str) -> Made:
 
 def _responses(model: str, text: str) -> Made:
     content = [{"type": "output_text", "text": text, "annotations": []}]
-    item = {"type": "message", "id": "msg_recorded", "role": "assistant", "status": "completed", "content": content}
+    item = {
+        "type": "message",
+        "id": "msg_recorded",
+        "role": "assistant",
+        "status": "completed",
+        "content": content,
+    }
     whole = {
         "id": "resp_recorded",
         "object": "response",
@@ -108,8 +125,20 @@ def _messages(model: str, text: str) -> Made:
     base = {"id": "msg_recorded", "type": "message", "role": "assistant", "model": model}
     block = {"type": "text", "text": text}
     usage = {"input_tokens": 0, "output_tokens": 0}
-    whole = {**base, "content": [block], "stop_reason": "end_turn", "stop_sequence": None, "usage": usage}
-    start: dict[str, Any] = {**base, "content": [], "stop_reason": None, "stop_sequence": None, "usage": usage}
+    whole = {
+        **base,
+        "content": [block],
+        "stop_reason": "end_turn",
+        "stop_sequence": None,
+        "usage": usage,
+    }
+    start: dict[str, Any] = {
+        **base,
+        "content": [],
+        "stop_reason": None,
+        "stop_sequence": None,
+        "usage": usage,
+    }
     events: list[dict[str, Any]] = [
         {"type": "message_start", "message": start},
         {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
@@ -128,7 +157,8 @@ def _messages(model: str, text: str) -> Made:
 def _chat_calls(model: str, calls: Sequence[Call]) -> Made:
     base = {"id": "chatcmpl-recorded", "created": 0, "model": model}
     made = [
-        {"id": one.id, "type": "function", "function": {"name": one.name, "arguments": one.written}} for one in calls
+        {"id": one.id, "type": "function", "function": {"name": one.name, "arguments": one.written}}
+        for one in calls
     ]
     message = {"role": "assistant", "content": None, "tool_calls": made}
     chunk = {**base, "object": "chat.completion.chunk"}
@@ -164,7 +194,11 @@ def _responses_calls(model: str, calls: Sequence[Call]) -> Made:
         events += [
             {"type": "response.output_item.added", "output_index": number, "item": begun},
             {"type": "response.function_call_arguments.delta", **place, "delta": item["arguments"]},
-            {"type": "response.function_call_arguments.done", **place, "arguments": item["arguments"]},
+            {
+                "type": "response.function_call_arguments.done",
+                **place,
+                "arguments": item["arguments"],
+            },
             {"type": "response.output_item.done", "output_index": number, "item": item},
         ]
     return whole, [*events, {"type": "response.completed", "response": whole}]
@@ -173,13 +207,26 @@ def _responses_calls(model: str, calls: Sequence[Call]) -> Made:
 def _messages_calls(model: str, calls: Sequence[Call]) -> Made:
     base = {"id": "msg_recorded", "type": "message", "role": "assistant", "model": model}
     usage = {"input_tokens": 0, "output_tokens": 0}
-    blocks = [{"type": "tool_use", "id": one.id, "name": one.name, "input": dict(one.arguments)} for one in calls]
+    blocks = [
+        {"type": "tool_use", "id": one.id, "name": one.name, "input": dict(one.arguments)}
+        for one in calls
+    ]
     ended = {"stop_reason": "tool_use", "stop_sequence": None}
-    begun: dict[str, Any] = {**base, "content": [], "stop_reason": None, "stop_sequence": None, "usage": usage}
+    begun: dict[str, Any] = {
+        **base,
+        "content": [],
+        "stop_reason": None,
+        "stop_sequence": None,
+        "usage": usage,
+    }
     events: list[dict[str, Any]] = [{"type": "message_start", "message": begun}]
     for number, (block, one) in enumerate(zip(blocks, calls, strict=True)):
         events += [
-            {"type": "content_block_start", "index": number, "content_block": {**block, "input": {}}},
+            {
+                "type": "content_block_start",
+                "index": number,
+                "content_block": {**block, "input": {}},
+            },
             {
                 "type": "content_block_delta",
                 "index": number,

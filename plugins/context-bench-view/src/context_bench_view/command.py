@@ -25,14 +25,18 @@ def view(folder: Path, port: int) -> None:
     from context_bench_view.server import application
 
     if not folder.is_dir():
-        raise ConfigurationError(f"There is no folder {folder} with runs in it. Name one: context-bench view FOLDER.")
+        raise ConfigurationError(
+            f"There is no folder {folder} with runs in it. Name one: context-bench view FOLDER."
+        )
     token = secrets.token_urlsafe(24)
     with listening(port) as listener:
         address = f"127.0.0.1:{listener.getsockname()[1]}"
         say(f"http://{address}/{token}/")
         tell("Stop with Ctrl-C. Whoever has this address can read the runs; no other page can.")
         app = application(folder, token, address)
-        uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False)).run(sockets=[listener])
+        uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False)).run(
+            sockets=[listener]
+        )
 
 
 def listening(port: int) -> socket.socket:
@@ -47,5 +51,7 @@ def listening(port: int) -> socket.socket:
         listener.listen()
     except (OSError, OverflowError) as error:
         listener.close()
-        raise ConfigurationError(f"Port {port} cannot be listened on: {error}. Name another with --port.") from error
+        raise ConfigurationError(
+            f"Port {port} cannot be listened on: {error}. Name another with --port."
+        ) from error
     return listener

@@ -39,7 +39,10 @@ class Listed:
 
     def has(self, text: str) -> bool:
         """Whether a text stands in any of it."""
-        return text.lower() in "\n".join((self.name, self.systems, self.datasets, self.sentence)).lower()
+        return (
+            text.lower()
+            in "\n".join((self.name, self.systems, self.datasets, self.sentence)).lower()
+        )
 
 
 @frozen(eq=False)

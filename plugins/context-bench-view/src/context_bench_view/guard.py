@@ -40,14 +40,19 @@ class Guard:
             if scope["type"] == "lifespan":
                 await self._app(scope, receive, send)
             return
-        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        headers = {
+            name.decode("latin-1").lower(): value.decode("latin-1")
+            for name, value in scope["headers"]
+        }
         refused = self._refusal(scope["method"], scope["path"], headers)
         if refused is not None:
             await PlainTextResponse(refused[1], refused[0], HEADERS)(scope, receive, send)
             return
         await self._app(scope, receive, send)
 
-    def _refusal(self, method: str, path: str, headers: Mapping[str, str]) -> tuple[int, str] | None:
+    def _refusal(
+        self, method: str, path: str, headers: Mapping[str, str]
+    ) -> tuple[int, str] | None:
         if method not in ("GET", "HEAD"):
             return 405, "This server only shows."
         if headers.get("host") != self._address:
@@ -58,5 +63,8 @@ class Guard:
             return 403, "Other pages may not ask this server."
         given = path.lstrip("/").partition("/")[0]
         if not hmac.compare_digest(given.encode("utf-8", "surrogatepass"), self._token.encode()):
-            return 403, "The token is missing or wrong: open the address that context-bench view printed."
+            return (
+                403,
+                "The token is missing or wrong: open the address that context-bench view printed.",
+            )
         return None

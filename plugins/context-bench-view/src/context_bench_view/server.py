@@ -95,12 +95,16 @@ class Pages:
         opened = Opened(Texts((), {}, {}), f"{address}/row/", f"{address}/status", f"{self._home}/")
         with open_run(path) as run:
             pictures = self._folder.pictures(path, run)
-            return HTMLResponse("".join(report_page(shown.result, shown.found, run, opened, pictures)))
+            return HTMLResponse(
+                "".join(report_page(shown.result, shown.found, run, opened, pictures))
+            )
 
     def row(self, request: Request) -> Response:
         """Return everything about a line of a run."""
         path, line = self._path(request), request.path_params["line"]
-        found = None if path is None or not line.isdecimal() else self._folder.detail(path, int(line))
+        found = (
+            None if path is None or not line.isdecimal() else self._folder.detail(path, int(line))
+        )
         return _missing() if found is None else _json(found)
 
     def status(self, request: Request) -> Response:
@@ -110,7 +114,10 @@ class Pages:
 
     def compare(self, request: Request) -> Response:
         """Return how the runs named by ``run`` compare, on the rows that they share; ``baseline`` names a system."""
-        paths = [self._folder.path_of(name) for name in dict.fromkeys(request.query_params.getlist("run"))]
+        paths = [
+            self._folder.path_of(name)
+            for name in dict.fromkeys(request.query_params.getlist("run"))
+        ]
         if not paths or None in paths:
             return _missing()
         with ExitStack() as stack:

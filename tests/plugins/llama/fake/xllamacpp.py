@@ -47,7 +47,11 @@ class Server:
         if "pid" in told:
             with open(told["pid"], "w") as file:
                 file.write(str(os.getpid()))
-        handler = type("Bound", (_Handler,), {"params": params, "told": told, "started": time.monotonic(), "busy": []})
+        handler = type(
+            "Bound",
+            (_Handler,),
+            {"params": params, "told": told, "started": time.monotonic(), "busy": []},
+        )
         self._http = ThreadingHTTPServer((params.hostnames[0], params.port), handler)
         threading.Thread(target=self._http.serve_forever, daemon=True).start()
 

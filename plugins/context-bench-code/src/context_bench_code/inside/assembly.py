@@ -7,7 +7,12 @@ import builtins
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from context_bench_code.inside.doctests import asks_for_doctests, examples_in, examples_raise, given_docstrings
+from context_bench_code.inside.doctests import (
+    asks_for_doctests,
+    examples_in,
+    examples_raise,
+    given_docstrings,
+)
 from context_bench_code.inside.extraction import find_solution
 from context_bench_code.inside.fitting import Problem, defined_names, is_code, missing_names, parse
 from context_bench_code.inside.usage import without_usage
@@ -87,8 +92,14 @@ def problem_of(job: Mapping[str, Any]) -> Problem:
     tests = [lines_of(test) for test in job["tests"]]
     if asks_for_doctests(tests):
         tests += examples_in(given_docstrings(job))
-    names = frozenset([entry_point]) if entry_point else called_names(tests, [job["imports"], job["setup"]])
-    return Problem(next((text for text in map(lines_of, job["prompts"]) if is_code(text, names)), ""), names)
+    names = (
+        frozenset([entry_point])
+        if entry_point
+        else called_names(tests, [job["imports"], job["setup"]])
+    )
+    return Problem(
+        next((text for text in map(lines_of, job["prompts"]) if is_code(text, names)), ""), names
+    )
 
 
 def lines_of(text: str) -> str:

@@ -14,7 +14,9 @@ _LANGUAGE = re.compile(r"[{. \t]*([A-Za-z0-9_+#-]*)")
 _PYTHON = {"", "python", "py", "python2", "python3", "py3", "ipython", "ipython3", "sage"}
 _MARKED = re.compile(r"\[BEGIN\](.*?)(?:\[DONE\]|\Z)|\[PYTHON\](.*?)(?:\[/PYTHON\]|\Z)", re.DOTALL)
 _MARKED_END = re.compile(r"\[DONE\]|\[/PYTHON\]")
-_ONE_LINE = re.compile(r"^[ \t]*(`{1,}|~{3,})(?:python3?|py)?[ \t]*([^`\n]+?)[ \t]*\1[ \t]*$", re.MULTILINE)
+_ONE_LINE = re.compile(
+    r"^[ \t]*(`{1,}|~{3,})(?:python3?|py)?[ \t]*([^`\n]+?)[ \t]*\1[ \t]*$", re.MULTILINE
+)
 _TRIED_ENDS = 20
 
 
@@ -53,7 +55,9 @@ def fenced_blocks(text: str) -> list[Block]:
     if not blocks:
         return [Block(match[2], True) for match in _ONE_LINE.finditer(text)]
     if len(blocks) == 1 and not blocks[0].text.strip():
-        return [Block(re.split(r"^[ \t]*(?:```|~~~)", text, maxsplit=1, flags=re.MULTILINE)[0], True)]
+        return [
+            Block(re.split(r"^[ \t]*(?:```|~~~)", text, maxsplit=1, flags=re.MULTILINE)[0], True)
+        ]
     return blocks
 
 
@@ -67,7 +71,9 @@ def _blocks(lines: list[str]) -> Iterator[Block]:
         end, text = _content(lines, position, opening["fence"])
         indent = opening["before"] if not opening["before"].strip() else ""
         language = _LANGUAGE.match(opening["info"])
-        yield Block(_outdented(text, indent), language is not None and language[1].lower() in _PYTHON)
+        yield Block(
+            _outdented(text, indent), language is not None and language[1].lower() in _PYTHON
+        )
         position = end
 
 
@@ -76,7 +82,12 @@ def _content(lines: list[str], start: int, fence: str) -> tuple[int, str]:
 
     An end is a line of its own, or else stands behind the code on its last line.
     """
-    ends = list(islice((index for index in range(start, len(lines)) if _closes(lines[index], fence)), _TRIED_ENDS))
+    ends = list(
+        islice(
+            (index for index in range(start, len(lines)) if _closes(lines[index], fence)),
+            _TRIED_ENDS,
+        )
+    )
     for end in ends:
         text = "\n".join(lines[start:end]) + "\n"
         if parse(outdented(text)):

@@ -22,7 +22,9 @@ from context_bench_code.inside.fitting import (
 from context_bench_code.inside.wrappers import readings
 
 _BEGINS_CODE = re.compile(r"^(?:(?:async +def|def|class|import|from)\b|@\w)", re.MULTILINE)
-_BINDS = re.compile(r"[^\W\d]\w* *(?::[^=\n]+)?=(?!=)")  # a constant that a function below may need, or a lambda
+_BINDS = re.compile(
+    r"[^\W\d]\w* *(?::[^=\n]+)?=(?!=)"
+)  # a constant that a function below may need, or a lambda
 _IS_CODE = re.compile(  # lines that no sentence is: a definition, an import, the head of a block
     r"^[ \t]*(?:(?:async +)?def +\w+ *\(|class +\w+.*:|(?:from +[\w.]+ +)?import +\w"
     r"|(?:if|elif|else|for|while|with|try|except|finally)\b.*: *(?:#.*)?$)",
@@ -84,17 +86,26 @@ def _fenced(text: str, problem: Problem) -> Fit | None:
     if not blocks:
         return None
     chosen = [block.text for block in blocks if block.is_python] or [block.text for block in blocks]
-    before = _FENCE.split(text, maxsplit=1)[:1] if _FENCE.search(text) else []  # its fence was part of the prompt
+    before = (
+        _FENCE.split(text, maxsplit=1)[:1] if _FENCE.search(text) else []
+    )  # its fence was part of the prompt
     texts = (chosen, before)
-    fit = next(filter(None, (find(each, problem) for find in (_last_functions, _body) for each in texts)), None)
+    fit = next(
+        filter(None, (find(each, problem) for find in (_last_functions, _body) for each in texts)),
+        None,
+    )
     return fit and Fit(f"fenced {fit.form}", fit.sources)
 
 
 def _last_functions(texts: list[str], problem: Problem) -> Fit | None:
-    for index, must_be_whole in ((index, whole) for whole in (True, False) for index in reversed(range(len(texts)))):
+    for index, must_be_whole in (
+        (index, whole) for whole in (True, False) for index in reversed(range(len(texts)))
+    ):
         fit = fit_functions(texts[index], problem, must_be_whole)
         if fit:
-            return _with_helpers(fit, texts[index], [*reversed(texts[:index]), *texts[index + 1 :]], problem)
+            return _with_helpers(
+                fit, texts[index], [*reversed(texts[:index]), *texts[index + 1 :]], problem
+            )
     return None
 
 
@@ -110,10 +121,16 @@ def _with_helpers(fit: Fit, code: str, others: list[str], problem: Problem) -> F
         tree = parse(source)
         known |= defined_names(tree) if tree else set()
     helpers = list(_definitions(code, problem.names, known, others))
-    return Fit(fit.form, (*fit.sources[:-1], "\n".join(reversed(helpers)), fit.sources[-1])) if helpers else fit
+    return (
+        Fit(fit.form, (*fit.sources[:-1], "\n".join(reversed(helpers)), fit.sources[-1]))
+        if helpers
+        else fit
+    )
 
 
-def _definitions(code: str, names: frozenset[str], known: set[str], others: list[str]) -> Iterator[str]:
+def _definitions(
+    code: str, names: frozenset[str], known: set[str], others: list[str]
+) -> Iterator[str]:
     statements = [statement for text in others for statement in getattr(parse(text), "body", [])]
     definitions = [statement for statement in statements if not isinstance(statement, _RUNS_ALONE)]
     read_by = [(code, names)]
@@ -131,7 +148,9 @@ def _definitions(code: str, names: frozenset[str], known: set[str], others: list
 def _among_words(text: str, problem: Problem) -> Fit | None:
     """Code that nothing marks: from a line that begins like code up to the last line that still makes sense."""
     lines = text.split("\n")
-    starts = [index for index, line in enumerate(lines) if _BEGINS_CODE.match(line) or _BINDS.match(line)]
+    starts = [
+        index for index, line in enumerate(lines) if _BEGINS_CODE.match(line) or _BINDS.match(line)
+    ]
     for start in starts[:_TRIED]:
         fit = fit_functions(_longest_code(lines[start:]), problem)
         if fit:
@@ -171,7 +190,9 @@ def _runs_of_paragraphs(text: str) -> Iterator[str]:
     paragraphs = [paragraph.strip("\n") for paragraph in re.split(r"\n[ \t]*\n", text)]
     if len(paragraphs) > _TRIED // 4:
         return
-    words = next((place for place, each in enumerate(paragraphs) if _IS_CODE.search(each)), len(paragraphs))
+    words = next(
+        (place for place, each in enumerate(paragraphs) if _IS_CODE.search(each)), len(paragraphs)
+    )
     for length in range(len(paragraphs) - 1, 0, -1):
         for start in range(min(words, len(paragraphs) - length) + 1):
             run, behind = paragraphs[start : start + length], paragraphs[start + length :]

@@ -43,11 +43,16 @@ def fit_functions(code: str, problem: Problem, must_be_whole: bool = False) -> F
     """
     code = outdented(code)
     tree = parse(code)
-    if tree is None or not defined_names(tree, with_stubs=False) & problem.names or _begins_with_talk(tree.body):
+    if (
+        tree is None
+        or not defined_names(tree, with_stubs=False) & problem.names
+        or _begins_with_talk(tree.body)
+    ):
         return None
     if (
         must_be_whole
-        and not {name for each in tree.body if _is_whole(each) for name in bound_names(each)} & problem.names
+        and not {name for each in tree.body if _is_whole(each) for name in bound_names(each)}
+        & problem.names
     ):
         return None
     if not compiles(code):
@@ -55,7 +60,9 @@ def fit_functions(code: str, problem: Problem, must_be_whole: bool = False) -> F
     return Fit("function", (opened(problem.prompt), code) if problem.prompt else (code,))
 
 
-def fit_body(code: str, problem: Problem, must_return: bool = False, may_lack_end: bool = False) -> Fit | None:
+def fit_body(
+    code: str, problem: Problem, must_return: bool = False, may_lack_end: bool = False
+) -> Fit | None:
     """The code as the continuation of the prompt, with its indentation restored if need be; None if none will do.
 
     Args:
@@ -150,7 +157,11 @@ def bound_names(statement: ast.stmt, with_stubs: bool = True) -> set[str]:
         return {statement.name}
     if isinstance(statement, (ast.Import, ast.ImportFrom)):
         return {(alias.asname or alias.name).split(".")[0] for alias in statement.names}
-    bound = {node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    bound = {
+        node.id
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
     for inner in ast.walk(statement):  # a definition under an if or a try
         if isinstance(inner, (*Function, ast.ClassDef)):
             bound.add(inner.name)
@@ -214,7 +225,9 @@ def _functions(tree: ast.Module) -> Iterator[tuple[str, ast.FunctionDef | ast.As
     """The functions of a module and the methods of its classes, each with the name in the module."""
     for node in tree.body:
         parts = node.body if isinstance(node, ast.ClassDef) else [node]
-        yield from ((getattr(node, "name", ""), part) for part in parts if isinstance(part, Function))
+        yield from (
+            (getattr(node, "name", ""), part) for part in parts if isinstance(part, Function)
+        )
 
 
 def _last_body(tree: ast.Module, names: Collection[str]) -> list[ast.stmt] | None:
@@ -249,9 +262,15 @@ def _is_whole(statement: ast.stmt) -> bool:
 def _is_outline(body: list[ast.stmt]) -> bool:
     """Whether a body is for others to fill in: it leaves out a statement among others, or only says that it does nothing yet."""
     if isinstance(body[-1], ast.Raise) and _is_stub(body[:-1]):
-        return any(isinstance(node, ast.Name) and node.id == "NotImplementedError" for node in ast.walk(body[-1]))
+        return any(
+            isinstance(node, ast.Name) and node.id == "NotImplementedError"
+            for node in ast.walk(body[-1])
+        )
     is_left_out = [
-        isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant) and each.value.value is ... for each in body
+        isinstance(each, ast.Expr)
+        and isinstance(each.value, ast.Constant)
+        and each.value.value is ...
+        for each in body
     ]
     return any(is_left_out) and not all(is_left_out)
 

@@ -18,7 +18,14 @@ CLONE_NEWPID = 0x20000000
 CLONE_NEWNET = 0x40000000
 
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT = 1, 2, 4, 8, 32
-MS_NOATIME, MS_NODIRATIME, MS_BIND, MS_REC, MS_PRIVATE, MS_RELATIME = 1024, 2048, 4096, 16384, 1 << 18, 1 << 21
+MS_NOATIME, MS_NODIRATIME, MS_BIND, MS_REC, MS_PRIVATE, MS_RELATIME = (
+    1024,
+    2048,
+    4096,
+    16384,
+    1 << 18,
+    1 << 21,
+)
 MNT_DETACH = 2
 
 PR_SET_PDEATHSIG, PR_SET_SECCOMP, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 1, 22, 36, 38
@@ -38,7 +45,9 @@ def setns(descriptor: int, kind: int) -> None:
     _call("setns", descriptor, kind)
 
 
-def mount(source: str, target: str, kind: str | None = None, flags: int = 0, options: str | None = None) -> None:
+def mount(
+    source: str, target: str, kind: str | None = None, flags: int = 0, options: str | None = None
+) -> None:
     """Attach a file system, or change one that is attached."""
     _call("mount", _text(source), _text(target), _text(kind), ctypes.c_ulong(flags), _text(options))
 

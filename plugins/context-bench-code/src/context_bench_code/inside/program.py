@@ -48,7 +48,9 @@ class _BrokenTestsError(Exception):
     pass
 
 
-def live(report: int, output: int, walls: Walls, directory: str, timeout: float, memory: int) -> None:
+def live(
+    report: int, output: int, walls: Walls, directory: str, timeout: float, memory: int
+) -> None:
     """Run the job that comes through `report` and report there; `output` takes what the program prints.
 
     The report is one line of JSON for each thing to say. After the tests there is nothing but the nonce.
@@ -91,7 +93,10 @@ def _chain() -> int:
     _take_tools_away()
     gc.enable()
     steps: list[Any] = [functools.partial(exec, code, module.__dict__) for code in codes]
-    steps += [functools.partial(os.write, _REPORT, _receive(NONCE_BYTES)), functools.partial(os._exit, 0)]
+    steps += [
+        functools.partial(os.write, _REPORT, _receive(NONCE_BYTES)),
+        functools.partial(os._exit, 0),
+    ]
     calls = map(functools.partial.__call__, iter(tuple(steps)))
     whole: object = functools.partial(collections.deque, calls, 0)
     _bury(whole)
@@ -133,7 +138,9 @@ def _take_tools_away() -> None:
 
     The functions take nothing but None, and Python refuses their work where they are found again, as in a second copy of `sys`.
     """
-    sys.settrace = sys.setprofile = types.FunctionType(_set_no_tracing.__code__, {"__builtins__": builtins})
+    sys.settrace = sys.setprofile = types.FunctionType(
+        _set_no_tracing.__code__, {"__builtins__": builtins}
+    )
     sys.addaudithook(_refuse_tracing)
     _bury(_refuse_tracing)
     for name in [name for name in sys.modules if name.startswith("context_bench_code")]:
@@ -175,7 +182,9 @@ def _description(error: BaseException) -> dict[str, Any]:
         frames = traceback.extract_tb(error.__traceback__)
     except BaseException:  # noqa: BLE001
         message, frames = type(error).__name__, traceback.StackSummary()
-    where = [(frame.filename, frame.lineno) for frame in frames if frame.filename.startswith(_OWN_FILES)]
+    where = [
+        (frame.filename, frame.lineno) for frame in frames if frame.filename.startswith(_OWN_FILES)
+    ]
     tests = [place for place in where if place[0].startswith("<test")]
     return {
         "outcome": _outcome(error),

@@ -97,7 +97,10 @@ def program(machine: str, myself: int) -> bytes:
     judged_by_argument = {
         "clone": [(_IF_SET, 0, _CLONE_THREAD, "allow", "refuse")],
         "kill": [(_IF_EQUAL, 0, myself, "", "refuse"), (_IF_EQUAL, 1, _SIGKILL, "refuse", "allow")],
-        "tgkill": [(_IF_EQUAL, 0, myself, "", "refuse"), (_IF_EQUAL, 2, _SIGKILL, "refuse", "allow")],
+        "tgkill": [
+            (_IF_EQUAL, 0, myself, "", "refuse"),
+            (_IF_EQUAL, 2, _SIGKILL, "refuse", "allow"),
+        ],
         "setrlimit": [(_IF_EQUAL, 0, _RLIMIT_CPU, "pretend", "allow")],
         "prlimit64": [
             (_IF_EQUAL, 0, 0, "", "refuse"),
@@ -123,7 +126,13 @@ def _judgement(questions: list[tuple[int, int, int, str, str]]) -> list[bytes]:
     for operation, argument, value, if_true, if_false in questions:
         code.append(_step(_LOAD, _ARGUMENTS[argument]))
         after = len(code) + 1
-        code.append(_step(operation, value, *(places.get(answer, after) - after for answer in (if_true, if_false))))
+        code.append(
+            _step(
+                operation,
+                value,
+                *(places.get(answer, after) - after for answer in (if_true, if_false)),
+            )
+        )
     return [*code, *(_step(_RETURN, end) for end in ends.values())]
 
 

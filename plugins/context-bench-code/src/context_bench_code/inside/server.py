@@ -81,7 +81,9 @@ def main() -> None:
     configuration = json.loads(sys.argv[2])
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     few = _DESCRIPTORS if most == resource.RLIM_INFINITY else min(_DESCRIPTORS, most)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (few, most))  # every child closes all that there can be
+    resource.setrlimit(
+        resource.RLIMIT_NOFILE, (few, most)
+    )  # every child closes all that there can be
     control = socket.socket(fileno=os.dup(0))
     os.dup2(os.open(os.devnull, os.O_RDWR), 0)
     try:
@@ -93,7 +95,10 @@ def main() -> None:
         control.sendall(json.dumps({"error": str(error)}).encode() + b"\n")
         return
     sys.argv[:], sys.orig_argv[:] = ["solution"], []
-    builtins.exit, builtins.quit = _sitebuiltins.Quitter("exit", "^D"), _sitebuiltins.Quitter("quit", "^D")
+    builtins.exit, builtins.quit = (
+        _sitebuiltins.Quitter("exit", "^D"),
+        _sitebuiltins.Quitter("quit", "^D"),
+    )
     os.environ.clear()
     os.environ["LANG"] = "C.UTF-8"
     for stream in (sys.stdout, sys.stderr):
@@ -120,7 +125,9 @@ class _Running:
         self.directory = directory
         self.timeout = timeout
         self.was_killed = False
-        self.look_again = time.monotonic() + timeout  # before then it cannot have used up its time, unless by threads
+        self.look_again = (
+            time.monotonic() + timeout
+        )  # before then it cannot have used up its time, unless by threads
         self._clock = ~pid << 3 | _PROCESS_CLOCK
         self._deadline = time.monotonic() + patience(timeout)
 
@@ -134,7 +141,10 @@ class _Running:
     def _spent(self) -> float:
         try:
             return time.clock_gettime(self._clock)
-        except (OSError, AttributeError):  # macOS, where its own limit has to do; or it has just ended
+        except (
+            OSError,
+            AttributeError,
+        ):  # macOS, where its own limit has to do; or it has just ended
             return 0.0
 
 
@@ -182,7 +192,9 @@ class _Server:
             os.close(output)
         return True
 
-    def _start(self, report: int, output: int, status: socket.socket, timeout: float, memory: int) -> None:
+    def _start(
+        self, report: int, output: int, status: socket.socket, timeout: float, memory: int
+    ) -> None:
         directory = ""
         try:
             directory = self._walls.before_fork()

@@ -9,7 +9,14 @@ from typing import Any
 
 from context_bench_code.inside.assembly import lines_of, problem_of
 from context_bench_code.inside.blocks import fenced_blocks
-from context_bench_code.inside.fitting import UNREADABLE, Function, is_code, opened, outdented, parse
+from context_bench_code.inside.fitting import (
+    UNREADABLE,
+    Function,
+    is_code,
+    opened,
+    outdented,
+    parse,
+)
 
 _ALWAYS_THERE = ("solution", "__main__")
 _CALLED = ("check", "test")
@@ -25,7 +32,10 @@ def fault_of(job: Mapping[str, Any]) -> str | None:
     that code cannot run, either.
     """
     texts = {"imports": job["imports"], "setup": job["setup"]}
-    for name, text in (*texts.items(), *((f"test {index}", test) for index, test in enumerate(job["tests"]))):
+    for name, text in (
+        *texts.items(),
+        *((f"test {index}", test) for index, test in enumerate(job["tests"])),
+    ):
         try:
             tree = ast.parse(lines_of(text))
             compile(tree, f"<{name}>", "exec", dont_inherit=True)
@@ -39,7 +49,9 @@ def fault_of(job: Mapping[str, Any]) -> str | None:
 
 
 def _told(name: str, lacking: str) -> str:
-    return f"<{name}> imports {lacking!r}, which the sandbox lacks: it has the standard library alone"
+    return (
+        f"<{name}> imports {lacking!r}, which the sandbox lacks: it has the standard library alone"
+    )
 
 
 def _lacking(modules: Iterable[str]) -> str | None:
@@ -49,7 +61,11 @@ def _lacking(modules: Iterable[str]) -> str | None:
 def _asked_for(job: Mapping[str, Any]) -> Iterator[str]:
     """What the code imports that the row gives to complete: its prompt, or a fence in it that defines what the tests call."""
     prompt, names = problem_of(job)
-    texts = [text for text in map(lines_of, job["prompts"]) if "import" in text and any(name in text for name in names)]
+    texts = [
+        text
+        for text in map(lines_of, job["prompts"])
+        if "import" in text and any(name in text for name in names)
+    ]
     fenced = (block.text for text in texts for block in fenced_blocks(text) if block.is_python)
     given = prompt or next((text for text in map(outdented, fenced) if is_code(text, names)), "")
     tree = parse(opened(given))
@@ -69,7 +85,9 @@ def _imported(body: list[ast.stmt], called: tuple[str, ...] = _CALLED) -> Iterat
         elif isinstance(statement, (ast.With, ast.AsyncWith)):
             yield from _imported(statement.body)
         elif isinstance(statement, Function):
-            yield from _imported(statement.body) if statement.name.lower().startswith(called) else ()
+            yield from (
+                _imported(statement.body) if statement.name.lower().startswith(called) else ()
+            )
         elif isinstance(statement, ast.ClassDef):
             is_case = any(ast.unparse(base).endswith("TestCase") for base in statement.bases)
             if is_case or statement.name.lower().startswith(called):

@@ -33,9 +33,13 @@ def without_usage(fit: Fit) -> Fit:
 def _first_of_usage(tree: ast.Module) -> int | None:
     talkers = _talkers(tree)
     end = len(tree.body)
-    while end and not isinstance(tree.body[end - 1], (*Function, ast.ClassDef, ast.Import, ast.ImportFrom)):
+    while end and not isinstance(
+        tree.body[end - 1], (*Function, ast.ClassDef, ast.Import, ast.ImportFrom)
+    ):
         end -= 1
-    first = next((end + place for place, each in enumerate(tree.body[end:]) if _talks(each, talkers)), None)
+    first = next(
+        (end + place for place, each in enumerate(tree.body[end:]) if _talks(each, talkers)), None
+    )
     if not first:
         return None
     bound = {name for statement in tree.body[first:] for name in bound_names(statement)}
@@ -45,9 +49,16 @@ def _first_of_usage(tree: ast.Module) -> int | None:
 def _talkers(tree: ast.Module) -> set[str]:
     """What asks or leaves when it is called: Python's own functions, unless they are replaced, and those that call them."""
     functions = [statement for statement in tree.body if isinstance(statement, Function)]
-    defined = {name for each in tree.body if not isinstance(each, ast.ImportFrom) for name in bound_names(each)}
+    defined = {
+        name
+        for each in tree.body
+        if not isinstance(each, ast.ImportFrom)
+        for name in bound_names(each)
+    }
     talkers = _NAMES - defined
-    while found := {each.name for each in functions if each.name not in talkers and _talks(each, talkers)}:
+    while found := {
+        each.name for each in functions if each.name not in talkers and _talks(each, talkers)
+    }:
         talkers |= found
     return talkers
 

@@ -78,7 +78,9 @@ class Cell:
         user = _spare_user(self._first_user + self._programs % _SLOTS) if is_root else os.geteuid()
         owner = f",uid={user},gid={user}" if is_root else ""
         flags = linux.MS_NOSUID | linux.MS_NODEV | linux.MS_NOEXEC
-        linux.mount("box", directory, "tmpfs", flags, f"size={FILE_BYTES},nr_inodes=4096,mode=700{owner}")
+        linux.mount(
+            "box", directory, "tmpfs", flags, f"size={FILE_BYTES},nr_inodes=4096,mode=700{owner}"
+        )
         os.chdir(directory)
         if is_root:
             _become(user)
@@ -107,7 +109,13 @@ class Jail(Cell):
     def enclose_server(self) -> None:
         """Leave the machine's namespaces and go on as process 1 with a new root."""
         user, group = os.geteuid(), os.getegid()
-        own = linux.CLONE_NEWNS | linux.CLONE_NEWPID | linux.CLONE_NEWNET | linux.CLONE_NEWIPC | linux.CLONE_NEWUTS
+        own = (
+            linux.CLONE_NEWNS
+            | linux.CLONE_NEWPID
+            | linux.CLONE_NEWNET
+            | linux.CLONE_NEWIPC
+            | linux.CLONE_NEWUTS
+        )
         linux.unshare(own if user == 0 else own | linux.CLONE_NEWUSER)
         if user != 0:
             _write("/proc/self/setgroups", "deny")
@@ -179,7 +187,9 @@ def _give_up_privileges() -> None:
 def _continue_as_process_1() -> None:
     child = os.fork()
     if child:
-        os.closerange(0, os.sysconf("SC_OPEN_MAX"))  # the runner has to see the child's end of the control socket
+        os.closerange(
+            0, os.sysconf("SC_OPEN_MAX")
+        )  # the runner has to see the child's end of the control socket
         _, status = os.waitpid(child, 0)
         os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
     linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -199,7 +209,9 @@ def _build_root(visible: Sequence[str]) -> None:
     os.mkdir(BOX)
     linux.detach("/.old")
     os.rmdir("/.old")
-    linux.mount("none", "/", flags=linux.MS_REMOUNT | linux.MS_BIND | linux.MS_RDONLY | linux.MS_NOSUID)
+    linux.mount(
+        "none", "/", flags=linux.MS_REMOUNT | linux.MS_BIND | linux.MS_RDONLY | linux.MS_NOSUID
+    )
 
 
 def _show(path: str, writable: bool = False) -> None:
@@ -217,13 +229,17 @@ def _show(path: str, writable: bool = False) -> None:
     linux.mount(source, path, flags=linux.MS_BIND | linux.MS_REC)
     if not writable:
         keep = _mount_flags(path)  # a user namespace may add restrictions and not take any away
-        flags = linux.MS_REMOUNT | linux.MS_BIND | linux.MS_RDONLY | linux.MS_NOSUID | linux.MS_NODEV
+        flags = (
+            linux.MS_REMOUNT | linux.MS_BIND | linux.MS_RDONLY | linux.MS_NOSUID | linux.MS_NODEV
+        )
         linux.mount("none", path, flags=flags | keep)
 
 
 def _mount_flags(path: str) -> int:
     seen = os.statvfs(path).f_flag
-    same_bit = seen & (linux.MS_NOSUID | linux.MS_NODEV | linux.MS_NOEXEC | linux.MS_NOATIME | linux.MS_NODIRATIME)
+    same_bit = seen & (
+        linux.MS_NOSUID | linux.MS_NODEV | linux.MS_NOEXEC | linux.MS_NOATIME | linux.MS_NODIRATIME
+    )
     return same_bit | (linux.MS_RELATIME if seen & 4096 else 0)
 
 

@@ -42,12 +42,17 @@ _BREAKS = "\u0085\u2028\u2029"
 _UNSEEN = "\u00ad\u200b-\u200f\u2060\ufeff"
 _INVISIBLE = re.compile(f"[{_BLANKS}{_BREAKS}{_UNSEEN}]")
 _STRING_OR_INVISIBLE = re.compile(
-    r'"""(?:\\.|[^\\])*?"""|' + r"'''(?:\\.|[^\\])*?'''|" + r'"(?:\\.|[^"\\\n])*"|' + r"'(?:\\.|[^'\\\n])*'|#[^\n]*|"
+    r'"""(?:\\.|[^\\])*?"""|'
+    + r"'''(?:\\.|[^\\])*?'''|"
+    + r'"(?:\\.|[^"\\\n])*"|'
+    + r"'(?:\\.|[^'\\\n])*'|#[^\n]*|"
     rf"(?P<blank>[{_BLANKS}])|(?P<break>[{_BREAKS}])|(?P<unseen>[{_UNSEEN}])",
     re.DOTALL,
 )
 _CDATA = re.compile(r"^\s*<!\[CDATA\[(.*?)(?:\]\]>\s*)?$", re.DOTALL)
-_INDENTED = re.compile(r"(?:\A|\n[ \t]*\n|\|[ \t]*\n)(?:[ ]{2,}|\t)(?:(?:async +def|def|class|import|from)\b|@\w)")
+_INDENTED = re.compile(
+    r"(?:\A|\n[ \t]*\n|\|[ \t]*\n)(?:[ ]{2,}|\t)(?:(?:async +def|def|class|import|from)\b|@\w)"
+)
 _AT_MARGIN = re.compile(r"^\S.*$", re.MULTILINE)
 _DEEPEST, _MOST = 3, 24
 
@@ -87,7 +92,11 @@ def _fields(text: str) -> Iterator[str]:
     while left:  # the arguments of a call lie in an object of their own
         found = left.pop()
         left += [each for each in found.values() if isinstance(each, dict)]
-        yield from (found[name] for name in _FIELDS if isinstance(found.get(name), str) and found[name].strip())
+        yield from (
+            found[name]
+            for name in _FIELDS
+            if isinstance(found.get(name), str) and found[name].strip()
+        )
 
 
 def _object(text: str) -> dict[str, Any]:
@@ -138,13 +147,17 @@ def _tagged(text: str, is_page: bool) -> Iterator[str]:
             blocks.append((language, _unescaped(_TAG.sub("", text[begin : tag.start()]))))
             opening = ""
     if blocks:
-        yield "\n\n".join(f"````{language}\n{block.strip(chr(10))}\n````" for language, block in blocks)
+        yield "\n\n".join(
+            f"````{language}\n{block.strip(chr(10))}\n````" for language, block in blocks
+        )
 
 
 def _unescaped(code: str) -> str:
     if data := _CDATA.match(code):
         return data[1]
-    is_escaped = _ENTITY.search(code) and (not _NOT_ESCAPED.search(code) or not parse(outdented(code)))
+    is_escaped = _ENTITY.search(code) and (
+        not _NOT_ESCAPED.search(code) or not parse(outdented(code))
+    )
     return html.unescape(code) if is_escaped else code
 
 

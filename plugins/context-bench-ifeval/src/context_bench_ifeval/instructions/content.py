@@ -31,7 +31,9 @@ def number_placeholders(arguments: Arguments) -> Check:
 def postscript(arguments: Arguments) -> Check:
     """A postscript mark, in any case: `P.S.`, `P.P.S` or another one that the row names."""
     mark = arguments.text("postscript_marker").strip()
-    pattern = arguments.pattern("postscript_marker", _POSTSCRIPTS.get(mark, mark.lower()), re.MULTILINE)
+    pattern = arguments.pattern(
+        "postscript_marker", _POSTSCRIPTS.get(mark, mark.lower()), re.MULTILINE
+    )
     return lambda response: pattern.search(response.lower()) is not None
 
 
@@ -53,7 +55,10 @@ def number_highlighted_sections(arguments: Arguments) -> Check:
 
     def follows(response: str) -> bool:
         found = sum(bool(inside.strip()) for inside in _HIGHLIGHT.findall(response))
-        return found >= least or found + sum(map(bool, map(str.strip, _STRONG_HIGHLIGHT.findall(response)))) >= least
+        return (
+            found >= least
+            or found + sum(map(bool, map(str.strip, _STRONG_HIGHLIGHT.findall(response)))) >= least
+        )
 
     return follows
 
@@ -89,7 +94,9 @@ def json_format(arguments: Arguments) -> Check:
 
 def title(arguments: Arguments) -> Check:
     """A title in double angular brackets with something in it, on one line."""
-    return lambda response: any(map(_holds_title, response.split("\n"))) if "<<" in response else False
+    return lambda response: (
+        any(map(_holds_title, response.split("\n"))) if "<<" in response else False
+    )
 
 
 def _count_star_bullets(response: str) -> int:

@@ -10,7 +10,10 @@ from context_bench_ifeval.instructions.check import Check
 
 def existence(arguments: Arguments) -> Check:
     """Every keyword occurs, in any case, inside longer words as well."""
-    patterns = [arguments.pattern("keywords", keyword, re.IGNORECASE) for keyword in arguments.texts("keywords")]
+    patterns = [
+        arguments.pattern("keywords", keyword, re.IGNORECASE)
+        for keyword in arguments.texts("keywords")
+    ]
     return lambda response: all(pattern.search(response) for pattern in patterns)
 
 

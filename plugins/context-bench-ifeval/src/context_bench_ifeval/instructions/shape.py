@@ -20,7 +20,9 @@ def two_responses(arguments: Arguments) -> Check:
 def repeat_prompt(arguments: Arguments) -> Check:
     """It begins with the text to repeat, in any case: the one the row names, else the row's prompt."""
     use_prompt = "prompt_to_repeat" not in arguments and arguments.prompt.strip()
-    opening = (arguments.prompt if use_prompt else arguments.text("prompt_to_repeat")).strip().lower()
+    opening = (
+        (arguments.prompt if use_prompt else arguments.text("prompt_to_repeat")).strip().lower()
+    )
     return lambda response: response.strip().lower().startswith(opening)
 
 

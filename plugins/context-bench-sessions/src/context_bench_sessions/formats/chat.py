@@ -65,9 +65,15 @@ def read(documents: Iterator[tuple[int, Any]]) -> Iterator[Session]:
     for line, document in documents:
         found = messages_in(document)
         if found is not None:
-            identity = document.get("id", document.get("task_id")) if isinstance(document, Mapping) else None
+            identity = (
+                document.get("id", document.get("task_id"))
+                if isinstance(document, Mapping)
+                else None
+            )
             trial = document.get("trial") if isinstance(document, Mapping) else None
-            name = str(line if identity is None else identity) + (f"-{trial}" if trial not in (None, 0) else "")
+            name = str(line if identity is None else identity) + (
+                f"-{trial}" if trial not in (None, 0) else ""
+            )
             yield session_of(name, found, document if isinstance(document, Mapping) else {})
         elif isinstance(document, Mapping) and isinstance(document.get("role"), str):
             loose.append(document)
@@ -76,7 +82,10 @@ def read(documents: Iterator[tuple[int, Any]]) -> Iterator[Session]:
 
 
 def session_of(
-    identity: str, raw: Sequence[Mapping[str, Any]], record: Mapping[str, Any], dialect: str | None = None
+    identity: str,
+    raw: Sequence[Mapping[str, Any]],
+    record: Mapping[str, Any],
+    dialect: str | None = None,
 ) -> Session:
     """Return the session of raw messages in either dialect, told or seen, with the system prompt and tools of their record."""
     dialect = dialect or dialect_of(raw)
@@ -98,7 +107,9 @@ def _openai(message: Mapping[str, Any]) -> Iterator[Message]:
     elif role in ("tool", "function"):
         yield result(message.get("tool_call_id", message.get("name")), content)
     else:
-        yield spoken("system" if role in ("system", "developer") else "user", content, openai_calls(message))
+        yield spoken(
+            "system" if role in ("system", "developer") else "user", content, openai_calls(message)
+        )
 
 
 def openai_calls(message: Mapping[str, Any]) -> list[dict[str, str]]:
@@ -130,8 +141,15 @@ def anthropic_messages(role: str, content: object) -> Iterator[Message]:
     Anthropic takes results only in front of all texts, so one that stands behind a text is parted from its call.
     """
     blocks = content if isinstance(content, list) else [{"type": "text", "text": text_of(content)}]
-    blocks = [block if isinstance(block, Mapping) else {"type": "text", "text": str(block)} for block in blocks]
-    calls = [call(b.get("id"), b.get("name"), b.get("input", {})) for b in blocks if b.get("type") == "tool_use"]
+    blocks = [
+        block if isinstance(block, Mapping) else {"type": "text", "text": str(block)}
+        for block in blocks
+    ]
+    calls = [
+        call(b.get("id"), b.get("name"), b.get("input", {}))
+        for b in blocks
+        if b.get("type") == "tool_use"
+    ]
     speaker = role if role in ("assistant", "system") else "user"
     waiting: list[Mapping[str, Any]] = []
     for block in blocks:
@@ -143,5 +161,10 @@ def anthropic_messages(role: str, content: object) -> Iterator[Message]:
         elif block.get("type") != "tool_use":
             waiting.append(block)
     text = text_of(waiting)
-    if speaker == "assistant" or text or calls or not any(block.get("type") == "tool_result" for block in blocks):
+    if (
+        speaker == "assistant"
+        or text
+        or calls
+        or not any(block.get("type") == "tool_result" for block in blocks)
+    ):
         yield spoken(speaker, text, calls)

@@ -16,7 +16,12 @@ from typing import Any
 from context_bench_sessions.formats.chat import anthropic_messages
 from context_bench_sessions.messages import Compaction, Message, Session, text_of
 
-_NOT_SPOKEN = ("<command-name>", "<command-message>", "<local-command-stdout>", "<local-command-stderr>")
+_NOT_SPOKEN = (
+    "<command-name>",
+    "<command-message>",
+    "<local-command-stdout>",
+    "<local-command-stderr>",
+)
 _SYNTHETIC = "<synthetic>"
 """The model of what Claude Code writes itself in the agent's name: errors of the provider, for the user alone."""
 
@@ -99,7 +104,10 @@ def _session(identity: str, events: Sequence[Mapping[str, Any]]) -> Session:
             at, at_raw = places[str(written)]
             begins[str(event.get("uuid"))] = at
             _merge(messages[at], body)
-            raw[at_raw]["content"] = [*_blocks(raw[at_raw]["content"]), *_blocks(body.get("content"))]
+            raw[at_raw]["content"] = [
+                *_blocks(raw[at_raw]["content"]),
+                *_blocks(body.get("content")),
+            ]
             continue
         if written is not None:
             places[str(written)] = (len(messages), len(raw))
@@ -107,7 +115,9 @@ def _session(identity: str, events: Sequence[Mapping[str, Any]]) -> Session:
         messages += told
         origins += [len(raw)] * len(told)
         raw.append({"role": body.get("role", event["type"]), "content": body.get("content")})
-    return Session(identity, messages, "anthropic", raw, origins, compactions=compactions, notes=notes)
+    return Session(
+        identity, messages, "anthropic", raw, origins, compactions=compactions, notes=notes
+    )
 
 
 def _merge(message: Message, body: Mapping[str, Any]) -> None:
@@ -122,7 +132,9 @@ def _blocks(content: object) -> list[Any]:
 
 
 def _is_command(body: Mapping[str, Any]) -> bool:
-    return body.get("role") == "user" and text_of(body.get("content")).lstrip().startswith(_NOT_SPOKEN)
+    return body.get("role") == "user" and text_of(body.get("content")).lstrip().startswith(
+        _NOT_SPOKEN
+    )
 
 
 def _preserved(events: Sequence[Mapping[str, Any]]) -> dict[str, str]:
@@ -135,7 +147,9 @@ def _preserved(events: Sequence[Mapping[str, Any]]) -> dict[str, str]:
             segment, kept = metadata.get("preservedSegment"), metadata.get("preservedMessages")
             if isinstance(segment, Mapping):
                 anchor, head = segment.get("anchorUuid"), segment.get("headUuid")
-            elif isinstance(kept, Mapping) and isinstance(kept.get("uuids"), list) and kept["uuids"]:
+            elif (
+                isinstance(kept, Mapping) and isinstance(kept.get("uuids"), list) and kept["uuids"]
+            ):
                 anchor, head = kept.get("anchorUuid"), kept["uuids"][0]
             else:
                 anchor = head = None
@@ -152,7 +166,11 @@ def _abandoned(events: Sequence[Mapping[str, Any]], preserved: Mapping[str, str]
     on it: a further line of one answer, or the result of one of its calls, both of which hang from their own line.
     """
     parents = {str(event["uuid"]): _parent(event) for event in events if event.get("uuid")}
-    spoken = [event for event in events if event.get("type") in ("user", "assistant") and event.get("uuid")]
+    spoken = [
+        event
+        for event in events
+        if event.get("type") in ("user", "assistant") and event.get("uuid")
+    ]
     if not spoken:
         return set()
     live: set[str] = set()
@@ -164,11 +182,14 @@ def _abandoned(events: Sequence[Mapping[str, Any]], preserved: Mapping[str, str]
     changed = True
     while changed:  # answers and results that hang beside the branch, and what hangs from those
         answers = {_id_of(event) for event in spoken if str(event["uuid"]) in live} - {None}
-        called = {call for event in spoken if str(event["uuid"]) in live for call in _calls_of(event)}
+        called = {
+            call for event in spoken if str(event["uuid"]) in live for call in _calls_of(event)
+        }
         more = {
             str(event["uuid"])
             for event in spoken
-            if str(event["uuid"]) not in live and (_id_of(event) in answers or _results_of(event) & called)
+            if str(event["uuid"]) not in live
+            and (_id_of(event) in answers or _results_of(event) & called)
         }
         live |= more
         changed = bool(more)
@@ -198,7 +219,9 @@ def _leaves(identity: str, parents: Mapping[str, Any], live: set[str]) -> bool:
 
 def _id_of(event: Mapping[str, Any]) -> str | None:
     body = event.get("message")
-    found = body.get("id") if isinstance(body, Mapping) and event.get("type") == "assistant" else None
+    found = (
+        body.get("id") if isinstance(body, Mapping) and event.get("type") == "assistant" else None
+    )
     return None if found is None else str(found)
 
 
@@ -207,10 +230,18 @@ def _calls_of(event: Mapping[str, Any]) -> set[str]:
 
 
 def _results_of(event: Mapping[str, Any]) -> set[str]:
-    return {str(block.get("tool_use_id")) for block in _content(event) if block.get("type") == "tool_result"}
+    return {
+        str(block.get("tool_use_id"))
+        for block in _content(event)
+        if block.get("type") == "tool_result"
+    }
 
 
 def _content(event: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     body = event.get("message")
     content = body.get("content") if isinstance(body, Mapping) else None
-    return [block for block in content if isinstance(block, Mapping)] if isinstance(content, list) else []
+    return (
+        [block for block in content if isinstance(block, Mapping)]
+        if isinstance(content, list)
+        else []
+    )

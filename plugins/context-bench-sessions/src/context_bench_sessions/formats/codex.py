@@ -11,7 +11,15 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from context_bench_sessions.messages import Compaction, Message, Session, assistant, call, result, text_of
+from context_bench_sessions.messages import (
+    Compaction,
+    Message,
+    Session,
+    assistant,
+    call,
+    result,
+    text_of,
+)
 
 _CALLS = {
     "function_call": "arguments",
@@ -19,7 +27,11 @@ _CALLS = {
     "tool_search_call": "arguments",
     "local_shell_call": "action",
 }
-_OUTPUTS = {"function_call_output": "output", "custom_tool_call_output": "output", "tool_search_output": "tools"}
+_OUTPUTS = {
+    "function_call_output": "output",
+    "custom_tool_call_output": "output",
+    "tool_search_output": "tools",
+}
 
 
 def read(documents: Iterator[tuple[int, Any]]) -> Iterator[Session]:
@@ -71,7 +83,10 @@ def is_item(record: Mapping[str, Any]) -> bool:
     kind, content = record.get("type"), record.get("content")
     if kind == "message":
         blocks = content if isinstance(content, list) else ()
-        return any(isinstance(one, Mapping) and one.get("type") in ("input_text", "output_text") for one in blocks)
+        return any(
+            isinstance(one, Mapping) and one.get("type") in ("input_text", "output_text")
+            for one in blocks
+        )
     return (kind in _CALLS or kind in _OUTPUTS) and ("call_id" in record or "id" in record)
 
 
@@ -96,12 +111,18 @@ _KEPT_BYTES = 4 * 20_000
 
 
 def _is_of_user(message: Message) -> bool:
-    return message["role"] == "user" and not message["content"].lstrip().lower().startswith(_NO_TURN)
+    return message["role"] == "user" and not message["content"].lstrip().lower().startswith(
+        _NO_TURN
+    )
 
 
-def _kept(messages: Sequence[Message], compactions: Sequence[Compaction], summary: str) -> list[Message]:
+def _kept(
+    messages: Sequence[Message], compactions: Sequence[Compaction], summary: str
+) -> list[Message]:
     """Return the history that Codex makes where the file holds none: the last messages of the user, and the summary."""
-    before = [*compactions[-1].replacement, *messages[compactions[-1].at :]] if compactions else messages
+    before = (
+        [*compactions[-1].replacement, *messages[compactions[-1].at :]] if compactions else messages
+    )
     summaries = {made.summary for made in compactions}
     kept: list[Message] = [{"role": "user", "content": summary}]
     room = _KEPT_BYTES
@@ -138,15 +159,25 @@ def _add(messages: list[Message], item: Mapping[str, Any]) -> None:
         if role == "assistant":
             messages.append(assistant(text))
         else:
-            messages.append({"role": "system" if role in ("system", "developer") else "user", "content": text})
+            messages.append(
+                {"role": "system" if role in ("system", "developer") else "user", "content": text}
+            )
     elif kind == "agent_message":  # of another agent, some of it for the provider alone
         content = item.get("content")
         blocks = content if isinstance(content, list) else ()
-        text = text_of([one for one in blocks if isinstance(one, Mapping) and one.get("type") != "encrypted_content"])
+        text = text_of(
+            [
+                one
+                for one in blocks
+                if isinstance(one, Mapping) and one.get("type") != "encrypted_content"
+            ]
+        )
         if text:
             messages.append({"role": "user", "content": text})
     elif kind in _CALLS:
-        made = call(item.get("call_id", item.get("id")), item.get("name", kind), item.get(_CALLS[kind], ""))
+        made = call(
+            item.get("call_id", item.get("id")), item.get("name", kind), item.get(_CALLS[kind], "")
+        )
         if messages and messages[-1]["role"] == "assistant":
             messages[-1].setdefault("tool_calls", []).append(made)
         else:

@@ -20,7 +20,9 @@ def read(documents: Iterator[tuple[int, Any]]) -> Iterator[Session]:
             if is_messages(sample.get("messages")):
                 attachments = sample.get("attachments") or {}
                 raw = [_shown(_resolved(message, attachments)) for message in sample["messages"]]
-                session = session_of(f"{sample.get('id')}-{sample.get('epoch', 1)}", raw, sample, "openai")
+                session = session_of(
+                    f"{sample.get('id')}-{sample.get('epoch', 1)}", raw, sample, "openai"
+                )
                 yield Session(session.id, session.messages, "openai")
 
 

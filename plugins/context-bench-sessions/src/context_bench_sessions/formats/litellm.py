@@ -56,7 +56,11 @@ def _key(message: Mapping[str, Any]) -> str:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {key: _plain(one) for key, one in value.items() if key != "cache_control" and one not in (None, [], "")}
+        return {
+            key: _plain(one)
+            for key, one in value.items()
+            if key != "cache_control" and one not in (None, [], "")
+        }
     if isinstance(value, list):
         return [_plain(one) for one in value]
     return value

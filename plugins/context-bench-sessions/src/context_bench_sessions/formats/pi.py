@@ -6,7 +6,15 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from context_bench_sessions.messages import Compaction, Message, Session, assistant, call, result, text_of
+from context_bench_sessions.messages import (
+    Compaction,
+    Message,
+    Session,
+    assistant,
+    call,
+    result,
+    text_of,
+)
 
 
 def read(documents: Iterator[tuple[int, Any]]) -> Iterator[Session]:
@@ -34,7 +42,9 @@ def read(documents: Iterator[tuple[int, Any]]) -> Iterator[Session]:
             continue
         places[line - 1] = places[str(entry.get("id"))] = len(messages)
         if entry.get("type") == "message" and isinstance(entry.get("message"), Mapping):
-            notes["answers that broke off, which the model is not sent again"] += _broke_off(entry["message"])
+            notes["answers that broke off, which the model is not sent again"] += _broke_off(
+                entry["message"]
+            )
             messages += _messages(entry["message"])
         elif entry.get("type") in _TOLD and (text := text_of(entry.get(_TOLD[str(entry["type"])]))):
             messages.append({"role": "user", "content": text})
@@ -52,7 +62,11 @@ _TOLD = {"custom_message": "content", "branch_summary": "summary"}
 
 def _branch(entries: Sequence[Mapping[str, Any]]) -> set[str] | None:
     """Return the ids of the branch that ends with the last entry; None where entries form no tree."""
-    parents = {str(entry["id"]): entry["parentId"] for entry in entries if "id" in entry and "parentId" in entry}
+    parents = {
+        str(entry["id"]): entry["parentId"]
+        for entry in entries
+        if "id" in entry and "parentId" in entry
+    }
     if not parents:
         return None
     live: set[str] = set()
@@ -84,11 +98,18 @@ def _messages(message: Mapping[str, Any]) -> Iterator[Message]:
     if _broke_off(message):
         return
     if role == "assistant":
-        blocks = [one if isinstance(one, Mapping) else {"type": "text", "text": text_of(one)} for one in _list(content)]
-        calls = [
-            call(b.get("id"), b.get("name"), b.get("arguments", {})) for b in blocks if b.get("type") == "toolCall"
+        blocks = [
+            one if isinstance(one, Mapping) else {"type": "text", "text": text_of(one)}
+            for one in _list(content)
         ]
-        yield assistant(text_of([block for block in blocks if block.get("type") != "toolCall"]), calls)
+        calls = [
+            call(b.get("id"), b.get("name"), b.get("arguments", {}))
+            for b in blocks
+            if b.get("type") == "toolCall"
+        ]
+        yield assistant(
+            text_of([block for block in blocks if block.get("type") != "toolCall"]), calls
+        )
     elif role == "toolResult":
         yield result(message.get("toolCallId"), text_of(content))
     elif role == "bashExecution":
@@ -102,7 +123,9 @@ def _messages(message: Mapping[str, Any]) -> Iterator[Message]:
 def _ran(message: Mapping[str, Any]) -> str:
     """Return what pi tells the model of a command that the user ran (its ``bashExecutionToText``)."""
     output, code = text_of(message.get("output")), message.get("exitCode")
-    text = f"Ran `{message.get('command', '')}`\n" + (f"```\n{output}\n```" if output else "(no output)")
+    text = f"Ran `{message.get('command', '')}`\n" + (
+        f"```\n{output}\n```" if output else "(no output)"
+    )
     if message.get("cancelled"):
         text += "\n\n(command cancelled)"
     elif code:

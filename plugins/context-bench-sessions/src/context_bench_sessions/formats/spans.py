@@ -25,11 +25,17 @@ def read(documents: Iterator[tuple[int, Any]]) -> Iterator[Session]:
     for _, document in documents:
         for span in document if isinstance(document, list) else [document]:
             if isinstance(span, Mapping) and isinstance(span.get("attributes"), Mapping):
-                traces.setdefault(str(span.get("trace_id", span.get("traceId", ""))), []).append(span)
+                traces.setdefault(str(span.get("trace_id", span.get("traceId", ""))), []).append(
+                    span
+                )
     for identity, spans in traces.items():
         results = _results(spans)
         told = [_with_results(messages, results) for span in spans if (messages := _messages(span))]
-        told = [messages for messages in told if any(message["role"] == "assistant" for message in messages)]
+        told = [
+            messages
+            for messages in told
+            if any(message["role"] == "assistant" for message in messages)
+        ]
         if told:
             yield Session(identity, max(told, key=len), "openai", tools=_tools(spans))
 
@@ -40,12 +46,18 @@ def _messages(span: Mapping[str, Any]) -> list[Message]:
             return _paired(
                 [
                     message
-                    for key in ("gen_ai.system_instructions", "gen_ai.input.messages", "gen_ai.output.messages")
+                    for key in (
+                        "gen_ai.system_instructions",
+                        "gen_ai.input.messages",
+                        "gen_ai.output.messages",
+                    )
                     for one in _parsed(attributes.get(key))
                     for message in _genai(one)
                 ]
             )
-        if any(key.startswith(("llm.input_messages.", "llm.output_messages.")) for key in attributes):
+        if any(
+            key.startswith(("llm.input_messages.", "llm.output_messages.")) for key in attributes
+        ):
             return _openinference(attributes)
     return []
 
@@ -55,7 +67,8 @@ def _details(span: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [
         event["attributes"]
         for event in events
-        if _DETAILS in (event.get("event_name"), event.get("name")) and isinstance(event.get("attributes"), Mapping)
+        if _DETAILS in (event.get("event_name"), event.get("name"))
+        and isinstance(event.get("attributes"), Mapping)
     ]
 
 
@@ -73,8 +86,14 @@ def _genai(message: Mapping[str, Any]) -> Iterator[Message]:
         yield {"role": "system", "content": text_of(message)}
         return
     parts = [part for part in message.get("parts") or () if isinstance(part, Mapping)]
-    text = text_of([part for part in parts if part.get("type") not in ("tool_call", "tool_call_response")])
-    calls = [call(p.get("id"), p.get("name"), p.get("arguments", {})) for p in parts if p.get("type") == "tool_call"]
+    text = text_of(
+        [part for part in parts if part.get("type") not in ("tool_call", "tool_call_response")]
+    )
+    calls = [
+        call(p.get("id"), p.get("name"), p.get("arguments", {}))
+        for p in parts
+        if p.get("type") == "tool_call"
+    ]
     for part in parts:
         if part.get("type") == "tool_call_response":
             yield result(part.get("id"), text_of(part.get("response", part.get("result"))))
@@ -102,17 +121,27 @@ def _openinference(attributes: Mapping[str, Any]) -> list[Message]:
         table = _nested(attributes, side)
         if side == "llm.input_messages" and not table and attributes.get("input.value"):
             found.append({"role": "user", "content": text_of(attributes["input.value"])})
-        found += [_openinference_message(table[number].get("message", {})) for number in sorted(table, key=int)]
+        found += [
+            _openinference_message(table[number].get("message", {}))
+            for number in sorted(table, key=int)
+        ]
     return found
 
 
 def _openinference_message(message: Mapping[str, Any]) -> Message:
     contents = message.get("contents", {})
-    text = text_of(message.get("content")) if not isinstance(message.get("content"), Mapping) else ""
+    text = (
+        text_of(message.get("content")) if not isinstance(message.get("content"), Mapping) else ""
+    )
     if isinstance(message.get("content"), Mapping):  # content.0, content.1
-        text = "\n".join(str(part) for _, part in sorted(message["content"].items(), key=lambda item: int(item[0])))
+        text = "\n".join(
+            str(part)
+            for _, part in sorted(message["content"].items(), key=lambda item: int(item[0]))
+        )
     for number in sorted(contents, key=int):
-        text += ("\n" if text else "") + str(contents[number].get("message_content", {}).get("text", ""))
+        text += ("\n" if text else "") + str(
+            contents[number].get("message_content", {}).get("text", "")
+        )
     calls = []
     for _, entry in sorted(message.get("tool_calls", {}).items(), key=lambda item: int(item[0])):
         made = entry.get("tool_call", {})
@@ -160,7 +189,11 @@ def _with_results(messages: list[Message], results: Mapping[str, str]) -> list[M
     whole: list[Message] = []
     for message in messages:
         whole.append(message)
-        missing = [one["id"] for one in message.get("tool_calls", ()) if one["id"] not in told and one["id"] in results]
+        missing = [
+            one["id"]
+            for one in message.get("tool_calls", ())
+            if one["id"] not in told and one["id"] in results
+        ]
         whole += [result(identity, results[identity]) for identity in missing]
     return whole
 

@@ -18,7 +18,9 @@ def read(documents: Iterator[tuple[int, Any]]) -> Iterator[Session]:
     """
     for line, document in documents:
         history = [entry for entry in document.get("history", ()) if isinstance(entry, Mapping)]
-        agents = Counter(str(entry.get("agent", "")) for entry in history if not entry.get("is_demo"))
+        agents = Counter(
+            str(entry.get("agent", "")) for entry in history if not entry.get("is_demo")
+        )
         main = next((name for name in ("primary", "main") if name in agents), None)
         notes: Counter[str] = Counter()
         messages: list[Message] = []
@@ -29,7 +31,9 @@ def read(documents: Iterator[tuple[int, Any]]) -> Iterator[Session]:
             messages.append(_message(entry))
         if messages:
             name = document.get("instance_id") or document.get("environment") or line
-            yield Session(f"{name}-{line}" if name != line else str(line), messages, "openai", notes=notes)
+            yield Session(
+                f"{name}-{line}" if name != line else str(line), messages, "openai", notes=notes
+            )
 
 
 def _message(entry: Mapping[str, Any]) -> Message:
