@@ -322,9 +322,8 @@ class Columns:
         self.scores.group(dataset, False, label.keys).add(scores)
         can_pass = False
         for field, column in self._values.items():
-            value = scores.get(
-                label.headline if field == "score" and field not in scores else field
-            )  # type: ignore[arg-type]
+            key = label.headline if field == "score" and field not in scores else field
+            value = scores.get(key)  # type: ignore[arg-type]
             if value is None:
                 self._gaps.add(field)
             else:
