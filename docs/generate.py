@@ -290,14 +290,14 @@ def files() -> dict[Path, str]:
         reference / "plugins.md": plugins_page(),
         reference / "project-file.md": project_file(),
         reference / "protocols.md": protocols_page(NOTE),
-        ROOT / "docs" / "explanation" / "decisions.md": decisions(),
+        ROOT / "docs" / "concepts" / "decisions.md": decisions(),
         ROOT / "README.md": readme_with_table(),
     }
 
 
 def decisions() -> str:
     """Return the list of the decision records, each by its title."""
-    records = sorted((ROOT / "docs" / "explanation" / "decisions").glob("*.md"))
+    records = sorted((ROOT / "docs" / "concepts" / "decisions").glob("*.md"))
     titles = [record.read_text(encoding="utf-8").splitlines()[0].lstrip("# ") for record in records]
     lines = [
         f"- [{re.sub(r'^[0-9]+[.]?', str(int(record.name[:4])), title)}](decisions/{record.name})"

@@ -142,7 +142,7 @@ def test_no_page_names_a_place_of_its_author_or_an_index(page: Path) -> None:
 
 def test_every_page_is_linked_from_the_index(root: Path) -> None:
     index = root / "docs" / "index.md"
-    lists = [index, root / "docs" / "explanation" / "decisions.md"]
+    lists = [index, root / "docs" / "concepts" / "decisions.md"]
     linked = {
         (page.parent / target).resolve()
         for page in lists

@@ -433,6 +433,6 @@ def test_the_architecture_page_has_the_layers_that_are_kept(tables: Tables, root
     ]
     told = [
         line[0].replace("`", "").split(", ")
-        for line in tables("explanation/architecture.md")["The layers"]
+        for line in tables("concepts/architecture.md")["The layers"]
     ]
     assert told == layers
