@@ -300,12 +300,13 @@ def decisions() -> str:
     records = sorted((ROOT / "docs" / "concepts" / "decisions").glob("*.md"))
     titles = [record.read_text(encoding="utf-8").splitlines()[0].lstrip("# ") for record in records]
     lines = [
-        f"- [{re.sub(r'^[0-9]+[.]?', str(int(record.name[:4])), title)}](decisions/{record.name})"
+        f"- [{title}](decisions/{record.name})"
         for record, title in zip(records, titles, strict=True)
     ]
-    return "\n".join(
-        ["# Decisions", "", NOTE, "", "Why it is like this, decision by decision.", "", *lines, ""]
+    introduction = (
+        "Why the design is as it is. [Design history](design-history.md) lists what was withdrawn."
     )
+    return "\n".join(["# Decisions", "", NOTE, "", introduction, "", *lines, ""])
 
 
 def write_outputs(names: list[str]) -> None:

@@ -809,7 +809,7 @@ SEVERAL_ANSWERS = [  # A response that opens with a bare answer: further bare on
     ("<think>The answer is (B).\n\nThe answer is (D).</think>The answer is (C).", CAPITALS, "C"),
 ]
 
-RARE_FORMS = [  # Forms that are not read: no letter is found, and never a wrong one. Decision 72 says why.
+RARE_FORMS = [  # Forms that are not read: no letter is found, and never a wrong one.
     ("Option 3", CAPITALS, None),
     ("The answer is option 3.", CAPITALS, None),
     ("The third option is correct.", CAPITALS, None),
