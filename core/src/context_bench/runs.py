@@ -322,15 +322,6 @@ class Run:
         """Whether an example with this hash, hexadecimal, stands in the run."""
         return questions.has_example(self._reader, bytes.fromhex(content))
 
-    @property
-    def is_sealed(self) -> bool:
-        """Whether the file is as it was when its run ended; False when it has not ended.
-
-        Raises:
-            StoreError: It has been changed since.
-        """
-        return questions.is_sealed(self.path)
-
     def faults(self) -> Iterator[str]:
         """Yield what is wrong with the file, a line each, after holding all it has against its check sums and hashes."""
         return questions.faults(self._reader)

@@ -4,6 +4,7 @@ import json
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -39,24 +40,51 @@ def test_a_run_is_verified_and_its_scores_are_computed_again(
     done = context_bench("verify", "r.sqlite", "--json")
     assert done.code == 0
     found = json.loads(done.out)
-    assert found == {"sealed": True, "rows": 2, "recomputed": 2, "problems": [], "notes": []}
+    assert found == {"has_checksum": False, "rows": 2, "recomputed": 2, "problems": [], "notes": []}
     assert run_file.read_bytes() == before
 
 
-def test_damage_gives_exit_code_10(context_bench: Run, run_file: Path) -> None:
-    damaged = bytearray(run_file.read_bytes())
-    damaged[-1] ^= 1
-    run_file.write_bytes(damaged)
+def test_a_file_that_differs_from_its_checksum_gives_exit_code_10(
+    context_bench: Run, run_file: Path
+) -> None:
+    assert context_bench("verify", "r.sqlite", "--write-checksum").code == 0
+    digest, name = (run_file.parent / "r.sqlite.sha256").read_text().split()
+    assert (digest, name) == (sha256(run_file.read_bytes()).hexdigest(), "r.sqlite")
+    done = context_bench("verify", "r.sqlite", "--json")
+    assert (done.code, json.loads(done.out)["has_checksum"]) == (0, True)
+    with closing(sqlite3.connect(run_file)) as connection, connection:
+        connection.execute("UPDATE run SET status = 'stopped'")
     done = context_bench("verify", "r.sqlite")
     assert done.code == 10
-    assert "damaged" in done.out
+    assert "r.sqlite.sha256" in done.out
+
+
+def test_a_row_with_a_wrong_checksum_gives_exit_code_10(context_bench: Run, run_file: Path) -> None:
+    with closing(sqlite3.connect(run_file)) as connection, connection:
+        connection.execute("UPDATE responses SET latency = latency + 1 WHERE position = 1")
+    done = context_bench("verify", "r.sqlite", "--json")
+    assert done.code == 10
+    [problem] = json.loads(done.out)["problems"]
+    assert "position=1" in problem
+
+
+def test_a_page_that_sqlite_finds_damaged_gives_exit_code_10(
+    context_bench: Run, run_file: Path
+) -> None:
+    with closing(sqlite3.connect(run_file)) as connection:
+        [(page,)] = connection.execute(
+            "SELECT rootpage FROM sqlite_master WHERE name = 'scores'"
+        ).fetchall()
+        [(size,)] = connection.execute("PRAGMA page_size").fetchall()
+    content = bytearray(run_file.read_bytes())
+    content[(page - 1) * size + 3] ^= 255  # the number of cells of the page
+    run_file.write_bytes(content)
+    assert context_bench("verify", "r.sqlite").code == 10
 
 
 def test_a_score_that_does_not_come_out_again_is_told(context_bench: Run, run_file: Path) -> None:
-    """A forger who mends check sums and seal is still found by the scores themselves."""
+    """A forger who repairs the checksums is still found by the scores themselves."""
     from marshal import dumps
-
-    from context_bench.store.runfile import RunFile
 
     with closing(sqlite3.connect(run_file)) as connection, connection:
         [row] = connection.execute(
@@ -72,10 +100,6 @@ def test_a_score_that_does_not_come_out_again_is_told(context_bench: Run, run_fi
         connection.execute(
             "UPDATE evaluations SET check_sum = ? WHERE response = ?", (forged, row[0])
         )
-    store = RunFile.open(run_file)
-    store.begin()
-    store.seal()
-    store.close()
     done = context_bench("verify", "r.sqlite")
     assert done.code == 10
     assert "scored {" in done.out

@@ -93,7 +93,7 @@ MOMENTS = {
     "as the end is told": "before(runs.Run, '_tell_end'); session(Plain())",
     "twice, and once more as hooks are told": "before(work.Loop, 'run'); before(runs.Run, '_tell_end'); session(Plain())",
     "and again as the end is recorded": "before(work.Loop, 'run'); before(RunFile, 'finish', 3); session(Plain())",
-    "and again as the file is closed": "before(work.Loop, 'run'); before(RunFile, 'seal', 3); session(Plain())",
+    "and again as the file is closed": "before(work.Loop, 'run'); before(RunFile, 'close', 3); session(Plain())",
 }
 
 

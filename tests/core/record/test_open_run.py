@@ -85,7 +85,6 @@ def test_it_tells_all_that_the_run_file_holds(path: Path) -> None:
         kinds = {(failure.failure.kind, count) for failure, count in run.causes()}
         assert kinds == {("ValueError", 2), ("RuntimeError", 2)}
         assert len(list(run.failures())) == 8
-        assert run.is_sealed
         assert list(run.faults()) == []
         assert run.completeness.is_complete
 

@@ -28,7 +28,7 @@ WHILE_RUNNING = ["RunFile.commit", "RunFile.keep_turn"]
 AT_THE_END = [
     "before RunFile.settle_headlines 1",
     "after RunFile.finish 1",
-    "before RunFile.seal 1",
+    "before RunFile.close 1",
 ]
 WHILE_RESCORED = [
     "before os.replace 1",
@@ -39,7 +39,7 @@ WHILE_RESCORED = [
 AFTER_RESCORED = [
     "before RunFile.copy_into 1",
     "after RunFile.copy_into 1",
-    "before RunFile.seal 1",
+    "before RunFile.close 1",
 ]
 
 

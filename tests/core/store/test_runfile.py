@@ -13,7 +13,14 @@ from context_bench.records import Failure, KeyMeaning
 from context_bench.store.keys import RowId
 from context_bench.store.questions import examples
 from context_bench.store.reader import RunReader
-from context_bench.store.rows import Label, StoredEvaluation, StoredExample, StoredRow, StoredTurn
+from context_bench.store.rows import (
+    Label,
+    StoredEvaluation,
+    StoredExample,
+    StoredRow,
+    StoredTurn,
+    _summed,
+)
 from context_bench.store.runfile import RunFile
 
 
@@ -128,7 +135,7 @@ def test_a_file_of_another_format_is_refused_by_its_number(tmp_path: Path) -> No
     with sqlite3.connect(tmp_path / "r.sqlite") as connection:
         connection.execute("UPDATE meta SET value = '99' WHERE name = 'schema'")
     connection.close()
-    with pytest.raises(StoreError, match="format 99; this version reads 2"):
+    with pytest.raises(StoreError, match="format 99; this version reads 3"):
         RunReader(tmp_path / "r.sqlite")
 
 
@@ -194,9 +201,18 @@ def test_a_turn_that_comes_when_the_run_has_ended_is_not_kept(tmp_path: Path) ->
     with pytest.raises(TimeoutError, match="the run has ended"):
         store.keep_turn(late)
     assert [turn.turn for turn in store.turns(row)] == [0]
-    assert store.seal()
+    store.close()
     again = RunFile.open(store.path)
     again.begin()
     again.keep_turn(late)
     assert [turn.turn for turn in again.turns(row)] == [0, 1]
     again.close()
+
+
+def test_the_checksum_of_every_kind_of_value_is_the_same_in_every_python() -> None:
+    texts = ("", "Paris", "東京 🗼")
+    numbers = (2**62, -1, 0, 0.1, -0.0, 1e300, 2**31, -(2**31), 2**31 - 1)
+    values = (2**62, -1, 0, *texts, b"\x00\xff", None, *numbers[3:])
+    assert _summed(values)[-1] == 1632394004
+    interned = tuple(sys.intern(value) if isinstance(value, str) else value for value in values)
+    assert _summed(interned)[-1] == 1632394004

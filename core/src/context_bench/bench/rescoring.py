@@ -82,7 +82,7 @@ def rescore(
                 store.settle_headlines()
                 result = read_result(store.path, catalog=catalog)
                 store.keep_metrics(metrics_record(result.metrics, result.summary, result.said))
-                with signals.unheard():  # all at once, or a signal would leave it half sealed
+                with signals.unheard():  # all at once, or a signal would leave the lock
                     session.publish()
             finally:
                 with signals.unheard():

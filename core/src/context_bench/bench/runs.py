@@ -438,7 +438,7 @@ class Run:
                 raise
             finally:
                 with signals.unheard():
-                    self._leave()
+                    self._store.close()
 
     def _work(self, signals: Signals) -> tuple[float, int]:
         """Do what is still to be done; return the seconds that it took, and how many rows were there already."""
@@ -692,7 +692,7 @@ class Run:
                 self._end(status)
             answered, failed = self._counted()
             has_turns = self._store.is_new and self._store.has_turns
-            self._leave(is_whole=False)
+            self._store.close()
             if (
                 status == "stopped"
                 and self._store.is_new
@@ -721,17 +721,6 @@ class Run:
         """Tell the hooks how the run ended; what they warn of is still recorded."""
         answered, failed = self._counted()
         self._hooks.run_finished(status, answered + failed, failed)
-
-    def _leave(self, is_whole: bool = True) -> None:
-        """Close the run file for writing; what is read of it from now on has no lock."""
-        try:
-            if self._is_kept:
-                self._store.seal()
-        except StoreError:
-            if is_whole:
-                raise  # else what ended the session is told
-        finally:
-            self._store.close()
 
     def _counted(self) -> tuple[int, int]:
         """Return how many rows are answered, and how many failed; none when the file is gone."""

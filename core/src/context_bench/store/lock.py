@@ -1,14 +1,10 @@
-"""The lock and the seal of a run file: who may write into it, and whether it is what was written.
+"""The lock of a run file: who may write into it.
 
 One process, and one thread of it, writes into a run file at a time.
 
 The operating system holds the lock, so that the death of the process releases it. It stands on a file beside the run file
 (``NAME.lock``, with the number of the process in it), because SQLite has locks of its own on the run file itself. On a
 network file system a lock may not reach other machines.
-
-Rows have check sums of their own, but indexes, free pages and headers have none. The seal stands in the file itself, in
-table ``meta``: a random name that occurs nowhere else, a colon, and the CRC-32 of the file in hexadecimal, computed with
-dots in its place. A file that is written to has dots there until the run ends.
 """
 
 from __future__ import annotations
@@ -18,7 +14,6 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic, sleep
-from zlib import crc32
 
 from context_bench.errors import StoreError
 
@@ -150,59 +145,3 @@ def _named(process: int) -> str:
     if process == os.getpid():
         return f"another thread of this process ({process}), or a result of it that is still open for writing"
     return f"process {process}" if process else "a process that did not say its number"
-
-
-OPEN = "." * 8
-_CHUNK = 1 << 20
-
-
-def new_seal() -> str:
-    """Return the open seal of a new file."""
-    return f"{os.urandom(16).hex()}:{OPEN}"
-
-
-def close_seal(path: Path, seal: str) -> None:
-    """Put the check sum into a file that nobody has open and that has no write-ahead log.
-
-    Raises:
-        StoreError: The file does not hold the open seal.
-    """
-    place, check_sum = _examined(path, seal)
-    with path.open("r+b") as file:
-        file.seek(place)
-        file.write(check_sum)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def is_whole(path: Path, seal: str) -> bool:
-    """Return whether a file is sealed; False means that its run has not ended, so that there is no seal to hold it to.
-
-    Raises:
-        StoreError: The file is not as it was when it was sealed.
-    """
-    if seal.endswith(f":{OPEN}"):
-        return False
-    _, check_sum = _examined(path, seal)
-    if check_sum != seal[-len(OPEN) :].encode():
-        raise StoreError(f"{path} is damaged: it is not as it was when its run ended.")
-    return True
-
-
-def _examined(path: Path, seal: str) -> tuple[int, bytes]:
-    """Return where in the file the check sum of a seal stands, and what it is to be."""
-    wanted = seal.encode("utf-8", "replace")
-    opened = wanted[: -len(OPEN)] + OPEN.encode()
-    place, start, check_sum, block = -1, 0, 0, b""
-    with path.open("rb") as file:
-        while chunk := file.read(_CHUNK):
-            block += chunk
-            if place < 0 and (found := block.find(wanted)) >= 0:
-                place = start + found + len(wanted) - len(OPEN)
-                block = block.replace(wanted, opened, 1)
-            held = len(wanted) if place < 0 else 0  # what may be the beginning of the seal
-            done = max(0, len(block) - held)
-            start, check_sum, block = start + done, crc32(block[:done], check_sum), block[done:]
-    if place < 0:
-        raise StoreError(f"{path} is damaged: its seal is not in its main file.")
-    return place, b"%08x" % crc32(block, check_sum)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,6 @@ from context_bench.store.keys import (
     sql_example_of,
     sql_slot_of,
 )
-from context_bench.store.lock import is_whole
 from context_bench.store.reader import RunReader, told_as_damage
 from context_bench.store.rows import lists_of_types
 from context_bench.store.schema import Values
@@ -258,19 +256,6 @@ class EarlierResponses:
             for output, latency in reader.typed("the responses", (str, float), query, place[1]):
                 return dict(from_json(output)), latency
         return None
-
-
-def is_sealed(path: Path) -> bool:
-    """Return whether a file is sealed; False means that its run has not ended, so that there is no seal to hold it to.
-
-    Raises:
-        StoreError: The file is not as it was when it was sealed.
-    """
-    with closing(RunReader(path)) as reader:
-        found = reader.lines("SELECT value FROM meta WHERE name = 'seal'")
-    if not found:
-        raise StoreError(f"{path} is damaged: it has lost its seal.")
-    return is_whole(path, str(found[0][0]))
 
 
 def faults(reader: RunReader) -> Iterator[str]:

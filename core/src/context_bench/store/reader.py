@@ -315,7 +315,7 @@ class RunReader(Source):
             yield reader
 
     def facts(self) -> dict[str, str]:
-        """Return the table of single facts about the file: its format, its seal, the warnings and the like."""
+        """Return the table of single facts about the file: its format, the warnings and the like."""
         return {str(name): str(value) for name, value in self.lines("SELECT name, value FROM meta")}
 
     def run(self) -> dict[str, Any]:

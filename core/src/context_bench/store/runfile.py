@@ -24,7 +24,7 @@ from weakref import finalize
 from context_bench.errors import StoreError
 from context_bench.store.encoding import digest, from_json, to_json
 from context_bench.store.keys import sql_example_of
-from context_bench.store.lock import OPEN, SessionLock, close_seal, new_seal
+from context_bench.store.lock import SessionLock
 from context_bench.store.reader import RunReader, draft_of, writing
 from context_bench.store.rows import Label, StoredExample, StoredRow, StoredTurn
 from context_bench.store.schema import APPLICATION_ID, SCHEMA_VERSION, TABLES, Values
@@ -158,32 +158,9 @@ class RunFile(RunReader):
 
     @_in_transaction
     def begin(self, status: str | None = "running") -> None:
-        """Record that a session writes into the file, and the status that it gives to the run: it is sealed at its end."""
+        """Record that a session writes into the file, and the status that it gives to the run."""
         if status is not None:
             self._connection.execute("UPDATE run SET status = ?", (status,))
-        self._connection.execute(
-            "UPDATE meta SET value = substr(value, 1, length(value) - ?) || ? WHERE name = 'seal'",
-            (len(OPEN), OPEN),
-        )
-
-    def seal(self) -> bool:
-        """Close and seal the main file, and return whether it could be: not while another program has the file open."""
-        with self._lock:
-            try:
-                [(seal,)] = self._connection.execute(
-                    "SELECT value FROM meta WHERE name = 'seal'"
-                ).fetchall()
-                super().close()
-                self._connection.close()
-                log = self.place.with_name(f"{self.place.name}-wal")
-                if seal.endswith(OPEN) and not (log.exists() and log.stat().st_size):
-                    close_seal(self.place, seal)
-                    return True
-                return False
-            except (OSError, sqlite3.Error) as error:
-                raise StoreError(f"The run file {self.path} cannot be sealed: {error}.") from error
-            finally:
-                self._closing()
 
     def add_system(
         self, slot: int, label: str, key: bytes, shared: bool, description: Mapping[str, Any]
@@ -422,7 +399,7 @@ def _write_new(path: Path, run: tuple[str, ...]) -> None:
         connection.execute("PRAGMA page_size = 8192")
         connection.execute("PRAGMA journal_mode = MEMORY")
         connection.execute("PRAGMA synchronous = NORMAL")
-        facts = {"format": "context-bench run", "schema": str(SCHEMA_VERSION), "seal": new_seal()}
+        facts = {"format": "context-bench run", "schema": str(SCHEMA_VERSION)}
         with connection:
             connection.execute("BEGIN")
             for statement in TABLES.split(";"):
@@ -476,7 +453,7 @@ class Rescoring:
         self.store.close()
         _remove(self._draft)
         self._is_worth_keeping = True  # what lies there later is another session's
-        RunFile(self._path, self._lock).seal()
+        self._lock.release()
 
     def keep(self, row: StoredRow) -> None:
         """Note that a row has new scores, which the next session need not make again."""

@@ -11,7 +11,7 @@ from typing import Any
 from context_bench.errors import StoreError
 from context_bench.store.keys import sql_example_of
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 Values = tuple[Any, ...]
 APPLICATION_ID = 0x43_54_58_42  # "CTXB"
 

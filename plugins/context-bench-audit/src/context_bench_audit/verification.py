@@ -12,6 +12,7 @@ from context_bench.catalog import Catalog
 from context_bench.errors import ContextBenchError, StoreError
 from context_bench.requests import recompute
 from context_bench.runs import Run, open_run
+from context_bench_audit.checksum import checksum_file, matches_checksum
 
 _MOST = 20
 
@@ -21,14 +22,14 @@ class Verification:
     """What verifying a run file found.
 
     Attributes:
-        sealed: Whether the whole file was held against its seal; an interrupted run may have none.
-        rows: Rows read and held against their check sums.
+        has_checksum: Whether a checksum of the whole file was written earlier, and compared.
+        rows: Rows whose checksums were compared.
         recomputed: Scores that were computed again.
         problems: What is wrong, at most 20 lines.
         notes: What could not be verified, and why.
     """
 
-    sealed: bool = False
+    has_checksum: bool = False
     rows: int = 0
     recomputed: int = 0
     problems: list[str] = field(factory=list)
@@ -41,7 +42,7 @@ class Verification:
 
 
 def verify(catalog: Catalog, path: Path) -> Verification:
-    """Hold a run file against its seal, its check sums and its hashes, and recompute its deterministic scores.
+    """Check the checksums and hashes of a run file, and compute its deterministic scores again.
 
     Nothing in the file is changed, and no system is asked.
 
@@ -54,7 +55,13 @@ def verify(catalog: Catalog, path: Path) -> Verification:
     with ExitStack() as stack:
         try:
             run = stack.enter_context(open_run(path))
-            found.sealed = run.is_sealed
+            matches = matches_checksum(path)
+            found.has_checksum = matches is not None
+            if matches is False:
+                found.blame(
+                    f"The file differs from its checksum {checksum_file(path).name}. "
+                    "Delete the checksum if you resumed or rescored the run since."
+                )
             found.rows = len(run)
             for problem in islice(run.faults(), _MOST):
                 found.blame(problem)
@@ -64,10 +71,6 @@ def verify(catalog: Catalog, path: Path) -> Verification:
             return found
         found.notes += [f"Dataset {label!r} was not read to its end." for label in incomplete]
         found.notes += run.completeness.sentences
-        if not found.sealed:
-            found.notes.append(
-                "The run has not ended, so there is no seal to hold the whole file to."
-            )
         if not found.problems:
             try:
                 _recompute(catalog, run, found)

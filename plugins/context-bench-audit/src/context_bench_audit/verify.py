@@ -17,6 +17,11 @@ MISSED = 10
 @click.argument("run_file", metavar="RUN", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 @click.option(
+    "--write-checksum",
+    is_flag=True,
+    help="Write the SHA-256 of the file to RUN.sha256 when nothing is wrong; a later verify compares it.",
+)
+@click.option(
     "-p",
     "switches",
     multiple=True,
@@ -30,12 +35,17 @@ MISSED = 10
     help="Project file.  [default: context-bench.toml here, if there is one]",
 )
 def verify(
-    run_file: Path, as_json: bool, switches: tuple[str, ...], project_path: Path | None
+    run_file: Path,
+    as_json: bool,
+    write_checksum: bool,
+    switches: tuple[str, ...],
+    project_path: Path | None,
 ) -> int:
-    """Hold a run file against its seal, its check sums and its hashes, and recompute its deterministic scores.
+    """Check the checksums and hashes of a run file, and compute its deterministic scores again.
 
     The exit code is 10 when something is wrong.
     """
+    from context_bench_audit.checksum import write_checksum as write_checksum_of
     from context_bench_audit.verification import verify as verify_run
 
     found = verify_run(open_catalog(switches, project_path), run_file)
@@ -47,8 +57,12 @@ def verify(
         for problem in found.problems:
             say(f"{styled('Wrong: ', colour='red')}{problem}")
         if not found.problems:
-            seal = "whole and as it was when its run ended" if found.sealed else "whole"
+            state = "whole and matches its checksum" if found.has_checksum else "whole"
             say(
-                f"{run_file} is {seal}: {found.rows} rows, {found.recomputed} scorings computed again."
+                f"{run_file} is {state}: {found.rows} rows, {found.recomputed} scorings computed again."
             )
-    return MISSED if found.problems else 0
+    if found.problems:
+        return MISSED
+    if write_checksum:
+        write_checksum_of(run_file)
+    return 0
