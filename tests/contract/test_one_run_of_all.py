@@ -129,7 +129,7 @@ def run(
         "replay",
         "--dataset",
         "rows.jsonl",
-        "--also",
+        "--add-evaluator",
         also,
         "--judge-url",
         url,
@@ -139,7 +139,7 @@ def run(
             *arguments,
             "--judge-model",
             "judge",
-            "--without",
+            "--exclude",
             "judge",
             "--format",
             "json",
@@ -189,7 +189,7 @@ def test_one_command_scores_with_plugins_of_every_source_system(
         } <= set(row["scores"])
 
     asked = ("rouge", "summary-score", "readability", "faithfulness")
-    options = [part for name in asked for part in ("--also", name)]
+    options = [part for name in asked for part in ("--add-evaluator", name)]
     assert execute(["explain", "wiring", "--dataset", "rows.jsonl", *options]) == 0
     explained = " ".join(capsys.readouterr().out.split())
     for component in (
@@ -198,6 +198,6 @@ def test_one_command_scores_with_plugins_of_every_source_system(
         "scorers-text/readability",
         "rag/faithfulness",
     ):
-        assert f"+ context-bench-{component} added with --also" in explained
+        assert f"+ context-bench-{component} added with --add-evaluator" in explained
     assert "+ context-bench-answer-quality/answer-quality always" in explained
     assert "- context-bench-rag/context-recall" in explained

@@ -70,7 +70,7 @@ def parameters_used_in_more_places() -> list[str]:
         "baseline",
         "reference",
         "evaluators",
-        "without",
+        "exclude",
         "options",
         "part_options",
         "limit",

@@ -263,7 +263,7 @@ def test_each_thing_is_blocked_and_says_so(call: Call, tmp_path: Path) -> None:
         CONTEXT_BENCH_DISABLE_PLUGINS="acme-lines",
     )
     assert "blocked" in refused.stderr
-    refused = call(*RUN[:-1], "s.sqlite", "-p", "no:behind", "--also-metric", "behind", code=2)
+    refused = call(*RUN[:-1], "s.sqlite", "-p", "no:behind", "--add-metric", "behind", code=2)
     assert "behind" in refused.stderr
 
 

@@ -29,7 +29,7 @@ PROGRAMS = ("context-bench", "pip", "python", "python3", "nox", ".")
 NAMED = {
     "systems": ("--system", "-s", "--reader"),
     "datasets": ("--dataset", "-d"),
-    "evaluators": ("--evaluators", "--also"),
+    "evaluators": ("--evaluators", "--add-evaluator"),
 }
 
 
@@ -207,7 +207,7 @@ def check_names(catalog: Any, words: list[str]) -> None:
         ("run --system identitty --dataset needle", "identitty"),
         ("run --system identity --dataset hotpotq", "hotpotq"),
         ("run --system identity:ratoi=1 --dataset needle", "ratoi"),
-        ("run --system identity --dataset needle --also rogue", "rogue"),
+        ("run --system identity --dataset needle --add-evaluator rogue", "rogue"),
         ("run --sytem identity --dataset needle", "--sytem"),
         ("compare a.sqlite --gaet f1:min=1", "--gaet"),
         ("datasets show nothing", "nothing"),

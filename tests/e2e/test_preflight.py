@@ -32,7 +32,7 @@ def test_preflight_finds_the_proxy_that_saves_nothing(
             "records.jsonl",
             "--examples",
             "1",
-            "--deadline",
+            "--row-timeout",
             "120",
             "--json",
         ]

@@ -159,7 +159,12 @@ def test_an_unknown_order_is_refused() -> None:
 
 @pytest.mark.parametrize(
     "limits",
-    [{"deadline": 0}, {"requests_per_minute": -1}, {"tokens_per_minute": 0.0}, {"max_failed": 7}],
+    [
+        {"row_timeout": 0},
+        {"requests_per_minute": -1},
+        {"tokens_per_minute": 0.0},
+        {"max_failed": 7},
+    ],
     ids=str,
 )
 def test_limits_that_make_no_sense_are_refused(limits: dict[str, Any]) -> None:
@@ -176,7 +181,7 @@ def test_choices_of_the_command_line_are_kept_for_resume(context_bench: Run, jso
         "1",
         "--order",
         "system",
-        "--deadline",
+        "--row-timeout",
         "30",
         "--rpm",
         "60000",
@@ -191,7 +196,7 @@ def test_choices_of_the_command_line_are_kept_for_resume(context_bench: Run, jso
     assert len(told["rows"]) == 5
     request = told["config"]["request"]
     assert (request["sample"], request["seed"], request["order"]) == (5, 1, "system")
-    assert (request["deadline"], request["requests_per_minute"]) == (30, 60000)
+    assert (request["row_timeout"], request["requests_per_minute"]) == (30, 60000)
     assert request["max_failed"] == 0.01
     done = context_bench(
         "run", "-s", "replay:field=pred", "-d", file, "-q", "--ids", "e3,e1", "--format", "json"
@@ -212,8 +217,8 @@ def test_choices_of_the_command_line_are_kept_for_resume(context_bench: Run, jso
             "--baseline is given 2 times (a, a), but takes one value.",
         ),
         (
-            ["--deadline", "1", "--deadline", "2"],
-            "--deadline is given 2 times (1, 2), but takes one value.",
+            ["--row-timeout", "1", "--row-timeout", "2"],
+            "--row-timeout is given 2 times (1, 2), but takes one value.",
         ),
     ],
 )

@@ -179,7 +179,7 @@ def test_new_evaluators_are_held_against_the_stored_reference(
     pytest.importorskip("context_bench_rouge", reason="a second evaluator that needs an answer")
     context_bench(*unanswered, "--reference-from", "direct", "--run-file", "r.sqlite", "-q")
     calls = len(model.asked)
-    done = context_bench("rescore", "r.sqlite", "--also", "rouge", "--format", "json")
+    done = context_bench("rescore", "r.sqlite", "--add-evaluator", "rouge", "--format", "json")
     rows = [row for row in json.loads(done.out)["rows"] if row["system"] == "half"]
     assert [sorted({"rouge_l_f1", "agreement_rouge_l_f1"} & set(row["scores"])) for row in rows] == [
         ["agreement_rouge_l_f1"], ["agreement_rouge_l_f1"], ["rouge_l_f1"],

@@ -38,7 +38,7 @@ def test_a_new_evaluator_scores_what_is_stored_and_the_old_scores_stay(
     context_bench: Run, run_file: str
 ) -> None:
     before = rows(context_bench("report", run_file, "--format", "json"))
-    after = rows(context_bench("rescore", run_file, "--also", "rouge", "--format", "json"))
+    after = rows(context_bench("rescore", run_file, "--add-evaluator", "rouge", "--format", "json"))
     assert [row["scores"]["f1"] for row in after] == [row["scores"]["f1"] for row in before]
     assert [row["scores"]["rouge_l_recall"] for row in after] == [1.0, 0.5, 0.0, 0.5]
     assert [row["response"] for row in after] == [row["response"] for row in before]
@@ -74,7 +74,7 @@ def test_a_changed_option_gives_new_scores_and_the_same_option_gives_none(
 def test_rescoring_with_an_unknown_evaluator_changes_nothing(
     context_bench: Run, run_file: str
 ) -> None:
-    done = context_bench("rescore", run_file, "--also", "rogue")
+    done = context_bench("rescore", run_file, "--add-evaluator", "rogue")
     assert done.code == 2
     assert "Did you mean 'rouge'" in done.err
     assert all(
@@ -93,9 +93,9 @@ def test_a_run_without_its_examples_is_named_and_nothing_is_left_beside_it(
         ["answer-quality"],
         progress=False,
         run_file=path,
-        keep_examples=False,
+        store_examples=False,
     )
-    done = context_bench("rescore", str(path), "--also", "rouge")
+    done = context_bench("rescore", str(path), "--add-evaluator", "rouge")
     assert done.code != 0
     assert f"{path} was written without its examples" in done.err
     assert [file.name for file in tmp_path.glob("r.sqlite*")] == ["r.sqlite"]
@@ -104,12 +104,12 @@ def test_a_run_without_its_examples_is_named_and_nothing_is_left_beside_it(
 @pytest.mark.parametrize(
     "wrong",
     [
-        ["--also", "rogue"],
+        ["--add-evaluator", "rogue"],
         ["--set", "evaluators.answer-quality.contains=nonsense"],
         ["--set", "evaluators.answer-quality.nonsense=1"],
-        ["--prefix", "rogue=x_"],
+        ["--score-prefix", "rogue=x_"],
         ["--headline", "nonsense"],
-        ["--without", "answer-quality", "--headline", "f1"],
+        ["--exclude", "answer-quality", "--headline", "f1"],
         ["--evaluators", "nothing"],
     ],
     ids=" ".join,

@@ -146,9 +146,12 @@ def test_the_project_file_holds_the_same_things_as_the_flags(
             ["-s", "replay", "-d", "rows.jsonl", "--evaluators", "rogue"],
             "No evaluator is called 'rogue'",
         ),
-        (["-s", "replay", "-d", "rows.jsonl", "--also", "rogue"], "No evaluator is called 'rogue'"),
         (
-            ["-s", "replay", "-d", "rows.jsonl", "--without", "rogue"],
+            ["-s", "replay", "-d", "rows.jsonl", "--add-evaluator", "rogue"],
+            "No evaluator is called 'rogue'",
+        ),
+        (
+            ["-s", "replay", "-d", "rows.jsonl", "--exclude", "rogue"],
             "No evaluator is called 'rogue'",
         ),
         (
@@ -161,8 +164,8 @@ def test_the_project_file_holds_the_same_things_as_the_flags(
             "--field 'answer' has the wrong form: write it as TARGET=SOURCE.",
         ),
         (
-            ["-s", "replay", "-d", "rows.jsonl", "--prefix", "answer-quality"],
-            "--prefix 'answer-quality' has the wrong form: write it as NAME=PREFIX.",
+            ["-s", "replay", "-d", "rows.jsonl", "--score-prefix", "answer-quality"],
+            "--score-prefix 'answer-quality' has the wrong form: write it as NAME=PREFIX.",
         ),
         (
             ["-s", "replay", "-d", "rows.jsonl", "--set", "run.limit"],
@@ -345,7 +348,7 @@ def test_rows_that_fail_count_as_wrong_and_too_many_give_exit_code_12(
     assert done.code == 12
     assert "1 of 4 rows failed (25.0 %) and count as wrong" in done.err
     assert json.loads(done.out)["summary"]["replay"]["mean_score"] == pytest.approx((1 + 1 / 2) / 4)
-    assert context_bench("-s", "replay:field=pred", "-d", file, "--max-failed", "30").code == 0
+    assert context_bench("-s", "replay:field=pred", "-d", file, "--max-failed", "30%").code == 0
 
 
 def test_rows_without_what_an_evaluator_needs_are_unscored_and_counted(
@@ -434,9 +437,11 @@ def test_a_locked_run_goes_on_while_nothing_changed(context_bench: Run, jsonl: R
     file = jsonl(ROWS)
     assert context_bench("lock", "-s", "replay:field=pred", "-d", file).code == 0
     assert context_bench("-s", "replay:field=pred", "-d", file, "--locked").code == 0
-    drifted = context_bench("-s", "replay:field=pred", "-d", file, "--locked", "--also", "rouge")
+    drifted = context_bench(
+        "-s", "replay:field=pred", "-d", file, "--locked", "--add-evaluator", "rouge"
+    )
     assert drifted.code == 2
-    assert "context-bench-rouge/rouge is new (added with --also)" in drifted.err
+    assert "context-bench-rouge/rouge is new (added with --add-evaluator)" in drifted.err
 
 
 @pytest.mark.parametrize("flag", ["--reuse", "--cache-dir"])
@@ -550,7 +555,7 @@ def test_a_number_beyond_all_examples_means_all_of_them(
 def test_more_samples_than_a_run_can_hold_are_refused_before_the_first(
     context_bench: Run, jsonl: Run, tmp_path: Path
 ) -> None:
-    asked = ["run", "--system", "replay:field=pred", "--dataset", jsonl(ROWS), "--samples", "1025"]
+    asked = ["run", "--system", "replay:field=pred", "--dataset", jsonl(ROWS), "--repeat", "1025"]
     done = context_bench(*asked)
     assert done.code == 2
     assert (

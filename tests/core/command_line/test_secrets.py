@@ -73,7 +73,7 @@ PLAIN = ["--system", "openai:base_url=http://127.0.0.1:{port},max_retries=0"]
 JUDGE = [
     "--allow",
     "network",
-    "--also",
+    "--add-evaluator",
     "judge",
     "--set",
     "evaluators.judge.max_retries=0",
@@ -225,7 +225,7 @@ def test_a_killed_run_leaves_no_secret_in_its_write_ahead_log(
         "--system",
         f"openai:base_url=http://user:{CANARY}@127.0.0.1:{port},max_retries=0",
         "--max-failed",
-        "100",
+        "100%",
     ]
     path = tmp_path / "r.sqlite"
     with (tmp_path / "told.txt").open("wb") as told:

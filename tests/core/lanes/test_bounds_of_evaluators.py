@@ -79,7 +79,7 @@ def test_an_async_evaluator_is_asked_for_as_many_rows_as_it_says(
 ) -> None:
     evaluator = Full(most)
     found = evaluate(
-        respond, make_examples(60), [evaluator], progress=False, max_workers=8, deadline=60
+        respond, make_examples(60), [evaluator], progress=False, max_workers=8, row_timeout=60
     )
     assert [row.scores for row in found.rows] == [{"narrow": 1.0}] * 60
     assert evaluator.seen == most
@@ -108,7 +108,7 @@ def test_waiting_for_a_place_is_no_part_of_the_deadline(
 ) -> None:
     evaluator = Judge()
     found = evaluate(
-        respond, make_examples(40), [evaluator], progress=False, max_workers=4, deadline=2.0
+        respond, make_examples(40), [evaluator], progress=False, max_workers=4, row_timeout=2.0
     )
     assert [row.errors for row in found.rows] == [()] * 40
 
@@ -117,7 +117,7 @@ def test_rows_behind_those_that_raise_hang_or_block_the_loop_are_scored(
     make_examples: Callable[[int], Any],
 ) -> None:
     found = evaluate(
-        respond, make_examples(18), [Failing(2)], progress=False, max_workers=4, deadline=0.5
+        respond, make_examples(18), [Failing(2)], progress=False, max_workers=4, row_timeout=0.5
     )
     kinds = {
         int(row.example_id.lstrip("e")): row.errors[0].kind if row.errors else ""

@@ -50,7 +50,7 @@ seconds, deadline, rows = sys.argv[2:5]
 examples = [{"id": str(n), "question": seconds if n == 0 or deadline == "None" else "0"} for n in range(int(rows))]
 result = evaluate(
     Slow(), examples, [One()], progress=False, max_workers=4, run_file=sys.argv[1],
-    deadline=None if deadline == "None" else float(deadline),
+    row_timeout=None if deadline == "None" else float(deadline),
 )
 print("finished", len(result.rows), flush=True)
 """

@@ -169,7 +169,7 @@ def test_a_hung_call_is_bounded_by_the_deadline_and_stalls_nobody(
     system = system or make_system(aprocess=hang_async if lane == "async" else block)
     started = time.monotonic()
     result = evaluate(
-        system, make_examples(50), [same], progress=False, max_workers=2, deadline=2.0
+        system, make_examples(50), [same], progress=False, max_workers=2, row_timeout=2.0
     )
     seconds = time.monotonic() - started
     release.set()
@@ -192,7 +192,7 @@ def test_a_late_answer_is_noted_and_not_counted(
 
     examples = [{"id": f"e{n}", "question": str(n), "answer": "1"} for n in range(12)]
     result = evaluate(
-        make_system(late), examples, [same], progress=False, max_workers=1, deadline=2.0
+        make_system(late), examples, [same], progress=False, max_workers=1, row_timeout=2.0
     )
     first = result.rows[0]
     assert first.errors[0].kind == "TimeoutError"
@@ -220,7 +220,7 @@ def test_a_hung_evaluator_costs_its_score_and_not_the_response(
         [Hanging()],
         progress=False,
         max_workers=2,
-        deadline=2.0,
+        row_timeout=2.0,
     )
     release.set()
     row = result.rows[2]

@@ -64,7 +64,7 @@ NONE = (
     "error: The system lets no more threads be started: their number (`ulimit -u`) or memory is bounded. End other programs, "
     "or ask for fewer calls at once (--max-workers)."
 )
-PLAIN = "run(lambda example: '1', Plain(), max_workers=8, deadline=60)"
+PLAIN = "run(lambda example: '1', Plain(), max_workers=8, row_timeout=60)"
 CASES = {
     "no thread for a call": ("worker", "1-999", PLAIN, NONE),
     "one thread for eight calls": (
@@ -87,7 +87,7 @@ CASES = {
         "40 rows 0 scored can't start new thread",
     ),
     "no thread that leads a process": (
-        *("process", "1-999", "run(lambda example: '1', Heavy(), deadline=60)"),
+        *("process", "1-999", "run(lambda example: '1', Heavy(), row_timeout=60)"),
         "40 rows 0 scored can't start new thread",
     ),
 }
@@ -137,7 +137,7 @@ class Popen(subprocess.Popen):
 
 subprocess.Popen = Popen
 examples = [{{"id": str(n), "question": "why?"}} for n in range(40)]
-result = evaluate(lambda example: "1", examples, [{evaluator}()], progress=False, deadline=60, max_workers=8)
+result = evaluate(lambda example: "1", examples, [{evaluator}()], progress=False, row_timeout=60, max_workers=8)
 elsewhere = {{row.scores["process"] for row in result.rows}} - {{os.getpid()}}
 print(len(result.rows), sum(bool(row.errors) for row in result.rows), len(elsewhere))
 """
@@ -152,7 +152,7 @@ class Hanging(Heavy):
             time.sleep(600)
         return {{"plain": 1.0}}
 
-run(lambda example: "1", Hanging(), deadline=1)
+run(lambda example: "1", Hanging(), row_timeout=1)
 """
     assert (
         told_by(script, "nothing", "0-0")
@@ -168,7 +168,7 @@ class Blocking(Async):
             time.sleep(600)
         return {{"plain": 1.0}}
 
-run(lambda example: "1", Blocking(), deadline=2)
+run(lambda example: "1", Blocking(), row_timeout=2)
 """
     told = told_by(script, "nothing", "0-0")
     assert told.startswith("40 rows")
@@ -209,7 +209,7 @@ most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
 resource.setrlimit(resource.RLIMIT_NOFILE, (min(4096, most), most))
 kept = [open(os.devnull) for _ in range(1100)]
 examples = [{{"id": str(n), "question": "why?"}} for n in range(40)]
-result = evaluate(lambda example: "1", examples, [Heavy()], progress=False, deadline=60)
+result = evaluate(lambda example: "1", examples, [Heavy()], progress=False, row_timeout=60)
 print(all(row.scores == {{"plain": float(row.example_id)}} for row in result.rows))
 """
     assert told_by(script, "nothing", "0-0") == "True"

@@ -70,7 +70,7 @@ def examples():
         yield {**example, "dataset": f"d{n % 3}"} if labelled == "rows" else example
 
 evaluators = [Quick(), Batches() if kind == "batches" else Async()]
-evaluate(Echo(), examples(), evaluators, progress=False, run_file=path, keep_examples=keep == "kept", max_workers=2)
+evaluate(Echo(), examples(), evaluators, progress=False, run_file=path, store_examples=keep == "kept", max_workers=2)
 """
 
 

@@ -115,7 +115,7 @@ REMEDIES: dict[str, tuple[str, dict[str, str], tuple[str, ...], str]] = {
         "",
         {},
         ("-p", "no:acme-one"),
-        "leave out -p no:acme-one and --without acme-one",
+        "leave out -p no:acme-one and --exclude acme-one",
     ),
 }
 
@@ -170,7 +170,7 @@ def test_what_is_blocked_and_asked_for_is_an_error(
     site.basics()
     for arguments, name in (
         (
-            ("-s", "echo", "-d", "toy", "--also", "exact", "-p", "no:exact"),
+            ("-s", "echo", "-d", "toy", "--add-evaluator", "exact", "-p", "no:exact"),
             "Evaluator bench-basics/exact",
         ),
         (("-s", "echo", "-d", "toy", "-p", "no:echo"), "System bench-basics/echo"),

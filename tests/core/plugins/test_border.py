@@ -215,7 +215,7 @@ def test_a_run_that_asks_for_it_says_what_is_wrong(
 ) -> None:
     """Nothing is asked of a system, and the words are those of the list; the package is imported where it is whole only."""
     odd.change(crowd.folder / odd.path)
-    done = context_bench("run", "-s", "echo", "-d", "toy", "--also", "odd", "-q")
+    done = context_bench("run", "-s", "echo", "-d", "toy", "--add-evaluator", "odd", "-q")
     assert (done.code, asked()) == (2, 0)
     assert "Traceback" not in done.err
     [error] = [line for line in done.err.splitlines() if line.startswith("Error")]

@@ -90,13 +90,13 @@ BROKEN = {
         _with_manifest(lambda text: text.replace('api = "1.0"', 'api = "2.0"')),
         "incompatible",
         "it was written for plugin API 2.0, this version has 1.0",
-        "upgrade context-bench, or leave it out with --without broken",
+        "upgrade context-bench, or leave it out with --exclude broken",
     ),
     "API 1.7": Broken(
         _with_manifest(lambda text: text.replace('api = "1.0"', 'api = "1.7"')),
         "incompatible",
         "it needs plugin API 1.7, this version has only 1.0",
-        "upgrade context-bench, or leave it out with --without broken",
+        "upgrade context-bench, or leave it out with --exclude broken",
     ),
     "API 0.9": Broken(
         _with_manifest(lambda text: text.replace('api = "1.0"', 'api = "0.9"')),
@@ -213,7 +213,7 @@ def test_a_run_that_asks_for_it_stops_before_the_first_example(
 ) -> None:
     site.basics()
     broken.install(site)
-    done = here("run", "-s", "echo", "-d", "toy", "--also", "broken", "-q")
+    done = here("run", "-s", "echo", "-d", "toy", "--add-evaluator", "broken", "-q")
     assert (done.code, asked()) == (2, 0)
     assert f"Evaluator acme-broken/broken {SAID[broken.state]}: " in done.err
     assert broken.remedy.lower() in done.words.lower()
@@ -232,7 +232,7 @@ def test_a_run_on_a_dataset_that_its_rules_name_stops_before_the_first_example(
         assert broken.remedy.lower() in done.words.lower()
         assert "and unused" not in done.words
         assert here("explain", "wiring", "-d", "special").code == 2
-        assert here("run", "-s", "echo", "-d", "special=toy", "-q", "--without", "broken").code == 0
+        assert here("run", "-s", "echo", "-d", "special=toy", "-q", "--exclude", "broken").code == 0
     else:  # nobody can know its rules
         assert (done.code, asked()) == (0, 2)
 
@@ -262,7 +262,7 @@ def test_one_that_raises_at_import_is_found_when_it_is_loaded(
     assert loaded.code == 0
     assert "! broken failed acme-broken" in loaded.words
     assert "loading it raised RuntimeError: out of order" in loaded.words
-    assert "leave it out with --without broken" in loaded.words
+    assert "leave it out with --exclude broken" in loaded.words
     assert context_bench("--help").code == 0
     assert context_bench("explain", "wiring", "-d", "special").code == 0
     checked = context_bench("plugins", "check", "acme-broken")
@@ -371,7 +371,7 @@ def test_one_without_a_manifest_works_by_name_and_is_never_wired(
     assert json.loads(silent.out)["rows"][0]["scores"] == {"exact": 1.0}
     assert "Warning" not in silent.err
     done = context_bench(
-        "run", "-s", "echo", "-d", "toy", "--also", "plain", "--format", "json", "-q"
+        "run", "-s", "echo", "-d", "toy", "--add-evaluator", "plain", "--format", "json", "-q"
     )
     assert json.loads(done.out)["rows"][0]["scores"] == {"exact": 1.0, "plain": 1.0}
     checked = context_bench("plugins", "check", "acme-plain")
@@ -389,7 +389,7 @@ def test_an_entry_point_that_the_manifest_does_not_describe_works_by_name(
         in context_bench("plugins", "list").words
     )
     done = context_bench(
-        "run", "-s", "echo", "-d", "toy", "--also", "untold", "--format", "json", "-q"
+        "run", "-s", "echo", "-d", "toy", "--add-evaluator", "untold", "--format", "json", "-q"
     )
     assert json.loads(done.out)["rows"][0]["scores"] == {"exact": 1.0, "two": 1.0}
     checked = context_bench("plugins", "check", "untold")
@@ -407,11 +407,11 @@ def test_a_key_of_another_is_found_when_the_run_is_planned(
     done = context_bench("run", "-s", "echo", "-d", "toy", "-q")
     assert (done.code, asked()) == (2, 0)
     assert "acme-rival/rival and bench-basics/exact both give the score 'exact'" in done.err
-    assert "--without bench-basics/exact" in done.err
+    assert "--exclude bench-basics/exact" in done.err
     assert context_bench("explain", "wiring", "-d", "toy").code == 2
-    assert context_bench("run", "-s", "echo", "-d", "toy", "-q", "--without", "rival").code == 0
+    assert context_bench("run", "-s", "echo", "-d", "toy", "-q", "--exclude", "rival").code == 0
     done = context_bench(
-        "run", "-s", "echo", "-d", "toy", "-q", "--prefix", "rival=r_", "--format", "json"
+        "run", "-s", "echo", "-d", "toy", "-q", "--score-prefix", "rival=r_", "--format", "json"
     )
     assert json.loads(done.out)["rows"][0]["scores"] == {"exact": 1.0, "r_exact": 1.0}
 
@@ -421,7 +421,7 @@ def test_a_key_of_another_that_no_manifest_tells_is_found_at_the_first_row(
 ) -> None:
     site.basics()
     site.evaluator("acme-rival", "rival", key="exact", manifest=None)
-    done = process("run", "-s", "echo", "-d", "toy", "-q", "--also", "rival")
+    done = process("run", "-s", "echo", "-d", "toy", "-q", "--add-evaluator", "rival")
     assert done.code == 2
     assert asked() <= 2
     assert "exact" in done.err
@@ -458,7 +458,9 @@ def test_one_in_the_current_directory_is_ignored_unless_it_is_allowed(
     )
     done = process("run", "-s", "echo", "-d", "toy", "--format", "json", "-q", path=both)
     assert json.loads(done.out)["rows"][0]["scores"] == {"exact": 1.0}
-    asked_for = process("run", "-s", "echo", "-d", "toy", "--also", "here", "-q", path=both)
+    asked_for = process(
+        "run", "-s", "echo", "-d", "toy", "--add-evaluator", "here", "-q", path=both
+    )
     assert (
         asked_for.code,
         "is blocked: it was found in the current directory" in asked_for.err,

@@ -226,7 +226,7 @@ def test_a_flag_wires_only_evaluators_whose_own_wiring_names_it(context_bench: A
     assert done.code == 0, done.err
     assert "+ acme-sweet/sweet" in done.words
     assert "- acme-sour/sour" in done.words
-    assert "+ acme-sour/sour" in context_bench(*run, "--also", "sour").words
+    assert "+ acme-sour/sour" in context_bench(*run, "--add-evaluator", "sour").words
 
 
 @pytest.mark.usefixtures("tasters", "basics")
@@ -235,7 +235,17 @@ def test_a_shared_flag_is_shown_once_and_reaches_everybody_who_uses_it(
 ) -> None:
     assert context_bench("run", "--help").out.count("--taster-url") == 1
     done = context_bench(
-        *("run", "--system", "echo", "--dataset", "toy", "--taster-url", "u", "--also", "sour"),
+        *(
+            "run",
+            "--system",
+            "echo",
+            "--dataset",
+            "toy",
+            "--taster-url",
+            "u",
+            "--add-evaluator",
+            "sour",
+        ),
         *("--run-file", tmp_path / "r.sqlite", "--format", "json", "--quiet"),
     )
     assert done.code == 0, done.err
@@ -276,9 +286,12 @@ def test_a_flag_group_is_switched_by_its_id_and_never_in_vain_by_its_short_name(
             ("--set", "evaluators.sour.url=u"),
             "--set evaluators.sour.url is given, but nothing in this run takes it",
         ),
-        (("--prefix", "sour=x_"), "--prefix sour=x_ is given, but nothing in this run takes it"),
+        (
+            ("--score-prefix", "sour=x_"),
+            "--score-prefix sour=x_ is given, but nothing in this run takes it",
+        ),
     ],
-    ids=["switched off", "not among those asked for", "--set", "--prefix"],
+    ids=["switched off", "not among those asked for", "--set", "--score-prefix"],
 )
 def test_a_flag_that_nothing_in_a_run_takes_is_refused_and_leaves_no_run_file(
     context_bench: Any, tmp_path: Any, more: tuple[str, ...], flags: tuple[str, ...], said: str

@@ -53,7 +53,7 @@ def test_the_list_names_both_and_the_remedy(two: Any, process: Run) -> None:
 def test_the_short_name_is_an_error_that_names_both(
     two: Any, context_bench: Run, asked: Callable[[], int]
 ) -> None:
-    done = run(context_bench, "--also", "same")
+    done = run(context_bench, "--add-evaluator", "same")
     assert (done.code, asked()) == (2, 0)
     assert (
         "The evaluator name 'same' is contested by acme-a/same and acme-b/same. Write the whole id"
@@ -69,9 +69,11 @@ def test_a_run_that_needs_neither_warns_in_one_line(two: Any, context_bench: Run
 
 
 def test_the_whole_id_says_which(two: Any, context_bench: Run) -> None:
-    assert scores(run(context_bench, "--also", "acme-a/same")) == {"exact", "a"}
+    assert scores(run(context_bench, "--add-evaluator", "acme-a/same")) == {"exact", "a"}
     assert scores(run(context_bench, "--evaluators", "acme-b/same")) == {"b"}
-    assert scores(run(context_bench, "--also", "acme-a/same", "--also", "acme-b/same")) == {
+    assert scores(
+        run(context_bench, "--add-evaluator", "acme-a/same", "--add-evaluator", "acme-b/same")
+    ) == {
         "exact",
         "a",
         "b",
@@ -79,8 +81,14 @@ def test_the_whole_id_says_which(two: Any, context_bench: Run) -> None:
 
 
 def test_leaving_one_out_settles_it(two: Any, context_bench: Run) -> None:
-    assert scores(run(context_bench, "--also", "same", "-p", "no:acme-b")) == {"exact", "a"}
-    assert scores(run(context_bench, "--also", "same", "-p", "no:acme-a/same")) == {"exact", "b"}
+    assert scores(run(context_bench, "--add-evaluator", "same", "-p", "no:acme-b")) == {
+        "exact",
+        "a",
+    }
+    assert scores(run(context_bench, "--add-evaluator", "same", "-p", "no:acme-a/same")) == {
+        "exact",
+        "b",
+    }
 
 
 @pytest.mark.parametrize("preferred", ["a", "b"])
@@ -89,10 +97,10 @@ def test_the_project_says_which(
 ) -> None:
     prefer(workplace, f"acme-{preferred}")
     other = "b" if preferred == "a" else "a"
-    done = run(context_bench, "--also", "same")
+    done = run(context_bench, "--add-evaluator", "same")
     assert scores(done) == {"exact", preferred}
     assert "Warning" not in done.err
-    assert scores(run(context_bench, "--also", f"acme-{other}/same")) == {"exact", other}
+    assert scores(run(context_bench, "--add-evaluator", f"acme-{other}/same")) == {"exact", other}
     told = {
         entry["id"]: entry for entry in json.loads(context_bench("plugins", "list", "--json").out)
     }
@@ -114,7 +122,8 @@ def test_two_that_wire_themselves_stop_the_run_until_one_is_preferred(
     assert scores(run(context_bench)) == {"exact", "b"}
     explained = context_bench("explain", "wiring", "-d", "toy")
     assert (
-        "the project prefers acme-b/same; add this one with --also acme-a/same" in explained.words
+        "the project prefers acme-b/same; add this one with --add-evaluator acme-a/same"
+        in explained.words
     )
 
 

@@ -27,15 +27,15 @@ MANIFEST = "\n".join(
 )
 RUN = ("run", "-s", "echo", "-d", "toy", "-q")
 DOORS = {
-    "--also": ("evaluator", (*RUN, "--also", "bad")),
+    "--add-evaluator": ("evaluator", (*RUN, "--add-evaluator", "bad")),
     "--evaluators": ("evaluator", (*RUN, "--evaluators", "bad")),
-    "--without": ("evaluator", (*RUN, "--without", "bad")),
+    "--exclude": ("evaluator", (*RUN, "--exclude", "bad")),
     "an option of it": ("evaluator", (*RUN, "--set", "evaluators.bad.x=1")),
-    "its id": ("evaluator", (*RUN, "--also", "acme-bad/bad")),
+    "its id": ("evaluator", (*RUN, "--add-evaluator", "acme-bad/bad")),
     "--system": ("system", ("run", "-s", "bad", "-d", "toy", "-q")),
     "--dataset": ("dataset", ("run", "-s", "echo", "-d", "bad", "-q")),
     "--metrics": ("metric", (*RUN, "--metrics", "bad")),
-    "--also-metric": ("metric", (*RUN, "--also-metric", "bad")),
+    "--add-metric": ("metric", (*RUN, "--add-metric", "bad")),
     "--hook": ("hook", (*RUN, "--hook", "bad")),
     "--part": ("run part", (*RUN, "--part", "bad")),
     "--format": ("reporter", (*RUN, "--format", "bad")),
@@ -89,7 +89,7 @@ def crowd(site: Any) -> Any:
     return site
 
 
-CASES = [(damage, *DOORS["--also"]) for damage in DAMAGES] + [
+CASES = [(damage, *DOORS["--add-evaluator"]) for damage in DAMAGES] + [
     (_no_text, *door) for door in DOORS.values()
 ]
 
@@ -123,7 +123,7 @@ def test_a_misspelt_name_of_it_is_suggested(
     damage: Callable[[Path], str], crowd: Any, context_bench: Run
 ) -> None:
     reason = damage(crowd.folder / POINTS)
-    done = context_bench(*RUN, "--also", "badd")
+    done = context_bench(*RUN, "--add-evaluator", "badd")
     assert f"acme-bad brings 'bad', but is invalid: {reason}" in done.words
 
 
@@ -132,7 +132,7 @@ def test_another_name_says_nothing_of_it(
     damage: Callable[[Path], str], crowd: Any, context_bench: Run
 ) -> None:
     damage(crowd.folder / POINTS)
-    done = context_bench(*RUN, "--also", "exat")
+    done = context_bench(*RUN, "--add-evaluator", "exat")
     [error] = [line for line in done.err.splitlines() if line.startswith("Error")]
     assert "Did you mean 'exact'?" in error
     assert "acme-bad" not in error
@@ -144,14 +144,17 @@ def test_a_manifest_alone_says_what_it_brings(crowd: Any, context_bench: Run) ->
     (crowd.folder / "acme_bad" / "context_bench_plugin.toml").write_bytes(
         b"= \xff\n[ evaluators . 'bad' ]\n"
     )
-    assert "acme-bad brings an evaluator of this name" in context_bench(*RUN, "--also", "bad").words
+    assert (
+        "acme-bad brings an evaluator of this name"
+        in context_bench(*RUN, "--add-evaluator", "bad").words
+    )
     assert "acme-bad" not in context_bench(*RUN, "--metrics", "bad").words.partition("Error: ")[2]
 
 
 def test_what_nothing_readable_is_left_of_may_be_anything(crowd: Any, context_bench: Run) -> None:
     _fifo(crowd.folder / POINTS)
     (crowd.folder / "acme_bad" / "context_bench_plugin.toml").unlink()
-    done = context_bench(*RUN, "--also", "whatever")
+    done = context_bench(*RUN, "--add-evaluator", "whatever")
     assert (
         "Nobody can tell what acme-bad brings, which is invalid: its entry_points.txt is not read"
         in done.words
@@ -163,9 +166,9 @@ def test_a_package_that_shares_code_and_brings_no_component_is_not_damaged(
 ) -> None:
     site.basics()
     site.add("acme-shared", code="", manifest='schema = 1\napi = "1.0"\n')
-    assert "acme-shared" not in context_bench(*RUN, "--also", "bad").words
+    assert "acme-shared" not in context_bench(*RUN, "--add-evaluator", "bad").words
     (site.folder / "acme_shared-1.0.dist-info" / "entry_points.txt").unlink(missing_ok=True)
-    assert "acme-shared" not in context_bench(*RUN, "--also", "bad").words
+    assert "acme-shared" not in context_bench(*RUN, "--add-evaluator", "bad").words
 
 
 def test_a_manifest_outside_of_its_folder_is_not_read(
@@ -178,4 +181,7 @@ def test_a_manifest_outside_of_its_folder_is_not_read(
     (crowd.folder / INFO / "RECORD").write_text(
         f"../context_bench_plugin.toml,,\n{tmp_path}/context_bench_plugin.toml,,\n"
     )
-    assert "Nobody can tell what acme-bad brings" in context_bench(*RUN, "--also", "bad").words
+    assert (
+        "Nobody can tell what acme-bad brings"
+        in context_bench(*RUN, "--add-evaluator", "bad").words
+    )

@@ -136,7 +136,7 @@ RUN = (
     "--run-file",
     "r.sqlite",
 )
-RUN += ("--max-failed", "100")
+RUN += ("--max-failed", "100%")
 
 
 @pytest.fixture

@@ -160,7 +160,7 @@ RUN = (
     "toy",
     "--run-file",
     "r.sqlite",
-    "--also-metric",
+    "--add-metric",
     "spread",
     "-o",
     "r.tab",
@@ -228,7 +228,7 @@ def test_a_run_whose_end_breaks_an_evaluator_is_complete_and_told_where(
     site.basics()
     site.evaluator("acme-ends", "ends", code=ENDS)
     done = context_bench(
-        "run", "-s", "echo", "-d", "toy", "--also", "ends", "--run-file", "r.sqlite", "-q"
+        "run", "-s", "echo", "-d", "toy", "--add-evaluator", "ends", "--run-file", "r.sqlite", "-q"
     )
     assert done.code == 2
     assert "The evaluator acme-ends/ends failed: KeyError" in done.words

@@ -162,7 +162,7 @@ def told(
             monkeypatch.setenv(name, value)
         outputs = ["-o", "out.json", "-o", "out.md", "-o", "out.csv", "--log-format", "json"]
         done = context_bench(
-            "run", "--run-file", "r.sqlite", "--max-failed", "100", *outputs, *flags
+            "run", "--run-file", "r.sqlite", "--max-failed", "100%", *outputs, *flags
         )
         texts = [done.out, done.err]
         if (workplace / "r.sqlite").exists():

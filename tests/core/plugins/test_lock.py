@@ -115,12 +115,12 @@ def test_any_change_is_drift_and_stops_the_run(
 
 
 CHOICES = {
-    "a prefix": (("--prefix", "one=my_"), "toy: acme-one/one: prefix was '', is 'my_'"),
-    "one left out": (("--without", "one"), "toy: acme-one/one is gone"),
+    "a prefix": (("--score-prefix", "one=my_"), "toy: acme-one/one: prefix was '', is 'my_'"),
+    "one left out": (("--exclude", "one"), "toy: acme-one/one is gone"),
     "an exact set": (("--evaluators", "one"), "toy: bench-basics/exact is gone"),
     "one chosen": (
-        ("--also", "one"),
-        "toy: acme-one/one: rule was 'always', is 'added with --also'",
+        ("--add-evaluator", "one"),
+        "toy: acme-one/one: rule was 'always', is 'added with --add-evaluator'",
     ),
     "another dataset": (("-d", "other=toy"), "other: not in the lock file"),
 }
@@ -268,7 +268,7 @@ def test_a_metric_that_is_not_locked_is_not_imported(metric: Any, site: Any, pro
         "The metric acme-half/half is not in context-bench.lock, so this locked run does not load it."
         in done.words
     )
-    for asked in ("--also-metric", "--metrics"):
+    for asked in ("--add-metric", "--metrics"):
         done = process(*RUN, "--locked", asked, "half")
         assert done.code == 2
         assert "the metric acme-half/half was asked for, but is not in the lock file" in done.words

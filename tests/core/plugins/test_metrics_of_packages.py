@@ -80,7 +80,7 @@ def lengths(site: Any) -> Path:
 def test_a_metric_of_a_package_is_in_the_table_and_every_report_and_in_the_report_of_later(
     lengths: Path, context_bench: Call
 ) -> None:
-    done = context_bench(*RUN, "--also-metric", "longest", "-o", "r.md", "-o", "r.json")
+    done = context_bench(*RUN, "--add-metric", "longest", "-o", "r.md", "-o", "r.json")
     assert done.code == 0, done.err
     for text in (done.out, Path("r.md").read_text()):
         assert "longest answer" in text
@@ -116,8 +116,8 @@ def test_exactly_the_metrics_that_are_named_are_computed(
 def test_the_project_file_names_metrics_and_a_flag_takes_one_out(
     lengths: Path, context_bench: Call
 ) -> None:
-    Path("context-bench.toml").write_text('[run]\nalso-metrics = ["longest:unit=letters"]\n')
-    done = context_bench(*RUN, "-p", "no:latency", "--without", "lead", "-o", "r.json")
+    Path("context-bench.toml").write_text('[run]\nadd-metrics = ["longest:unit=letters"]\n')
+    done = context_bench(*RUN, "-p", "no:latency", "--exclude", "lead", "-o", "r.json")
     assert done.code == 0, done.err
     [values, _] = json.loads(Path("r.json").read_text())["summary"].values()
     assert values["longest_response"] == 3
@@ -163,7 +163,7 @@ def test_a_blocked_metric_that_is_named_is_an_error(lengths: Path, context_bench
 def test_what_an_absent_package_said_is_shown_and_its_absence_told(
     lengths: Path, context_bench: Call, site: Any
 ) -> None:
-    before = context_bench(*RUN, "--also-metric", "longest", "-o", "r.json")
+    before = context_bench(*RUN, "--add-metric", "longest", "-o", "r.json")
     for path in [lengths, *site.folder.glob("acme_lengths-*")]:
         shutil.rmtree(path)
     again = context_bench("report", "r.sqlite", "-o", "again.json")

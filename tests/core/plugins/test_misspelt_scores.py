@@ -54,13 +54,13 @@ def installed(site: Any, workplace: Path) -> Any:
         ("exact", (), False),
         ("special", (), False),
         ("demanded", (), True),
-        ("demanded", ("--also", "on-demand"), False),
+        ("demanded", ("--add-evaluator", "on-demand"), False),
         ("special", ("--evaluators", "exact"), True),
         ("special", ("--evaluators", "exact,special"), False),
         ("own_exact", (), True),
-        ("own_exact", ("--prefix", "exact=own_"), False),
+        ("own_exact", ("--score-prefix", "exact=own_"), False),
         ("whatever", ("--evaluators", "free"), False),
-        ("whatever", ("--also", "free"), False),
+        ("whatever", ("--add-evaluator", "free"), False),
         ("demanded", ("--hook", "adjusting"), False),
         ("score", (), False),
     ],
@@ -108,7 +108,7 @@ def test_what_rows_can_have_is_known_of_an_object_only_where_a_package_describes
 ) -> None:
     catalog = discover()
     of_a_package = catalog.find("evaluators", "special").build({})
-    described = Request(evaluators=(of_a_package, "exact"), prefixes={"special": "my_"})
+    described = Request(evaluators=(of_a_package, "exact"), score_prefixes={"special": "my_"})
     assert sorted(Planner(catalog, described).possible_keys()) == ["exact", "my_special"]
     own = Request(evaluators=(Undescribed(), "exact"))
     assert ANY_KEY in Planner(catalog, own).possible_keys()

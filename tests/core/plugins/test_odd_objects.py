@@ -27,7 +27,7 @@ KINDS: dict[str, tuple[str, str, Sequence[str]]] = {
         "def process(self, example): return {'response': 'one'}",
         ["-s", "odd"],
     ),
-    "metrics": ("", "def compute(self, rows): return {'odd': 1.0}", ["--also-metric", "odd"]),
+    "metrics": ("", "def compute(self, rows): return {'odd': 1.0}", ["--add-metric", "odd"]),
     "reporters": ("", "def write(self, result, stream): stream.write('odd')", ["--format", "odd"]),
     "tokenizers": ("", "def count(self, text): return 1", ["--tokenizer", "odd"]),
     "run_parts": (

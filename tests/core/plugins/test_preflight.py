@@ -172,7 +172,7 @@ def test_an_async_system_is_waited_for(look: Run) -> None:
 
 
 def test_a_hung_system_is_left(look: Run) -> None:
-    code, found, _ = look("--system", "hung", "--deadline", "0.5")
+    code, found, _ = look("--system", "hung", "--row-timeout", "0.5")
     assert (code, list(found)) == (2, ["hung timeout"])
     assert found["hung timeout"]["requests"] == 1
 

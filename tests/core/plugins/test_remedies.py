@@ -65,9 +65,9 @@ def test_each_command_in_it_can_be_called(
             names = [word for word in command[2:] if word != "--force-reinstall"]
             assert names
             assert all(NAME.fullmatch(name) for name in names), command
-    flags = re.search(r"--without (\S+?)[,.]?( |$)", remedy)
+    flags = re.search(r"--exclude (\S+?)[,.]?( |$)", remedy)
     if flags:
-        done = context_bench("run", "-s", "echo", "-d", "toy", "-q", "--without", flags[1])
+        done = context_bench("run", "-s", "echo", "-d", "toy", "-q", "--exclude", flags[1])
         assert done.code == 0, done.err
     assert commands or flags
 

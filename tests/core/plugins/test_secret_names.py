@@ -78,7 +78,7 @@ def test_its_value_is_nowhere(
         "-o",
         "out.json",
         "--max-failed",
-        "100",
+        "100%",
     ]
     done = context_bench("run", *flags)
     assert done.code == 0, done.err
@@ -164,7 +164,7 @@ def test_what_an_address_says_secretly_is_neither_kept_nor_told(
             "--run-file",
             "r.sqlite",
         ),
-        *("--max-failed", "100", "-o", "out.json"),
+        *("--max-failed", "100%", "-o", "out.json"),
     )
     kept = b"".join(path.read_bytes() for path in workplace.iterdir())
     assert CANARY.encode() not in kept

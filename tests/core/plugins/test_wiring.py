@@ -90,9 +90,14 @@ RULES = {
         False,
         "no rule matches; it is wired to any dataset with --judge-url",
     ),
-    "not without rules": ("[]", (), False, "it has no wiring rule; add it with --also"),
-    "added": ("[]", ("--also", "one"), True, "added with --also"),
-    "added by its id": ("[]", ("--also", "acme-one/one"), True, "added with --also"),
+    "not without rules": ("[]", (), False, "it has no wiring rule; add it with --add-evaluator"),
+    "added": ("[]", ("--add-evaluator", "one"), True, "added with --add-evaluator"),
+    "added by its id": (
+        "[]",
+        ("--add-evaluator", "acme-one/one"),
+        True,
+        "added with --add-evaluator",
+    ),
     "chosen": ("[]", ("--evaluators", "one"), True, "chosen with --evaluators"),
     "not chosen": (
         "[{ always = true }]",
@@ -100,16 +105,16 @@ RULES = {
         False,
         "not among the evaluators that were chosen",
     ),
-    "left out": ("[{ always = true }]", ("--without", "one"), False, "left out by the user"),
+    "left out": ("[{ always = true }]", ("--exclude", "one"), False, "left out by the user"),
     "left out by its id": (
         "[{ always = true }]",
-        ("--without", "acme-one/one"),
+        ("--exclude", "acme-one/one"),
         False,
         "left out by the user",
     ),
     "left out by its distribution": (
         "[{ always = true }]",
-        ("--without", "acme-one"),
+        ("--exclude", "acme-one"),
         False,
         "left out by the user",
     ),
@@ -135,12 +140,14 @@ def test_the_exact_set_is_exact_and_may_be_added_to(site: Any, context_bench: Ru
     run = ("run", "-s", "echo", "-d", "quiz", "-q", "--format", "json")
     assert set(scores(context_bench(*run))) == {"exact", "one", "two", "three"}
     assert set(scores(context_bench(*run, "--evaluators", "one"))) == {"one"}
-    assert set(scores(context_bench(*run, "--evaluators", "one, two", "--also", "three"))) == {
+    assert set(
+        scores(context_bench(*run, "--evaluators", "one, two", "--add-evaluator", "three"))
+    ) == {
         "one",
         "two",
         "three",
     }
-    assert set(scores(context_bench(*run, "--without", "one", "--without", "acme-two"))) == {
+    assert set(scores(context_bench(*run, "--exclude", "one", "--exclude", "acme-two"))) == {
         "exact",
         "three",
     }
@@ -152,21 +159,30 @@ WRONG_CHOICES = {
         ("--evaluators", "oen"),
         "No evaluator is called 'oen'. Did you mean 'one'?",
     ),
-    "unknown addition": (("--also", "oen"), "No evaluator is called 'oen'. Did you mean 'one'?"),
-    "unknown to leave out": (
-        ("--without", "oen"),
+    "unknown addition": (
+        ("--add-evaluator", "oen"),
         "No evaluator is called 'oen'. Did you mean 'one'?",
     ),
-    "unknown prefix": (("--prefix", "oen=x_"), "No evaluator is called 'oen'. Did you mean 'one'?"),
+    "unknown to leave out": (
+        ("--exclude", "oen"),
+        "No evaluator is called 'oen'. Did you mean 'one'?",
+    ),
+    "unknown prefix": (
+        ("--score-prefix", "oen=x_"),
+        "No evaluator is called 'oen'. Did you mean 'one'?",
+    ),
     "unknown capability": (
         ("--allow", "netwrok"),
         "No capability is called 'netwrok'. Did you mean 'network'?",
     ),
     "chosen and left out": (
-        ("--evaluators", "one", "--without", "acme-one"),
+        ("--evaluators", "one", "--exclude", "acme-one"),
         "The evaluator 'one' is both chosen and left out. Decide for one of them.",
     ),
-    "added and left out": (("--also", "one", "--without", "one"), "both chosen and left out"),
+    "added and left out": (
+        ("--add-evaluator", "one", "--exclude", "one"),
+        "both chosen and left out",
+    ),
 }
 
 
@@ -204,7 +220,7 @@ HEADLINES = {
     "f1 before one that was added": (
         "",
         {"a": "[]", "f1": "[{ always = true }]"},
-        ("--also", "a"),
+        ("--add-evaluator", "a"),
         "f1",
     ),
     "f1 before one that an option wires": (
@@ -216,14 +232,14 @@ HEADLINES = {
     "else of the one that was chosen": (
         "",
         {"a": "[{ always = true }]", "c": "[]"},
-        ("--also", "c"),
+        ("--add-evaluator", "c"),
         "c",
     ),
     "else of any": ("", {"a": "[{ always = true }]", "c": "[{ always = true }]"}, (), "a"),
     "with its prefix": (
         'primary = "c"',
         {"c": "[{ always = true }]"},
-        ("--prefix", "c=my_"),
+        ("--score-prefix", "c=my_"),
         "my_c",
     ),
     "none": ("", {"a": "[]"}, (), None),
@@ -308,7 +324,7 @@ def with_capabilities(capabilities: str, isolation: str = "") -> dict[str, str]:
 CONSENT = {
     "a paid endpoint": ('["network"]', (), False),
     "a paid endpoint, allowed": ('["network"]', ("--allow", "network"), True),
-    "a paid endpoint, asked for": ('["network"]', ("--also", "risky"), True),
+    "a paid endpoint, asked for": ('["network"]', ("--add-evaluator", "risky"), True),
     "a paid endpoint, chosen": ('["network"]', ("--evaluators", "risky"), True),
     "a paid endpoint whose option is given": (
         '["network"]',
@@ -357,7 +373,7 @@ SANDBOX = {
     "with an isolating sandbox": ("def isolation(self): return 'namespaces'", (), True),
     "with a sandbox that does not isolate": ("def isolation(self): return None", (), False),
     "with the user's word": ("", ("--allow", "executes-model-code"), True),
-    "chosen by the user": ("", ("--also", "risky"), True),
+    "chosen by the user": ("", ("--add-evaluator", "risky"), True),
     "with an option that is no consent to it": ("", ("--risky-url", "http://risky.test"), False),
 }
 
@@ -379,7 +395,7 @@ def test_code_of_a_model_runs_only_in_a_sandbox_or_with_consent(
     else:
         assert (done.code, asked()) == (2, 0)
         assert "--allow executes-model-code" in done.words
-        assert "--without risky" in done.words
+        assert "--exclude risky" in done.words
 
 
 def test_a_headline_that_needs_consent_stops_the_run(
@@ -393,7 +409,7 @@ def test_a_headline_that_needs_consent_stops_the_run(
     assert (done.code, asked()) == (2, 0)
     assert "The headline score 'risky' of quiz comes from acme-risky/risky" in done.words
     assert "risky" in scores(context_bench(*run, "--allow", "network"))
-    assert "risky" not in scores(context_bench(*run, "--without", "risky"))
+    assert "risky" not in scores(context_bench(*run, "--exclude", "risky"))
 
 
 YIELDS = {
@@ -404,13 +420,19 @@ YIELDS = {
         "a",
         "dataset toy",
     ),
-    "always to chosen": ("[{ always = true }]", "[]", ("--also", "b"), "a", "added with --also"),
+    "always to chosen": (
+        "[{ always = true }]",
+        "[]",
+        ("--add-evaluator", "b"),
+        "a",
+        "added with --add-evaluator",
+    ),
     "by name to chosen": (
         '[{ datasets = ["toy"] }]',
         "[]",
-        ("--also", "b"),
+        ("--add-evaluator", "b"),
         "a",
-        "added with --also",
+        "added with --add-evaluator",
     ),
 }
 
@@ -437,7 +459,7 @@ def test_a_key_belongs_to_the_closer_evaluator_and_the_other_one_yields(
 
 
 CLASHES = {
-    "both chosen": ("[]", "[]", ("--also", "a", "--also", "b")),
+    "both chosen": ("[]", "[]", ("--add-evaluator", "a", "--add-evaluator", "b")),
     "both always": ("[{ always = true }]", "[{ always = true }]", ()),
     "both by name": ('[{ datasets = ["toy"] }]', '[{ datasets = ["toy"] }]', ()),
 }
@@ -459,8 +481,8 @@ def test_one_key_of_two_equals_stops_the_run_until_one_gets_a_prefix(
     done = context_bench(*run)
     assert (done.code, asked()) == (2, 0)
     assert "acme-a/a and acme-b/b both give the score 'same' to rows of toy" in done.words
-    assert "--without acme-b/b, or give it a prefix: --prefix acme-b/b=other_" in done.words
-    assert scores(context_bench(*run, "--prefix", "acme-b/b=other_")) == {
+    assert "--exclude acme-b/b, or give it a prefix: --score-prefix acme-b/b=other_" in done.words
+    assert scores(context_bench(*run, "--score-prefix", "acme-b/b=other_")) == {
         "exact": 1.0,
         "same": 1.0,
         "other_same": 1.0,

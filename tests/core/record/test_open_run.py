@@ -56,7 +56,7 @@ def path(tmp_path: Path) -> Path:
         [Echo(), Second()],
         evaluators=[Same()],
         datasets=data,
-        samples=2,
+        repeat=2,
         progress=False,
         run_file=path,
     )
@@ -108,7 +108,7 @@ def test_a_row_by_its_place_is_the_row_of_that_place(way: str, tmp_path: Path) -
         [Echo(), Second()],
         examples(*questions),
         [Same()],
-        samples=3,
+        repeat=3,
         progress=False,
         run_file=path,
         **more,

@@ -53,7 +53,7 @@ def calls_after(
     [
         {},
         {"max_workers": 4},
-        {"deadline": 60.0},
+        {"row_timeout": 60.0},
         {"requests_per_minute": 1e6},
         {"max_failed": 0.5},
         {"order": "system"},
@@ -94,7 +94,7 @@ def test_only_fields_that_a_system_reads_count(tmp_path: Path) -> None:
 
 
 def test_a_further_sample_misses_and_the_earlier_ones_do_not(tmp_path: Path) -> None:
-    assert calls_after(tmp_path, Counting(), EXAMPLE, Counting(), samples=3) == 2
+    assert calls_after(tmp_path, Counting(), EXAMPLE, Counting(), repeat=3) == 2
 
 
 def test_failures_are_never_reused(tmp_path: Path) -> None:

@@ -112,7 +112,7 @@ def test_each_repetition_is_held_against_the_same_repetition_of_the_baseline(
         EXAMPLES[:1],
         ["answer-quality"],
         baseline="b",
-        samples=2,
+        repeat=2,
         progress=False,
     )
     assert [row.tokens_saved for row in result.rows if row.system == "s"] == [0.5, 0.0]

@@ -363,7 +363,7 @@ def test_two_evaluators_that_give_one_key_stop_the_run_and_a_prefix_mends_it(
     with pytest.raises(RunStoppedError, match="both gave the score 'f1'") as stop:
         run(echo, EXAMPLES, [first, second])
     assert isinstance(stop.value.__cause__, WiringError)
-    result = run(echo, EXAMPLES, [first, second], prefixes={"second": "second_"})
+    result = run(echo, EXAMPLES, [first, second], score_prefixes={"second": "second_"})
     assert result.rows[0].scores == {"f1": 1.0, "second_f1": 0.25}
 
 
@@ -378,7 +378,7 @@ def test_details_travel_beside_the_scores(echo: Any, make_evaluator: Make) -> No
 
 
 def test_samples_are_rows_of_their_own(echo: Any, same: Any) -> None:
-    result = run(echo, EXAMPLES[:2], [same], samples=3)
+    result = run(echo, EXAMPLES[:2], [same], repeat=3)
     assert [(row.position, row.sample) for row in result.rows] == [
         (p, s) for p in range(2) for s in range(3)
     ]
@@ -406,9 +406,13 @@ class Named:
         ({"metrics": [MeanScore]}, ConfigurationError, "no metric: it is a class: call it first"),
         ({"max_examples": 0}, ConfigurationError, "max_examples is 0"),
         ({"max_workers": -1}, ConfigurationError, "max_workers is -1"),
-        ({"also": ["nope"], "evaluators": None}, UnknownNameError, "No evaluator is called 'nope'"),
         (
-            {"without": ["nope"], "evaluators": None},
+            {"add_evaluators": ["nope"], "evaluators": None},
+            UnknownNameError,
+            "No evaluator is called 'nope'",
+        ),
+        (
+            {"exclude": ["nope"], "evaluators": None},
             UnknownNameError,
             "No evaluator is called 'nope'",
         ),

@@ -34,31 +34,31 @@ OTHER_VALUES: dict[str, Any] = {
     "sample": 2,
     "seed": 4,
     "ids": ["0"],
-    "samples": 2,
+    "repeat": 2,
     "order": "system",
     "max_workers": 2,
-    "deadline": 60.0,
+    "row_timeout": 60.0,
     "dataset_timeout": 60.0,
     "requests_per_minute": 6e6,
     "tokens_per_minute": 6e9,
     "max_failed": 0.5,
     "keep_going": True,
     "evaluators": ["answer-quality"],
-    "also": ["answer-quality"],
-    "without": ["rouge"],
+    "add_evaluators": ["answer-quality"],
+    "exclude": ["rouge"],
     "allow": ["network"],
-    "prefixes": {"answer-quality": "a_"},
+    "score_prefixes": {"answer-quality": "a_"},
     "options": None,
     "parts": None,
     "part_options": None,
     "hooks": None,
     "metrics": ["counts"],
-    "also_metrics": ["counts"],
+    "add_metrics": ["counts"],
     "score_field": "recall",
     "threshold": 0.1,
     "tokenizer": None,
     "text_fields": ["question"],
-    "keep_examples": False,
+    "store_examples": False,
     "progress": False,
     "log_format": "json",
     "run_file": None,  # each run has one of its own
@@ -84,7 +84,7 @@ def keys(folder: Path, name: str, **more: Any) -> tuple[str, dict[str, str]]:
         encoding="utf-8",
     )
     given: dict[str, Any] = {"evaluators": ["answer-quality"], "progress": False, **more}
-    if "also" in given:
+    if "add_evaluators" in given:
         given.pop("evaluators")
     if "datasets" not in given:
         given["dataset"] = str(rows)

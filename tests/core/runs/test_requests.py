@@ -62,9 +62,9 @@ def test_report_looks_at_the_score_and_the_threshold_that_evaluate_looked_at(
 
 def test_evaluate_keeps_its_whole_request_and_objects_by_their_names(tmp_path: Path) -> None:
     path = tmp_path / "f.sqlite"
-    result = asked(path, samples=2, order="system", metrics=[MeanScore("recall"), "counts"])
+    result = asked(path, repeat=2, order="system", metrics=[MeanScore("recall"), "counts"])
     kept = Request.from_dict(result.config["request"])
-    assert (kept.samples, kept.order) == (2, "system")
+    assert (kept.repeat, kept.order) == (2, "system")
     assert [(part, one.name) for part, one in absent(kept)] == [
         ("system", "echo"),
         ("dataset", ""),
@@ -100,14 +100,14 @@ def test_rescore_refuses_to_move_the_headline_of_an_evaluator_that_it_does_not_h
     assert (
         execute(["rescore", str(path), "--evaluators", "answer-quality", "--format", "none"]) == 0
     )
-    assert execute(["rescore", str(path), "--without", "two", "--format", "none"]) == 0
+    assert execute(["rescore", str(path), "--exclude", "two", "--format", "none"]) == 0
 
 
 @pytest.mark.parametrize(
     "wrong",
     [
         {"evaluators": ["rogue"]},
-        {"also": ["rogue"], "evaluators": None},
+        {"add_evaluators": ["rogue"], "evaluators": None},
         {"score_field": "nope", "evaluators": ["answer-quality"]},
         {"metrics": ["nope"]},
         {"tokenizer": "nope"},
@@ -156,17 +156,17 @@ def test_every_parameter_is_declared_once_and_kept_as_it_was() -> None:
         "datasets": (parse_dataset("b:c,x=1"), AbsentObject("l", "builtins.list")),
         "fields": {"answer": "gold"},
         "reader": parse_system("r"),
-        "prefixes": {"a": "b_"},
+        "score_prefixes": {"a": "b_"},
         "options": {"judge": {"model": "m"}},
         "order": "system",
         "log_format": "json",
-        "keep_examples": False,
+        "store_examples": False,
     }
     kinds: dict[str, Any] = {
         "table": {"name": {"option": 1}},
         "int": 3,
         "number": 0.5,
-        "percent": 0.5,
+        "share": 0.5,
         "bool": True,
         "str": "word",
         "path": "p",
@@ -212,14 +212,14 @@ def test_the_signature_of_evaluate_is_that_of_the_request() -> None:
     [
         ({"limit": 0}, "max_examples is 0, but must be a whole number above zero"),
         ({"limit": True}, "max_examples is True"),
-        ({"deadline": float("nan")}, "deadline is nan, but must be a number above zero"),
-        ({"deadline": 10**400}, "deadline is 10+, but must be a number above zero"),
-        ({"max_failed": 2}, "max_failed is 2, but must be a share between 0 and 1"),
+        ({"row_timeout": float("nan")}, "row_timeout is nan, but must be a number above zero"),
+        ({"row_timeout": 10**400}, "row_timeout is 10+, but must be a number above zero"),
+        ({"max_failed": 2}, "max_failed must be a share such as 1% or 0.01, got 2"),
         ({"order": "sideways"}, "No order is called 'sideways'"),
-        ({"also": [3]}, "also is .*, but must be a list of names"),
+        ({"add_evaluators": [3]}, "add_evaluators is .*, but must be a list of names"),
         ({"limit": 1, "sample": 1}, "-n and --sample exclude each other"),
-        ({"keep_examples": "yes"}, "keep_examples is 'yes', but must be true or false"),
-        ({"samples": 1025}, "A run holds at most 1,024 samples of each example, not 1,025"),
+        ({"store_examples": "yes"}, "store_examples is 'yes', but must be true or false"),
+        ({"repeat": 1025}, "A run holds at most 1,024 samples of each example, not 1,025"),
         ({"systems": ["replay"] * 1025}, "A run holds at most 1,024 systems, not 1,025"),
         ({"datasets": ["toy"] * 1025}, "A run holds at most 1,024 datasets, not 1,025"),
         (
@@ -263,7 +263,7 @@ def test_a_path_may_be_of_any_kind_that_python_takes(kind: Any, tmp_path: Path) 
 
 
 def test_as_much_is_taken_as_a_run_file_can_number() -> None:
-    assert Request(samples=1024, systems=["replay"] * 1024, datasets=["toy"] * 1024).samples == 1024
+    assert Request(repeat=1024, systems=["replay"] * 1024, datasets=["toy"] * 1024).repeat == 1024
 
 
 def settled_folder(path: Path, install: Callable[[], None]) -> None:
@@ -396,3 +396,19 @@ def test_commands_that_begin_in_one_second_keep_their_runs_apart(
     assert len(set(paths)) == 20
     assert {path.parent for path in paths} == {Path(folder)}
     assert all(path.name.endswith("-replay-rows.sqlite") for path in paths)
+
+
+@pytest.mark.parametrize(
+    ("value", "share"),
+    [(0.01, 0.01), ("1%", 0.01), ("0.01", 0.01), ("100 %", 1.0), (1.0, 1.0), (0, 0)],
+    ids=str,
+)
+def test_a_share_is_a_number_or_percent_at_every_entry_point(value: Any, share: float) -> None:
+    assert Request(max_failed=value).max_failed == share
+    assert project_request({"run": {"max-failed": value}}, Catalog()).max_failed == share
+
+
+@pytest.mark.parametrize("value", ["1", "40", "101%", "-1%", "many", "nan", True], ids=str)
+def test_a_share_that_is_ambiguous_or_out_of_range_is_refused(value: Any) -> None:
+    with pytest.raises(ConfigurationError, match="max_failed"):
+        Request(max_failed=value)

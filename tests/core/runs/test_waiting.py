@@ -321,7 +321,7 @@ def test_rows_that_fail_in_the_end_were_asked_again_too(
     serve: Callable[..., Server], same: Any
 ) -> None:
     server = serve({"1": [0.0] * 1000})
-    result, _ = run(Client("c", server), count=3, same=same, max_workers=1, deadline=1.0)
+    result, _ = run(Client("c", server), count=3, same=same, max_workers=1, row_timeout=1.0)
     failed = [row for row in result.rows if row.errors]
     assert [row.example_id for row in failed] == ["1"]
     assert failed[0].metadata["attempts"] == len(server.requests("1"))

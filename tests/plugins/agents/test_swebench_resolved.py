@@ -307,7 +307,7 @@ def test_a_run_is_written_for_the_harness_and_rescored_by_its_report(
         "replay:field=said",
         "--dataset",
         "rows.jsonl",
-        "--also",
+        "--add-evaluator",
         "swebench-resolved",
         "-q",
     ]

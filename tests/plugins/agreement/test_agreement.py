@@ -126,7 +126,7 @@ def test_asked_for_repetitions_are_the_floor_and_none_is_added() -> None:
     direct = Says("direct", "red car", "red bus")
     told: list[str] = []
     result = run(
-        Says("proxy", "red car"), direct, examples=EXAMPLES[1:2], samples=2, told=told.append
+        Says("proxy", "red car"), direct, examples=EXAMPLES[1:2], repeat=2, told=told.append
     )
     assert (len(direct.calls), told) == (2, [])
     assert result.summary["direct"]["agreement_floor"] == 0.5
@@ -262,7 +262,7 @@ def test_a_run_file_gives_the_same_numbers_again(tmp_path: Path) -> None:
 
 def test_the_reference_needs_the_examples_that_it_is_held_to() -> None:
     with pytest.raises(ConfigurationError, match="its examples must be kept"):
-        run(Says("proxy", "red"), Says("direct", "red"), keep_examples=False)
+        run(Says("proxy", "red"), Says("direct", "red"), store_examples=False)
 
 
 def test_only_evaluators_that_need_an_answer_are_given_one(tmp_path: Path) -> None:

@@ -688,7 +688,7 @@ def test_a_pilot_that_tells_nothing_plans_nothing(
     margin: str,
     words: str,
 ) -> None:
-    run(here / "pilot.sqlite", DIRECT, BAD, count=count, samples=samples)
+    run(here / "pilot.sqlite", DIRECT, BAD, count=count, repeat=samples)
     assert execute(["plan", "pilot.sqlite", "--margin", margin]) == 2
     assert words in " ".join(capsys.readouterr().err.split())
 
@@ -697,7 +697,7 @@ def test_every_sample_has_its_counterpart_in_another_run(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name in ("one", "two"):
-        run(here / f"{name}.sqlite", DIRECT, count=3, samples=200)
+        run(here / f"{name}.sqlite", DIRECT, count=3, repeat=200)
     [found] = told(capsys, "compare", "one.sqlite", "two.sqlite")["comparisons"]
     assert (found["rows"], found["clusters"], found["unmatched"]) == (600, 3, 0)
 

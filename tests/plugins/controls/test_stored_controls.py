@@ -152,7 +152,7 @@ def test_a_run_stores_controls_and_shows_the_advantage(
         "d.jsonl",
         "--system",
         "head:ratio=0.5",
-        "--also",
+        "--add-evaluator",
         "survival",
         "--controls",
         "--quiet",

@@ -143,7 +143,7 @@ def test_samples_and_systems_have_turns_of_their_own(
 ) -> None:
     systems = [talker(model="a"), talker(model="b")]
     systems[1].name = "other"
-    run(systems, tmp_path / "r.sqlite", same, samples=2)
+    run(systems, tmp_path / "r.sqlite", same, repeat=2)
     assert [len(system.asked) for system in systems] == [6, 6]
     with closing(sqlite3.connect(tmp_path / "r.sqlite")) as connection:
         assert connection.execute("SELECT count(*), count(DISTINCT key) FROM turns").fetchone() == (
@@ -263,7 +263,7 @@ def test_a_row_whose_time_is_up_asks_no_further_turn(same: Any, tmp_path: Path) 
             return super().process_turn(turns)
 
     slow, path = Slow(), tmp_path / "r.sqlite"
-    [row] = run(slow, path, same, deadline=2.0, max_workers=2).rows
+    [row] = run(slow, path, same, row_timeout=2.0, max_workers=2).rows
     assert row.errors[0].kind == "TimeoutError"
     slow.released.set()
     until = time.monotonic() + 60
@@ -371,10 +371,10 @@ def test_without_examples_the_turns_hold_no_text_of_the_conversation(
 
     path = tmp_path / "r.sqlite"
     talk = {**TALK, "turns": ["private-one", "private-two"]}
-    run(Silent("private-two"), path, same, [talk], keep_examples=False)
+    run(Silent("private-two"), path, same, [talk], store_examples=False)
     assert not [file for file in tmp_path.iterdir() if b"private-one" in file.read_bytes()]
     whole = Silent()
-    run(whole, path, same, [talk], keep_examples=False)
+    run(whole, path, same, [talk], store_examples=False)
     assert whole.asked == ["private-two"]
     [story] = stories(path, "t")
     assert [turn["response"] for turn in story["turns"]] == ["answered", "answered"]

@@ -195,7 +195,7 @@ def test_a_run_reports_by_length_and_depth(
                 *dataset,
                 "--run-file",
                 "one.sqlite",
-                "--also-metric",
+                "--add-metric",
                 "length-and-depth",
             ]
         )

@@ -30,7 +30,7 @@ def rows(**options: Any) -> list[tuple[Any, Any]]:
 
 def test_a_process_of_its_own_says_the_same() -> None:
     assert (
-        rows(deadline=60.0) == rows()
+        rows(row_timeout=60.0) == rows()
     )  # with a deadline, what is bound to the processor always has its own process
 
 

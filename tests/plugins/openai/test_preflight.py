@@ -696,7 +696,7 @@ def test_samples_out_of_a_response_cache_give_it_away(start: Any) -> None:
         {"id": f"e{n}", "context": f"{n} {WORDS}", "question": "q", "answer": "x"} for n in range(3)
     ]
     cached = system(start(caches=True), "p")
-    evaluate(cached, examples, progress=False, on_warning=told.append, samples=2, max_workers=1)
+    evaluate(cached, examples, progress=False, on_warning=told.append, repeat=2, max_workers=1)
     assert len(told) == 1
     assert told[0].startswith("p: own-cache: 3 of 6 replies to different requests are copies")
 

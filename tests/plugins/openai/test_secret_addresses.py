@@ -64,7 +64,7 @@ def test_a_key_in_an_address_is_in_nothing_that_a_run_leaves(
         "r.sqlite",
         "--keep-going",
         "--max-failed",
-        "100",
+        "100%",
     ]
     command += ["--max-workers", "1", "-o", "r.json", "-o", "r.csv", "-o", "r.md"]
     code, shown = execute(command), "".join(capfd.readouterr())

@@ -71,7 +71,7 @@ def test_every_run_checks_itself_without_being_asked(
     monkeypatch.setattr(
         evaluators, "_kept", lambda remains, probes: [bool(remains.texts)] * len(probes)
     )
-    assert execute(["run", *asked, "--max-failed", "100"]) == 2
+    assert execute(["run", *asked, "--max-failed", "100%"]) == 2
     told = capsys.readouterr().err
     assert "with an empty region, survival_all is 1.0000 and must be 0.0" in told
     assert "The self-check of survival failed in" in told

@@ -38,27 +38,27 @@ def evaluate(
     sample: int | None = None,
     seed: int = 0,
     ids: Sequence[str] = (),
-    samples: int = 1,
+    repeat: int = 1,
     order: str = "interleaved",
-    deadline: float | None = None,
+    row_timeout: float | None = None,
     dataset_timeout: float | None = None,
     requests_per_minute: float | None = None,
     tokens_per_minute: float | None = None,
-    max_failed: float | None = None,
+    max_failed: float | str | None = None,
     keep_going: bool = False,
-    also: Sequence[str] = (),
-    without: Sequence[str] = (),
+    add_evaluators: Sequence[str] = (),
+    exclude: Sequence[str] = (),
     allow: Sequence[str] = (),
-    prefixes: Mapping[str, str] | None = None,
+    score_prefixes: Mapping[str, str] | None = None,
     options: Mapping[str, Mapping[str, Any]] | None = None,
     parts: Sequence[str] = (),
     part_options: Mapping[str, Mapping[str, Any]] | None = None,
     hooks: Sequence[str] = (),
-    also_metrics: Sequence[Metric | str] = (),
+    add_metrics: Sequence[Metric | str] = (),
     score_field: str = "score",
     threshold: float = 0.7,
     tokenizer: str = "words",
-    keep_examples: bool = True,
+    store_examples: bool = True,
     log_format: str = "text",
     run_file: str | os.PathLike[str] | None = None,
     on_warning: Callable[[str], None] | None = None,
@@ -102,29 +102,29 @@ def evaluate(
         sample: N examples of each dataset at random, instead of the first.
         seed: Seed of that sample: the same seed takes the same examples.
         ids: Only the examples with these ids.
-        samples: How often each example is given to each system.
+        repeat: How often each example is given to each system.
         order: interleaved gives each example to all systems in turn, system all examples to one system first.
-        deadline: Seconds that one row may take, retries and scoring included.
+        row_timeout: Seconds that one row may take, retries and scoring included.
         dataset_timeout: Seconds that a dataset may take for one example; the run stops when it takes longer.
         requests_per_minute: Requests a minute for each endpoint.
         tokens_per_minute: Tokens a minute for each endpoint.
-        max_failed: Share of rows that may fail; the run stops when more must.
+        max_failed: Share of rows that may fail, ``0.01`` or ``"1%"``; the run stops when more must.
         keep_going: Go on where the first ten rows of a system, or later thirty in a row, fail with one cause; else the
             run stops there.
-        also: An evaluator added to the automatic ones.
-        without: An evaluator left out.
+        add_evaluators: An evaluator added to the automatic ones.
+        exclude: An evaluator left out.
         allow: A capability that auto-wired evaluators may use: network or executes-model-code.
-        prefixes: A prefix for the score keys of an evaluator, by its name.
+        score_prefixes: A prefix for the score keys of an evaluator, by its name.
         options: Options of evaluators, by name.
         parts: A run part to use: a preparer, governor, controller or pacer that a package brings.
         part_options: Options of run parts, by name.
         hooks: A hook to use that can change a run, or needs something; those that only watch are active when
             installed.
-        also_metrics: A metric added to those that are on by default.
+        add_metrics: A metric added to those that are on by default.
         score_field: Score that the usual metrics look at; score is each row's headline.
         threshold: Score that passes, for the usual metrics.
         tokenizer: What counts tokens where an endpoint reports none: words, or an installed tokenizer.
-        keep_examples: Whether the run file holds the examples; without them it cannot be rescored.
+        store_examples: Whether the run file holds the examples; without them it cannot be rescored.
         log_format: How progress is told where there is no terminal.
         run_file: Where to keep the run. A file that is there already is resumed. None keeps it as long as the result.
         on_warning: Is told what deserves attention; None issues a :class:`UserWarning`.

@@ -257,20 +257,29 @@ def number(least: float = 5e-324) -> Kind:
 
 
 def share() -> Kind:
-    """Return the kind of shares, 0 to 1; flags and the project file write them in percent."""
-    check = held(lambda value: _is_number(value) and 0 <= value <= 1, "a share between 0 and 1")
-    percent = held(
-        lambda value: _is_number(value) and 0 <= value <= 100,
-        "between 0 and 100 percent",
-        lambda value: value / 100,
-    )
-    return Kind(
-        "percent",
-        check,
-        _converting(float, percent, "a number of percent"),
-        percent,
-        python="float",
-    )
+    """Return the kind of shares: a number from 0 to 1, or a text in percent such as ``1%``."""
+
+    def check(value: Any, where: str) -> float:
+        number = _share_of(value)
+        if number is None or not 0 <= number <= 1:
+            raise ConfigurationError(f"{where} must be a share such as 1% or 0.01, got {value}.")
+        return number
+
+    return Kind("share", check, check, python="float | str")
+
+
+def _share_of(value: Any) -> float | None:
+    """Return the number that a share means; None for what is not a number."""
+    if not isinstance(value, str):
+        return value if _is_number(value) else None
+    text = value.strip()
+    try:
+        number = float(text.removesuffix("%"))
+    except ValueError:
+        return None
+    if text.endswith("%"):
+        return number / 100
+    return None if number == 1 else number  # a bare 1 could mean all rows or one percent
 
 
 def _is_number(value: Any, kind: type | UnionType = int | float) -> bool:

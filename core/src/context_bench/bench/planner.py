@@ -98,11 +98,11 @@ def known_metrics(
     Raises:
         ContextBenchError: A metric is unknown; or it is asked for by name, and not locked.
     """
-    active, named = active_metrics(catalog, request.metrics, request.also_metrics, request.without)
+    active, named = active_metrics(catalog, request.metrics, request.add_metrics, request.exclude)
     told = {one.id: one.edition for one in active}
     strange = _unlocked(request, "metrics", told, named, warn)
     kept = {name: one for name, one in told.items() if name not in strange}
-    return evolve(request, without=(*request.without, *strange)), kept
+    return evolve(request, exclude=(*request.exclude, *strange)), kept
 
 
 def metrics_of(catalog: Catalog, request: Request, warn: Callable[[str], None]) -> list[RunMetric]:
@@ -112,7 +112,7 @@ def metrics_of(catalog: Catalog, request: Request, warn: Callable[[str], None]) 
         ContextBenchError: One is unknown, cannot be used, is not locked, or has an option that does not fit.
     """
     request, _ = known_metrics(catalog, request, warn)
-    names = request.metrics, request.also_metrics, request.without
+    names = request.metrics, request.add_metrics, request.exclude
     return metrics_for(catalog, *names, request.score_field, request.threshold)
 
 
@@ -314,7 +314,7 @@ class Planner:
             if len(names) > 1:
                 raise WiringError(
                     f"{' and '.join(names)} both give the score {key!r}. Leave one of them out, or give one a prefix "
-                    f"(--prefix {names[-1]}=other_)."
+                    f"(--score-prefix {names[-1]}=other_)."
                 )
         headline = _emitted_headline(self._headline(plan, scorers), plan, scorers)
         record = plan.to_dict() | {"headline": headline}
@@ -485,7 +485,7 @@ def _require_isolation(component: Component, evaluator: object) -> None:
     if not tier:
         raise WiringError(
             f"{component.id} would run code that a model wrote, and no isolating sandbox was found here. Allow it with "
-            f"--allow executes-model-code, or leave it out with --without {component.name}."
+            f"--allow executes-model-code, or leave it out with --exclude {component.name}."
         )
 
 

@@ -126,8 +126,8 @@ class Request:
     ids: tuple[str, ...] = parameter(
         kinds.names(), "Only the examples with these ids.", "--ids A,B"
     )
-    samples: int = parameter(
-        kinds.whole(), "How often each example is given to each system.", "--samples K", default=1
+    repeat: int = parameter(
+        kinds.whole(), "How often each example is given to each system.", "--repeat K", default=1
     )
     order: str = parameter(
         kinds.text(*ORDERS, about="order"),
@@ -145,10 +145,10 @@ class Request:
             "up to 64 where a system names an endpoint, 8 when one waits for a network or a process, else 1."
         ),
     )
-    deadline: float | None = _resumed(
+    row_timeout: float | None = _resumed(
         kinds.number(),
         "Seconds that one row may take, retries and scoring included.",
-        "--deadline SECONDS",
+        "--row-timeout SECONDS",
     )
     dataset_timeout: float | None = _resumed(
         kinds.number(),
@@ -163,11 +163,11 @@ class Request:
     )
     max_failed: float | None = _of_runs(
         kinds.share(),
-        "More failed rows than this give exit code 12, as soon as they are certain.",
-        "--max-failed PERCENT",
-        unset="1",
+        "More failed rows than this share give exit code 12, as soon as they are certain.",
+        "--max-failed SHARE",
+        unset="1%",
         usual=0.01,
-        told="Share of rows that may fail; the run stops when more must.",
+        told='Share of rows that may fail, ``0.01`` or ``"1%"``; the run stops when more must.',
     )
     keep_going: bool = _of_runs(
         kinds.switch(),
@@ -184,19 +184,19 @@ class Request:
         ),
         default=None,
     )
-    also: tuple[str, ...] = _explained(
-        _NAMES, "An evaluator added to the automatic ones.", "--also NAME"
+    add_evaluators: tuple[str, ...] = _explained(
+        _NAMES, "An evaluator added to the automatic ones.", "--add-evaluator NAME"
     )
-    without: tuple[str, ...] = _explained(_NAMES, "An evaluator left out.", "--without NAME")
+    exclude: tuple[str, ...] = _explained(_NAMES, "An evaluator left out.", "--exclude NAME")
     allow: tuple[str, ...] = _explained(
         _NAMES,
         "A capability that auto-wired evaluators may use: network or executes-model-code.",
         "--allow CAPABILITY",
     )
-    prefixes: Mapping[str, str] = _explained(
+    score_prefixes: Mapping[str, str] = _explained(
         kinds.pairs("NAME=PREFIX"),
         "A prefix for the score keys of an evaluator, by its name.",
-        "--prefix NAME=PREFIX",
+        "--score-prefix NAME=PREFIX",
     )
     options: Mapping[str, Mapping[str, Any]] = parameter(
         kinds.evaluator_options(), "Options of evaluators, by name.", key="evaluators", keyed=True
@@ -221,10 +221,10 @@ class Request:
         "--metrics A,B",
         default=None,
     )
-    also_metrics: tuple[Any, ...] = _scored(
+    add_metrics: tuple[Any, ...] = _scored(
         kinds.names(is_repeated=True, thing="Metric"),
         "A metric added to those that are on by default.",
-        "--also-metric NAME",
+        "--add-metric NAME",
     )
     score_field: str = _scored(
         kinds.text(),
@@ -250,12 +250,11 @@ class Request:
         "--text-fields A,B",
         default=None,
     )
-    keep_examples: bool = _of_new_runs(
+    store_examples: bool = _of_new_runs(
         kinds.switch(),
         "Whether the run file holds the examples; without them it cannot be rescored.",
         "--store-examples/--no-store-examples",
         unset="it does",
-        key="run.store-examples",
         default=True,
     )
     progress: bool = _of_a_session(
@@ -304,7 +303,7 @@ class Request:
     )
 
     def __attrs_post_init__(self) -> None:
-        require_room(len(self.datasets), len(self.systems), self.samples)
+        require_room(len(self.datasets), len(self.systems), self.repeat)
         if self.reference is not None:
             self.require_examples(
                 "Rows without an answer are scored from the run file, once the reference has answered"
@@ -317,7 +316,7 @@ class Request:
         Raises:
             ConfigurationError: It does not; the message begins with the reason.
         """
-        if not self.keep_examples:
+        if not self.store_examples:
             raise ConfigurationError(
                 f"{reason}: its examples must be kept (leave --no-store-examples out)."
             )
@@ -353,7 +352,7 @@ class Request:
             dataset.count() if isinstance(dataset, Examples) else None for dataset in self.datasets
         ]
         lengths = [most if length is None else min(length, most or length) for length in known]
-        return None if None in lengths else sum(length or 0 for length in lengths) * self.samples
+        return None if None in lengths else sum(length or 0 for length in lengths) * self.repeat
 
     def to_dict(self, catalog: Catalog) -> dict[str, Any]:
         """Return the request as JSON-like values, secrets taken out, and objects by their names."""
@@ -398,11 +397,11 @@ class Request:
         )
         return Choice(
             exact,
-            self.also,
-            frozenset(self.without),
+            self.add_evaluators,
+            frozenset(self.exclude),
             frozenset(flags),
             frozenset(self.allow),
-            self.prefixes,
+            self.score_prefixes,
         )
 
     def explanation(
@@ -464,7 +463,7 @@ def absent(request: Request, *parts: str) -> Iterator[tuple[str, AbsentObject]]:
         found = getattr(request, part)
         for one in found if isinstance(found, tuple) else (found,):
             if isinstance(one, AbsentObject):
-                yield part.removesuffix("s").replace("also_metric", "metric"), one
+                yield part.removesuffix("s").removeprefix("add_"), one
 
 
 def called_here(name: str, here: Callable[[Parameter], str | None]) -> str:

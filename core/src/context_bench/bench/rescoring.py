@@ -113,10 +113,10 @@ def _without_objects(request: Request, path: Path) -> Request:
         StoreError: One of them is not: its scores would go, and the headline with them.
     """
     lost = [one for _, one in absent(request, "evaluators")]
-    lacking = [one for one in lost if not {one.name, one.type} & set(request.without)]
+    lacking = [one for one in lost if not {one.name, one.type} & set(request.exclude)]
     if lacking:
         named = " and ".join(f"the evaluator {one}" for one in lacking)
-        leave = " ".join(f"--without {one.name or one.type}" for one in lacking)
+        leave = " ".join(f"--exclude {one.name or one.type}" for one in lacking)
         raise StoreError(
             f"{path} was scored with {named}, which evaluate() was given and no file can keep. Choose other evaluators "
             f"with --evaluators, or leave it out: {leave}."
@@ -127,7 +127,7 @@ def _without_objects(request: Request, path: Path) -> Request:
     return evolve(
         request,
         evaluators=tuple(one for one in request.evaluators or () if isinstance(one, str)),
-        without=tuple(name for name in request.without if name not in known),
+        exclude=tuple(name for name in request.exclude if name not in known),
     )
 
 
@@ -162,7 +162,7 @@ class Recomputation:
             return
         config = dict(self._run.request)
         request = Request.from_dict(config) if "systems" in config else Request()
-        request = evolve(request, evaluators=tuple(known), also=())
+        request = evolve(request, evaluators=tuple(known), add_evaluators=())
         reader = RunReader(self._run.path)
         reference = _reference(self._catalog, reader)
         planner = Planner(self._catalog, request, reference=reference)

@@ -368,7 +368,7 @@ class Run:
             from context_bench.runner.stored_jobs import Reference
 
             number = [slot.label for slot in slots].index(request.reference)
-            reference = Reference(parts.answer_source, request.reference, number, request.samples)
+            reference = Reference(parts.answer_source, request.reference, number, request.repeat)
             self._reference = planner.reference = reference
             slots = reference.described(slots)
             notice = reference.part.notice(reference.label, reference.samples, request.size())
@@ -452,13 +452,13 @@ class Run:
         )
         unscored = self._unscored()
         asked = [slot for slot in slots if slot.source is None]
-        find, keeps = self._earlier.find if self._earlier else None, request.keep_examples
+        find, keeps = self._earlier.find if self._earlier else None, request.store_examples
         of_run = (
             asked,
             self.streams,
             wire,
             workbench,
-            request.samples,
+            request.repeat,
             store,
             find,
             keeps,
@@ -470,7 +470,13 @@ class Run:
         started = perf_counter()
         with self._shown(admission := self._admission(signals.stop), feed):
             loop = Loop(
-                workbench, store, self._workers, signals, admission, self._watch(), request.deadline
+                workbench,
+                store,
+                self._workers,
+                signals,
+                admission,
+                self._watch(),
+                request.row_timeout,
             )
             loop.run(feed.jobs())
             if len(asked) < len(slots):
@@ -478,7 +484,7 @@ class Run:
 
                 self._tell_of_derived(admission)
                 derived = DerivedRows(
-                    store, slots, self.streams, wire, workbench, request.samples, unscored
+                    store, slots, self.streams, wire, workbench, request.repeat, unscored
                 )
                 loop.run(derived.jobs())
             if self._reference is not None and any(label.reference for label in store.labels()):

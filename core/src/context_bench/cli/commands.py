@@ -93,7 +93,7 @@ def open_catalog(
     Args:
         switches: Values of ``-p``.
         project: The project file.
-        without: Values of ``--without``: to leave an evaluator out is to switch it off.
+        without: Values of ``--exclude``: to leave an evaluator out is to switch it off.
 
     Raises:
         UnknownNameError: A switch, the environment or the project file names what nobody has heard of.

@@ -238,7 +238,7 @@ def wiring_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def asked(flags: Mapping[str, Any], **more: Any) -> tuple[Catalog, Request]:
     """Return what is installed, and what the flags of :func:`request_options` or fewer, and the project file, ask for."""
     project = load_project(flags["project_path"])
-    catalog = open_catalog(flags["plugin_switches"], project, flags["without"])
+    catalog = open_catalog(flags["plugin_switches"], project, flags["exclude"])
     if (
         "proxies" not in flags
     ):  # nothing is asked of the systems of the project, so they need not be in order
@@ -295,8 +295,8 @@ def idle(
         kind, _, rest = path.partition(".")
         if kind == "evaluators":
             owners[f"--set {path}"] = catalog.named(kind, rest.rpartition(".")[0])
-    for prefix in flags.get("prefixes", ()):
-        owners[f"--prefix {prefix}"] = catalog.named("evaluators", prefix.partition("=")[0])
+    for prefix in flags.get("score_prefixes", ()):
+        owners[f"--score-prefix {prefix}"] = catalog.named("evaluators", prefix.partition("=")[0])
     for given, found in owners.items():
         if not any((one.kind, one.id) in used for one in found):
             others = [one for one in found if one.kind != "flags"]
@@ -526,11 +526,11 @@ def rescore(run_file: Path, force: bool, catalog: Catalog, **flags: Any) -> None
         changed = settings_over(
             flags_over(request, flags), flags, Catalog()
         )  # what run parts declare is for a run
-        also, without = (
-            tuple(dict.fromkeys((*getattr(request, name), *flags[name])))
-            for name in ("also", "without")
-        )
-        return evolve(changed, also=also, without=without)
+        merged: dict[str, Any] = {
+            name: tuple(dict.fromkeys((*getattr(request, name), *flags[name])))
+            for name in ("add_evaluators", "exclude")
+        }
+        return evolve(changed, **merged)
 
     reports = Reports(catalog, flags, [run_file])
     with _aside():

@@ -81,7 +81,7 @@ class RunMetric:
 def metrics_for(
     catalog: Catalog,
     request_metrics: Sequence[str | Metric] | None = None,
-    also_metrics: Sequence[str | Metric] = (),
+    add_metrics: Sequence[str | Metric] = (),
     without: Iterable[str] = (),
     score_field: str = "score",
     threshold: float = 0.7,
@@ -92,7 +92,7 @@ def metrics_for(
         catalog: What is installed.
         request_metrics: Exactly these, as names, ``NAME:option=value,...``, or objects; None takes those that are on by
             default.
-        also_metrics: Metrics on top of them.
+        add_metrics: Metrics on top of them.
         without: Names of metrics to leave out.
         score_field, threshold: What metrics look at, and what passes; for those that declare such options.
 
@@ -107,7 +107,7 @@ def metrics_for(
     else:
         found = [_of(catalog, one, shared) for one in request_metrics]
     have = {metric.component for metric in found} - {""}
-    for one in also_metrics:
+    for one in add_metrics:
         metric = _of(catalog, one, shared)
         if metric.component in have:
             found = [metric if before.component == metric.component else before for before in found]
@@ -119,7 +119,7 @@ def metrics_for(
 def active_metrics(
     catalog: Catalog,
     request_metrics: Sequence[str | Metric] | None,
-    also_metrics: Sequence[str | Metric],
+    add_metrics: Sequence[str | Metric],
     without: Iterable[str],
 ) -> tuple[list[Component], set[str]]:
     """Return the metrics of packages that a run computes, and the ids of those that are asked for by name; none is imported.
@@ -127,7 +127,7 @@ def active_metrics(
     Raises:
         ContextBenchError: A name is unknown, or contested.
     """
-    asked = [one for one in (*(request_metrics or ()), *also_metrics) if isinstance(one, str)]
+    asked = [one for one in (*(request_metrics or ()), *add_metrics) if isinstance(one, str)]
     named = [catalog.find("metrics", _parsed(one)[0]) for one in asked]
     usual = _usual(catalog, without) if request_metrics is None else []
     found = {c.id: c for c in (*usual, *named) if c.distribution.name != CORE}

@@ -228,7 +228,7 @@ def _judge(
         return INVALID, f"its entry point {target!r} is no module:attribute", reinstallation(name)
     if manifest is None:
         return None
-    without = f"leave it out with --without {component.name}"
+    without = f"leave it out with --exclude {component.name}"
     if manifest.incompatibility:
         newer = (
             "upgrade context-bench"

@@ -213,7 +213,7 @@ def _failed(component: Component, error: BaseException) -> Component:
     return component.with_state(
         FAILED,
         f"loading it raised {type(error).__name__}: {text}",
-        f"upgrade {component.distribution.name}, uninstall it, or leave it out with --without {component.name}",
+        f"upgrade {component.distribution.name}, uninstall it, or leave it out with --exclude {component.name}",
     )
 
 

@@ -101,7 +101,7 @@ class PluginSettings(NamedTuple):
             Layer(
                 tuple((name.removeprefix("no:"), not name.startswith("no:")) for name in arguments),
                 _COMMAND_LINE,
-                "leave out -p no:{name} and --without {name}",
+                "leave out -p no:{name} and --exclude {name}",
             ),
         )
         allow_here = environ.get(CURRENT_DIRECTORY_VARIABLE, "").strip().lower() not in _NO

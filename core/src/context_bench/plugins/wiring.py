@@ -334,7 +334,9 @@ def _decide(
     if component.names & choice.without:
         return out("left out by the user")
     if explicit:
-        reason = "added with --also" if choice.exact is None else "chosen with --evaluators"
+        reason = (
+            "added with --add-evaluator" if choice.exact is None else "chosen with --evaluators"
+        )
         return Decision(component, True, reason, True, fit, prefix)
     if choice.exact is not None:
         return out("not among the evaluators that were chosen")
@@ -345,7 +347,7 @@ def _decide(
         undescribed = "its manifest does not describe it" if has_manifest else "it has no manifest"
         return out(f"{undescribed}, so it is used only when asked for by name")
     if not rules:
-        return out("it has no wiring rule; add it with --also")
+        return out("it has no wiring rule; add it with --add-evaluator")
     flags = {
         option.flag.removeprefix("--") for option in component.said.options.values() if option.flag
     }
@@ -356,7 +358,7 @@ def _decide(
         return out(f"no rule matches; it is wired to {'; '.join(map(str, rules))}")
     if component.outranked_by is not None:
         return out(
-            f"the project prefers {component.outranked_by}; add this one with --also {component.id}"
+            f"the project prefers {component.outranked_by}; add this one with --add-evaluator {component.id}"
         )
     needed = frozenset(component.capabilities) - choice.allowed
     if "network" in needed and not matched.startswith("option "):
@@ -399,7 +401,7 @@ def settle_keys(
                 raise WiringError(
                     f"{winner.evaluator} and {loser.evaluator} both give the score {key!r} to rows of "
                     f"{dataset.label or 'this dataset'} (rules: {winner.reason}; {loser.reason}). Leave one out with "
-                    f"--without {loser.evaluator}, or give it a prefix: --prefix {loser.evaluator}=other_."
+                    f"--exclude {loser.evaluator}, or give it a prefix: --score-prefix {loser.evaluator}=other_."
                 )
             yields.setdefault(loser.evaluator, []).append(key)
             warnings.append(
@@ -454,7 +456,7 @@ def check_headline(plan: DatasetPlan, choice: Choice) -> list[str]:
         if decision.consent:
             raise WiringError(
                 f"The headline score {primary!r} of {plan.dataset.label} comes from {decision.evaluator}, but "
-                f"{decision.reason}. Allow it, or leave it out with --without {decision.evaluator}."
+                f"{decision.reason}. Allow it, or leave it out with --exclude {decision.evaluator}."
             )
     if choice.exact is not None or any(d.component.names & choice.without for d in able):
         return []

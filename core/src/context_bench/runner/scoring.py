@@ -204,7 +204,7 @@ def claim(owners: dict[str, str], scorer: Scorer, evaluation: StoredEvaluation) 
         if name in owners:
             raise WiringError(
                 f"{owners[name]} and {scorer.id} both gave the score {name!r} to one row. Leave one of them out, or give "
-                f"one a prefix (--prefix {scorer.id}=other_)."
+                f"one a prefix (--score-prefix {scorer.id}=other_)."
             )
         owners[name] = scorer.id
 

@@ -316,8 +316,8 @@ class Failures:
         ):
             of = self._expected or "an unknown number of"
             raise TooManyFailuresError(
-                f"{self._failed} of {of} rows have failed, more than the share of {self._share:g} that may "
-                f"(--max-failed). The last one: {cause_of(row)}"
+                f"{self._failed} of {of} rows have failed, more than the {100 * self._share:g} % that "
+                f"--max-failed allows. The last one: {cause_of(row)}"
             )
 
 

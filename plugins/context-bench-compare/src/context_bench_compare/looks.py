@@ -207,7 +207,7 @@ def _require_size(run: Run) -> None:
 def _plan_of(run: Run) -> _Plan | None:
     """Return what will be asked in a run; None while it is not written how long its earlier datasets are."""
     request: Mapping[str, Any] = run.request.get("request") or run.request
-    rows = len(run.systems) * int(request.get("samples") or 1)
+    rows = len(run.systems) * int(request.get("repeat") or 1)
     lengths = [one["length"] for one in run.datasets[:-1]]
     if any(length is None for length in lengths):
         return None

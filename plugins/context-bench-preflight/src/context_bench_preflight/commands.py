@@ -59,7 +59,7 @@ def preflight(
     from context_bench_preflight.samples import sample_of
 
     plan = plan_preflight(catalog, request, examples)
-    patience = request.deadline or PATIENCE
+    patience = request.row_timeout or PATIENCE
     count = plan.most_requests()
     ordering = sample_of(catalog, request, order_examples) if order_check else []
     if order_check:

@@ -122,7 +122,9 @@ def _used(request: Request) -> frozenset[str]:
     steps = [step for spec in request.systems for step in (spec, *spec.steps)]
     readers = [request.reader] if request.reader else []
     named = [spec.name for spec in (*steps, *readers)] + [spec.name for spec in request.datasets]
-    return frozenset([*named, *(request.evaluators or ()), *request.also, *request.options])
+    return frozenset(
+        [*named, *(request.evaluators or ()), *request.add_evaluators, *request.options]
+    )
 
 
 def _plugins(catalog: Catalog, used: frozenset[str]) -> Iterator[Check]:

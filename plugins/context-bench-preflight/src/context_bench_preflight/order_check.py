@@ -145,7 +145,7 @@ def _findings(passes: _Passes, replies: Sequence[Reply]) -> Iterator[Finding]:
             NOTE,
             f"{len(noisy)} of {len(names)} answers differ when the same order is asked again, {len(moved)} more in "
             f"another order ({_some([*noisy, *moved])}).",
-            "Answers alone cannot show history here; --samples K measures the spread.",
+            "Answers alone cannot show history here; --repeat K measures the spread.",
             {
                 "examples": len(names),
                 "moved": len(moved),
