@@ -30,8 +30,15 @@ def parts(block: Any) -> list[str]:
     return [" ".join(part.split()) for part in block.text.replace("\\\n", " ").split(" && ")]
 
 
-def distributions(text: str) -> list[str]:
-    return re.findall(r"\./(?:plugins/)?([\w-]+)", text)
+def standard_set(root: Path) -> list[str]:
+    """Return the folders of the standard set, which the first command installs."""
+    lines = (root / "plugins" / "standard.txt").read_text(encoding="utf-8").splitlines()
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+def distributions(root: Path) -> str:
+    """Return the names of the standard set, as the allow-list of plugins takes them."""
+    return ",".join(Path(folder).name for folder in standard_set(root))
 
 
 def test_the_first_command_makes_an_environment_installs_and_runs(
@@ -39,17 +46,17 @@ def test_the_first_command_makes_an_environment_installs_and_runs(
 ) -> None:
     venv, install, run = parts(blocks[0])
     assert venv == "python3 -m venv .venv"
-    program, *arguments = install.removeprefix(".venv/bin/pip install --quiet ").split()
-    for argument in (program, *arguments):
-        assert (root / argument / "pyproject.toml").is_file(), argument
+    assert install == ".venv/bin/pip install --quiet -r plugins/standard.txt"
+    for folder in standard_set(root):
+        assert (root / folder / "pyproject.toml").is_file(), folder
     assert run.startswith(".venv/bin/context-bench run ")
 
 
 def test_the_first_command_prints_the_table_below_it_with_the_packages_that_it_installs(
-    blocks: list[Any], pages: Any, plugins: None, tmp_path: Path
+    blocks: list[Any], pages: Any, plugins: None, root: Path, tmp_path: Path
 ) -> None:
     reader = pages.Reader(tmp_path)
-    reader.environ["CONTEXT_BENCH_PLUGINS"] = ",".join(distributions(parts(blocks[0])[1]))
+    reader.environ["CONTEXT_BENCH_PLUGINS"] = distributions(root)
     actual = reader.run(parts(blocks[0])[2].removeprefix(".venv/bin/"))
     assert blocks[1].language == "text"
     kept = [line for line in actual if not line.startswith(("Run file:", "Warning:"))]
@@ -91,17 +98,17 @@ def endpoint() -> Iterator[str]:
 
 
 def test_two_proxies_are_compared_with_the_packages_that_the_page_installs(
-    readme: str, blocks: list[Any], pages: Any, plugins: None, endpoint: str, tmp_path: Path
+    blocks: list[Any], pages: Any, plugins: None, endpoint: str, root: Path, tmp_path: Path
 ) -> None:
     pytest.importorskip(
         "context_bench_openai", reason="proxies are called through context-bench-openai"
     )
     [command] = [part for block in blocks for part in parts(block) if part.count("--proxy") == 2]
     reader = pages.Reader(tmp_path)
-    named = distributions(
-        parts(blocks[0])[1] + re.findall(r"`(\.venv/bin/pip install[^`]*openai)`", readme)[0]
-    )
-    reader.environ |= {"CONTEXT_BENCH_PLUGINS": ",".join(named), "OPENAI_API_KEY": "none"}
+    reader.environ |= {
+        "CONTEXT_BENCH_PLUGINS": distributions(root),
+        "OPENAI_API_KEY": "none",
+    }
     command = re.sub(r"https?://(?:localhost:\d+|api\.openai\.com)", endpoint, command).replace(
         " -n 50", " -n 3"
     )
