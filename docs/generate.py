@@ -8,6 +8,7 @@ protocols, and the list of decisions. With `--check` it only says what it would 
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
 import tempfile
@@ -35,6 +36,8 @@ TABLE_BEGINS, TABLE_ENDS = (
     "<!-- /packages -->",
 )
 RUN_BEGINS, RUN_ENDS = "<!-- run: written by `python docs/generate.py` -->\n", "<!-- /run -->"
+LAYERS_BEGIN = "<!-- layers: written by `python docs/generate.py` -->\n"
+LAYERS_END = "<!-- /layers -->"
 
 COMMAND_LINE = f"""\
 # Command line
@@ -42,38 +45,38 @@ COMMAND_LINE = f"""\
 {NOTE}
 
 Results go to standard output, everything else to standard error. Flags without a command mean `run`, but `--list-datasets`
-means `datasets list`. What stands in the
+means `datasets list`. Settings in the
 [project file](project-file.md) need not be typed. `run` and `lock` also take the flags that installed evaluators declare, such as
-`--judge-url`; `context-bench run --help` shows them, with everything that is installed. Such a flag,
-and an option of an evaluator by `--set`, must be taken by something in the run: else it is refused (`--judge-model`
-where no judge scores, `--split` where no dataset has that option). Where the rows of a file without a label may name
-their dataset themselves, and so wire an evaluator later, that is a warning.
+`--judge-url`; `context-bench run --help` lists them. A flag of an evaluator,
+or an option by `--set`, that nothing in the run uses is an error (`--judge-model`
+without a judge, `--split` without a dataset that has this option). It is a warning if rows of a file may name
+their dataset themselves, and so wire an evaluator later.
 
 ## Specs
 
 | what | form | example |
 |---|---|---|
 | system | `[label=]name[:key=value[,key=value...]]` | `short=bm25:ratio=0.3,passage_sentences=1` |
-| dataset | `[label=]name[:config][,key=value...]`, or a path in place of the name | `16k=needle:multi-key,length=16000` |
+| dataset | `[label=]name[:config][,key=value...]`, or a path instead of the name | `16k=needle:multi-key,length=16000` |
 | list | values separated by `/` | `lengths=1k/4k/16k` |
-| sweep | numbers separated by `/`, for an option of a system that takes one: a system for each | `bm25:ratio=0.1/0.25/0.5` |
+| sweep | numbers separated by `/`, for an option of a system: one system for each number | `bm25:ratio=0.1/0.25/0.5` |
 
-The split of a dataset is written as an option, `name:split=test`. Where nothing but options follows, a comma does for the colon:
-`needle,length=8000`. A value cannot hold a comma here; in the project file and with
+The split of a dataset is an option, `name:split=test`. If only options follow, a comma can replace the colon:
+`needle,length=8000`. A value cannot contain a comma here; in the project file and with
 `--set` it can.
 
 ## Exit codes
 
 | code | when |
 |---|---|
-| 0 | all went well |
-| 1 | an internal error, told with a traceback |
+| 0 | success |
+| 1 | an internal error, with a traceback |
 | 2 | usage, configuration or plugins: nothing was run, or the run stopped and can be resumed |
-| 3 | the run is not complete: `report` and `export` say how much of it is there |
-| 10 | a gate is missed: `verify` found a run file damaged, or scores that cannot be computed again |
-| 11 | a gate is open: more rows would decide it |
+| 3 | the run is not complete: `report` and `export` print how many rows are missing |
+| 10 | a gate failed, or `verify` found a damaged run file or scores that cannot be computed again |
+| 11 | a gate is inconclusive: more rows would decide it |
 | 12 | more rows failed than `--max-failed` allows, or a dead system stopped the run |
-| 130 | interrupted: calls in flight had ten seconds to end; the command to go on is printed |
+| 130 | interrupted: calls in flight had ten seconds to end; the command to continue is printed |
 | 129 | the same by SIGHUP |
 | 143 | the same by SIGTERM |
 
@@ -85,8 +88,8 @@ PLUGINS = f"""\
 
 {NOTE}
 
-The packages in `plugins/`, as their manifests describe them. `context-bench plugins list` shows what is installed in an
-environment, also from other authors.
+The packages in `plugins/`, as their manifests describe them. `context-bench plugins list` shows everything that is
+installed, including packages of other authors.
 """
 
 
@@ -290,9 +293,39 @@ def files() -> dict[Path, str]:
         reference / "plugins.md": plugins_page(),
         reference / "project-file.md": project_file(),
         reference / "protocols.md": protocols_page(NOTE),
+        ROOT / "docs" / "concepts" / "architecture.md": architecture(),
         ROOT / "docs" / "concepts" / "decisions.md": decisions(),
         ROOT / "README.md": readme_with_table(),
     }
+
+
+def architecture() -> str:
+    """Return the architecture page with the layers of core, as the import rules declare them."""
+    project = tomli.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    [contract] = [
+        contract
+        for contract in project["tool"]["importlinter"]["contracts"]
+        if contract["type"] == "layers"
+    ]
+    lines = ["| module of `context_bench` | purpose |", "|---|---|"]
+    for layer in contract["layers"]:
+        for module in re.split(r" [|:] ", layer):
+            name = module.strip(" ()").removeprefix("context_bench.")
+            lines.append(f"| `{name}` | {_purpose(name)} |")
+    page = (ROOT / "docs" / "concepts" / "architecture.md").read_text(encoding="utf-8")
+    before, _, rest = page.partition(LAYERS_BEGIN)
+    after = rest.partition(LAYERS_END)[2]
+    table = "".join(f"{line}\n" for line in lines)
+    return f"{before}{LAYERS_BEGIN}\n{table}\n{LAYERS_END}{after}"
+
+
+def _purpose(module: str) -> str:
+    """Return the first paragraph of a module's docstring."""
+    path = ROOT / "core" / "src" / "context_bench" / module.replace(".", "/")
+    source = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    docstring = ast.get_docstring(ast.parse(source.read_text(encoding="utf-8"))) or ""
+    paragraph = " ".join(docstring.split("\n\n")[0].split())
+    return re.sub(r"``(.*?)``", r"`\1`", paragraph).replace("|", "\\|")
 
 
 def decisions() -> str:

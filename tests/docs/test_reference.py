@@ -419,20 +419,3 @@ def test_the_python_page_has_every_error(tables: Tables) -> None:
     assert set(first(tables("reference/python-api.md")["Errors"])) == classes - {
         "ContextBenchError"
     }
-
-
-def test_the_architecture_page_has_the_layers_that_are_kept(tables: Tables, root: Path) -> None:
-    import tomli
-
-    [contract] = tomli.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["tool"][
-        "importlinter"
-    ]["contracts"]
-    layers = [
-        [name.strip().removeprefix("context_bench.") for name in layer.split("|")]
-        for layer in contract["layers"]
-    ]
-    told = [
-        line[0].replace("`", "").split(", ")
-        for line in tables("concepts/architecture.md")["The layers"]
-    ]
-    assert told == layers
