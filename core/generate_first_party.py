@@ -34,7 +34,7 @@ def components() -> dict[str, dict[str, tuple[str, str]]]:
     for path in sorted(ROOT.glob(f"plugins/*/src/*/{FILE_NAME}")):
         distribution = path.parents[2].name
         for (kind, name), facts in parse_manifest(path.read_bytes()).components.items():
-            if facts.class_name or facts.card or kind in ("commands", "reporters"):
+            if facts.class_name or facts.definition or kind in ("commands", "reporters"):
                 exported = facts.class_name or (name if kind == "commands" else "")
                 found.setdefault(kind, {})[name] = (exported, distribution)
     return {kind: dict(sorted(names.items())) for kind, names in sorted(found.items())}

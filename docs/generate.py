@@ -192,7 +192,7 @@ def _component(facts: Facts) -> str:
             for n in facts.needs[side]
         ),
         "capabilities": _quoted(facts.capabilities),
-        "licence": facts.licence,
+        "license": facts.license,
     }
     lines += [
         "| | |",

@@ -443,8 +443,8 @@ def publish_dataset(
         if name == "bfcl" and not part.tables:  # older categories hold the calls themselves
             rows = [{**row, "ground_truth": ["area(base=10)"]} for row in rows]
         publish(hub, part, rows)
-        if part.shots_split:
-            publish(hub, part.changed(split=part.shots_split), rows)
+        if part.fewshot_split:
+            publish(hub, part.changed(split=part.fewshot_split), rows)
         for table in part.tables:
             found = TABLES[name][table]
             publish(

@@ -26,7 +26,9 @@ CATALOG = discover()
 CARDS = [
     component.name
     for component in CATALOG.of_kind("datasets")
-    if component.facts and component.facts.card and component.facts.card["loader"] == "hf"
+    if component.facts
+    and component.facts.definition
+    and component.facts.definition["loader"] == "hf"
 ]
 
 
@@ -157,7 +159,7 @@ FIXED = [
     for component in CATALOG.of_kind("datasets")
     if component.name in CARDS
     and not component.facts.configs
-    and ("files" in component.facts.card or "config" in component.facts.card)
+    and ("files" in component.facts.definition or "config" in component.facts.definition)
 ]
 """Datasets whose card says what is read, and leaves no choice: the hub is not asked what it has."""
 
@@ -446,13 +448,13 @@ def test_the_list_has_every_dataset_with_tags_licence_and_wiring(
     assert {*CARDS, "needle", "local", "hf", "sessions"} <= set(told)
     for name in (*CARDS, "needle"):
         assert told[name]["tags"], name
-        assert told[name]["licence"], name
+        assert told[name]["license"], name
         assert "answer-quality" in told[name]["scored_by"], name
     assert {".jsonl", ".csv", ".parquet", "/"} <= set(told["local"]["files"])
     assert execute(["datasets", "list"]) == 0
     words = " ".join(capsys.readouterr().out.split())
     assert all(f" {name} " in words for name in told)
-    assert "tags math, reasoning licence MIT scored by" in words
+    assert "tags math, reasoning license MIT scored by" in words
 
 
 def test_a_list_can_be_narrowed_to_a_tag(capsys: pytest.CaptureFixture[str]) -> None:
@@ -480,7 +482,7 @@ def test_a_dataset_is_shown_with_an_example_and_the_evaluators_that_a_run_would_
     facts = CATALOG.find("datasets", name).facts
     assert facts is not None
     assert told["one_example"]["question"]
-    assert told["licence"]
+    assert told["license"]
     assert told["sizes"] or name in (
         "needle",
         "nolima",

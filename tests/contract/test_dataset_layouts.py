@@ -17,7 +17,7 @@ from context_bench.plugins.discovery import discover
 from context_bench_huggingface import Row
 from context_bench_huggingface.examples import maker
 from context_bench_huggingface.row import together
-from context_bench_huggingface.wanted import from_card
+from context_bench_huggingface.wanted import from_definition
 
 CATALOG = discover()
 GOLD = {
@@ -115,9 +115,11 @@ def examples(
 ) -> Iterator[dict[str, Any]]:
     facts = CATALOG.find("datasets", name).facts
     assert facts is not None
-    assert facts.card is not None
+    assert facts.definition is not None
     config = config or facts.default_config
-    wanted = from_card(name, {"default_config": facts.default_config, **facts.card}, config, None)
+    wanted = from_definition(
+        name, {"default_config": facts.default_config, **facts.definition}, config, None
+    )
     make = maker(wanted)
     tables = {
         table: {
@@ -126,9 +128,9 @@ def examples(
         }
         for table, rows in TABLES.get(name, {}).items()
     }
-    for number, found in enumerate(together(records, wanted.together)):
+    for number, found in enumerate(together(records, wanted.group_by)):
         yield from make(
-            found[0], Row(number, config or "", "test", tables, found if wanted.together else ())
+            found[0], Row(number, config or "", "test", tables, found if wanted.group_by else ())
         )
 
 

@@ -35,17 +35,19 @@ def catalog() -> Catalog:
 def examples(catalog: Catalog, name: str, variant: str, folder: Path) -> Iterator[dict[str, Any]]:
     from context_bench_huggingface.examples import maker
     from context_bench_huggingface.row import together
-    from context_bench_huggingface.wanted import from_card
+    from context_bench_huggingface.wanted import from_definition
 
     facts = catalog.find("datasets", name).facts
     assert facts is not None
-    assert facts.card is not None
+    assert facts.definition is not None
     config = variant if variant in facts.configs else facts.default_config
-    wanted = from_card(name, {"default_config": facts.default_config, **facts.card}, config, None)
+    wanted = from_definition(
+        name, {"default_config": facts.default_config, **facts.definition}, config, None
+    )
     make = maker(wanted)
-    for number, records in enumerate(together(RECORDS[name][variant](folder), wanted.together)):
+    for number, records in enumerate(together(RECORDS[name][variant](folder), wanted.group_by)):
         yield from make(
-            records[0], hub.Row(number, config or "", together=records if wanted.together else ())
+            records[0], hub.Row(number, config or "", together=records if wanted.group_by else ())
         )
 
 
@@ -53,12 +55,12 @@ def wired(catalog: Catalog, name: str, variant: str) -> tuple[str, Any]:
     component = catalog.find("datasets", name)
     facts = component.facts
     assert facts is not None
-    own = facts.by_config.get(variant or facts.default_config or "", {})
+    own = facts.config_overrides.get(variant or facts.default_config or "", {})
     tags, primary = own.get("tags", facts.tags), own.get("primary", facts.primary)
     plan = plan_dataset(catalog, DatasetFacts(name, (name,), tags, primary), Choice())
     assert plan.headline == primary, plan.warnings
     [decision] = [
-        each for each in plan.wired if primary in each.component.said.scores and not each.yields
+        each for each in plan.wired if primary in each.component.manifest.scores and not each.yields
     ]
     return str(primary), build(decision.component, {})
 

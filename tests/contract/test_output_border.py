@@ -168,7 +168,7 @@ def test_it_sees_a_direct_write(source: str) -> None:
 @pytest.mark.parametrize(
     "source",
     [
-        "from context_bench.console import say\nsay(row.id)",
+        "from context_bench.console import echo\necho(row.id)",
         "stream.write(row.id)",
         "import os\nos.write(handle, row.id)",
         "import sys\nsys.stdout.isatty()",

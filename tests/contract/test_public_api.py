@@ -12,13 +12,13 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SURFACE = {
     "console": [
-        "printable",
-        "say",
-        "styled",
-        "tell",
+        "atomic_write",
+        "echo",
+        "echo_err",
+        "escape_control",
+        "style",
         "warn",
-        "whole_file",
-        "wrapped",
+        "wrap_text",
         "write_json",
     ],
     "catalog": ["Catalog", "Component", "open_catalog"],

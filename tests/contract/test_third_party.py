@@ -74,7 +74,7 @@ PROJECT = {
         import click
         import pluggy
 
-        from context_bench.console import say
+        from context_bench.console import echo
         from context_bench.runs import open_run
 
         hookimpl = pluggy.HookimplMarker("context_bench")
@@ -85,7 +85,7 @@ PROJECT = {
             "Name the system that says most."
             with open_run(run_file) as run:
                 rows = list(run.rows())
-            say(f"best: {max(rows, key=lambda row: len(row.response)).system}")
+            echo(f"best: {max(rows, key=lambda row: len(row.response)).system}")
 
         class Behind:
             name = "behind"

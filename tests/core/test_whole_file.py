@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from context_bench.console import whole_file
+from context_bench.console import atomic_write
 from context_bench.errors import ConfigurationError
 from context_bench.store.runfile import RunFile
 
@@ -34,7 +34,7 @@ def test_what_ends_in_the_middle_leaves_what_was_there(
         path.write_text(before)
 
     def write() -> None:
-        with whole_file(path, "The report") as stream:
+        with atomic_write(path, "The report") as stream:
             stream.write("half")
             stream.flush()
             raise error
@@ -60,7 +60,7 @@ def test_a_file_is_replaced_with_its_mode_and_behind_its_link(
     path = tmp_path / "r.md"
     path.write_text("older")
     path.chmod(0o640)
-    with whole_file(place(path)) as stream:
+    with atomic_write(place(path)) as stream:
         stream.write("new\n")
     assert path.read_bytes() == b"new\n"
     assert not path.is_symlink()
@@ -73,7 +73,7 @@ def test_what_is_no_file_is_written_and_not_replaced(tmp_path: Path) -> None:
     os.mkfifo(place)
     reader = os.open(place, os.O_RDONLY | os.O_NONBLOCK)
     try:
-        with whole_file(place) as stream:
+        with atomic_write(place) as stream:
             stream.write("told")
         assert os.read(reader, 100) == b"told"
         assert place.is_fifo()
@@ -84,7 +84,7 @@ def test_what_is_no_file_is_written_and_not_replaced(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["absent/r.md", "."], ids=["no folder", "a folder"])
 def test_a_place_that_cannot_be_written_is_told(name: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"The lock file .* cannot be written: "):
-        whole_file(tmp_path / name, "The lock file").__enter__()
+        atomic_write(tmp_path / name, "The lock file").__enter__()
 
 
 def test_no_run_file_is_replaced(tmp_path: Path) -> None:
@@ -92,5 +92,5 @@ def test_no_run_file_is_replaced(tmp_path: Path) -> None:
     RunFile.create(path, "id", "now", {}, {}).close()
     before = path.read_bytes()
     with pytest.raises(ConfigurationError, match="a run file lies there"):
-        whole_file(path).__enter__()
+        atomic_write(path).__enter__()
     assert path.read_bytes() == before

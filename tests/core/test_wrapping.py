@@ -7,7 +7,7 @@ from textwrap import fill
 
 import pytest
 
-from context_bench.console import wrapped
+from context_bench.console import wrap_text
 
 PIECES = ("a", "word", "it-is-one-word", " ", " ", "  ", "é", "\n", "\t", "x" * 30, "x" * 90)
 
@@ -29,8 +29,8 @@ def test_texts_are_wrapped_as_textwrap_does(columns: int, monkeypatch: pytest.Mo
             break_on_hyphens=False,
         )
         if text:
-            assert wrapped(label, text, indent) == expected, text
+            assert wrap_text(label, text, indent) == expected, text
 
 
 def test_an_empty_text_is_a_dash() -> None:
-    assert wrapped("why", "") == "    why       -"
+    assert wrap_text("why", "") == "    why       -"

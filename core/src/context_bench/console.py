@@ -2,7 +2,7 @@
 
 Labels, ids, model output and file names come from elsewhere, and may hold what a terminal obeys. Whatever passes here is made
 printable first: control characters, escape sequences and those that turn the reading direction are written out (``\\x1b``).
-Results go to standard output with :func:`say`, everything else to standard error with :func:`tell` and :func:`warn`.
+Results go to standard output with :func:`echo`, everything else to standard error with :func:`echo_err` and :func:`warn`.
 
 This module is stable API: see ``docs/reference/public-api.md``.
 """
@@ -24,7 +24,16 @@ from context_bench.errors import ConfigurationError
 if TYPE_CHECKING:
     import os
 
-__all__ = ["printable", "say", "styled", "tell", "warn", "whole_file", "wrapped", "write_json"]
+__all__ = [
+    "escape_control",
+    "echo",
+    "style",
+    "echo_err",
+    "warn",
+    "atomic_write",
+    "wrap_text",
+    "write_json",
+]
 
 
 _hide: ContextVar[Callable[[str], str]] = ContextVar("hide", default=str)
@@ -44,12 +53,12 @@ def hiding(hide: Callable[[str], str]) -> Iterator[None]:
         _hide.reset(before)
 
 
-def say(text: str = "") -> None:
+def echo(text: str = "") -> None:
     """Write text and a line end to standard output."""
     _write(text)
 
 
-def tell(text: str = "") -> None:
+def echo_err(text: str = "") -> None:
     """Write text and a line end to standard error."""
     with suppress(OSError, ValueError):  # nobody reads what is told besides: that ends nothing
         _write(text, to_errors=True)
@@ -57,7 +66,7 @@ def tell(text: str = "") -> None:
 
 def warn(text: str) -> None:
     """Write a warning to standard error, as one line."""
-    tell(styled("Warning: ", colour="yellow") + " ".join(text.split()))
+    echo_err(style("Warning: ", color="yellow") + " ".join(text.split()))
 
 
 def speak_for_python() -> None:
@@ -68,7 +77,7 @@ def speak_for_python() -> None:
 
     class Told(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            tell(self.format(record))
+            echo_err(self.format(record))
 
     logging.lastResort = Told(logging.WARNING)
     warnings.showwarning = _show_warning
@@ -103,7 +112,7 @@ def _show_warning(
     if category is UserWarning:
         warn(str(message))
     else:
-        tell(formatwarning(message, category, *where[:2]).rstrip())
+        echo_err(formatwarning(message, category, *where[:2]).rstrip())
 
 
 def _tell_error(where: str, found: Any) -> None:
@@ -111,7 +120,7 @@ def _tell_error(where: str, found: Any) -> None:
     if not issubclass(found.exc_type, SystemExit):
         from traceback import format_exception
 
-        tell(
+        echo_err(
             f"{where}{''.join(format_exception(found.exc_type, found.exc_value, found.exc_traceback))}".rstrip()
         )
 
@@ -133,7 +142,7 @@ def write_json(value: Any, indent: int | None = 2) -> None:
 
 
 @contextmanager
-def whole_file(path: str | os.PathLike[str], what: str = "The file") -> Iterator[TextIO]:
+def atomic_write(path: str | os.PathLike[str], what: str = "The file") -> Iterator[TextIO]:
     """Yield a stream whose text takes the place of a file once all of it is written; when that fails the file stays as it was.
 
     Args:
@@ -168,7 +177,7 @@ def whole_file(path: str | os.PathLike[str], what: str = "The file") -> Iterator
 
 
 def check_place(path: str | os.PathLike[str], what: str) -> None:
-    """Refuse a place where :func:`whole_file` could not write, before the work is done that a file is to hold.
+    """Refuse a place where :func:`atomic_write` could not write, before the work is done that a file is to hold.
 
     Raises:
         ConfigurationError: A folder or a run file lies there, or a file or folder that may not be written.
@@ -235,7 +244,7 @@ def json_text(
 
 
 class Screen:
-    """Standard output as a stream for what packages write: on a terminal all of it is made printable, and takes no colours.
+    """Standard output as a stream for what packages write: on a terminal all of it is made printable, and takes no colors.
 
     What is not a terminal gets it as it is written: a file keeps every character.
 
@@ -251,7 +260,7 @@ class Screen:
 
     def write(self, text: str) -> int:
         """Write a text."""
-        self._stream.write(printable(text) if self._aside or self._stream.isatty() else text)
+        self._stream.write(escape_control(text) if self._aside or self._stream.isatty() else text)
         return len(text)
 
     def flush(self) -> None:
@@ -263,7 +272,7 @@ class Screen:
         return False
 
 
-def printable(text: object, *, lines: bool = True) -> str:
+def escape_control(text: object, *, lines: bool = True) -> str:
     """Return a text in which nothing is left that a terminal obeys.
 
     Args:
@@ -277,16 +286,16 @@ def printable(text: object, *, lines: bool = True) -> str:
     return pattern.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), shown)
 
 
-def styled(text: object, *, colour: str | None = None, bold: bool = False) -> str:
-    """Return a text that :func:`say` and :func:`tell` write in a colour, or in bold letters, where there is a terminal.
+def style(text: object, *, color: str | None = None, bold: bool = False) -> str:
+    """Return a text that :func:`echo` and :func:`echo_err` write in a color, or in bold letters, where there is a terminal.
 
     Args:
         text: What to write; it is made printable.
-        colour: ``red``, ``green``, ``yellow`` or ``cyan``; None for none.
+        color: ``red``, ``green``, ``yellow`` or ``cyan``; None for none.
         bold: Whether to write it in bold letters.
     """
-    codes = ";".join([*(["1"] if bold else []), *([_COLOURS[colour]] if colour else [])])
-    return f"{_mark()}{codes}m{printable(text)}{_mark()}0m" if codes else printable(text)
+    codes = ";".join([*(["1"] if bold else []), *([_COLORS[color]] if color else [])])
+    return f"{_mark()}{codes}m{escape_control(text)}{_mark()}0m" if codes else escape_control(text)
 
 
 def width() -> int:
@@ -305,7 +314,7 @@ def width() -> int:
     return max(40, get_terminal_size((80, 24)).columns)
 
 
-def wrapped(label: str, text: str, indent: int = 4, gutter: int = 10) -> str:
+def wrap_text(label: str, text: str, indent: int = 4, gutter: int = 10) -> str:
     """Return ``label`` and a text wrapped beside it, to the width of the terminal.
 
     Args:
@@ -314,7 +323,7 @@ def wrapped(label: str, text: str, indent: int = 4, gutter: int = 10) -> str:
         indent: Spaces before the label.
         gutter: Columns that the label is given.
     """
-    head, rest = " " * indent + printable(label).ljust(gutter), printable(text) or "-"
+    head, rest = " " * indent + escape_control(label).ljust(gutter), escape_control(text) or "-"
     rest = rest.expandtabs().replace("\n", " ").strip(" ")
     room, lines, margin = width() - len(head), list[str](), " " * len(head)
     while len(rest) > room and " " in rest:
@@ -324,7 +333,7 @@ def wrapped(label: str, text: str, indent: int = 4, gutter: int = 10) -> str:
     return (head + f"\n{margin}".join([*lines, rest])).rstrip(" ")
 
 
-_COLOURS = {"red": "31", "green": "32", "yellow": "33", "cyan": "36"}
+_COLORS = {"red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 
 _OBEYED = (
     "\x0b-\x1f\x7f-\x9f"  # control characters, those of C1 too
@@ -345,10 +354,10 @@ def _mark() -> str:
 
 def _write(text: str, to_errors: bool = False) -> None:
     pieces = str(text).split(_mark()) if "\ufdd0" in str(text) else [str(text)]
-    shown = plain = printable(pieces[0])
+    shown = plain = escape_control(pieces[0])
     for piece in pieces[1:]:
         codes, _, rest = piece.partition("m")
-        rest = printable(rest)
+        rest = escape_control(rest)
         shown, plain = f"{shown}\x1b[{codes}m{rest}", plain + rest
     stream = sys.stderr if to_errors else sys.stdout
     if (

@@ -171,7 +171,7 @@ def secret_values(components: Iterable[Component], options: Mapping[str, Any]) -
     lists = {
         name
         for one in components
-        for name, option in one.said.options.items()
+        for name, option in one.manifest.options.items()
         if option.type == "list"
     }
     for name, value in options.items():
@@ -214,7 +214,7 @@ def _declared(components: Iterable[Component]) -> dict[str, bool]:
     """Return whether each option that one of these components declares is secret."""
     declared: dict[str, bool] = {}
     for component in components:
-        for name, option in component.said.options.items():
+        for name, option in component.manifest.options.items():
             declared[name] = option.secret or declared.get(name, False)
     return declared
 

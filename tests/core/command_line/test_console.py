@@ -10,7 +10,16 @@ from typing import Any
 
 import pytest
 
-from context_bench.console import Screen, printable, say, styled, tell, warn, wrapped, write_json
+from context_bench.console import (
+    Screen,
+    echo,
+    echo_err,
+    escape_control,
+    style,
+    warn,
+    wrap_text,
+    write_json,
+)
 
 SOURCES = Path(__file__).parents[3] / "core" / "src" / "context_bench"
 
@@ -34,20 +43,20 @@ ATTACKS = {
 def test_nothing_that_a_terminal_obeys_is_left(
     attack: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    say(f"{attack} and {styled(attack, colour='red')}")
-    tell(attack)
+    echo(f"{attack} and {style(attack, color='red')}")
+    echo_err(attack)
     warn(attack)
-    say(wrapped(attack, attack))
+    echo(wrap_text(attack, attack))
     write_json({attack: attack})
     out, err = capfd.readouterr()
     assert all(letter.isprintable() or letter == "\n" for letter in out + err)
 
 
 def test_what_cannot_be_printed_is_written_out_and_not_dropped() -> None:
-    assert printable("a\x1b[2Jb") == "a\\x1b[2Jb"
-    assert printable("a\nb\tc") == "a\nb\tc"
-    assert printable("a\nb", lines=False) == "a\\nb"
-    assert printable("née 例 🎉") == "née 例 🎉"
+    assert escape_control("a\x1b[2Jb") == "a\\x1b[2Jb"
+    assert escape_control("a\nb\tc") == "a\nb\tc"
+    assert escape_control("a\nb", lines=False) == "a\\nb"
+    assert escape_control("née 例 🎉") == "née 例 🎉"
 
 
 def test_a_style_of_ours_is_a_colour_in_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -55,7 +64,7 @@ def test_a_style_of_ours_is_a_colour_in_a_terminal(monkeypatch: pytest.MonkeyPat
 
     told: list[str] = []
     monkeypatch.setattr(click, "echo", lambda text, err: told.append(text))
-    say(f"{styled('ok', colour='green', bold=True)} \x1b[31m")
+    echo(f"{style('ok', color='green', bold=True)} \x1b[31m")
     assert told == ["\x1b[1;32mok\x1b[0m \\x1b[31m"]
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from context_bench.console import say, tell
+from context_bench.console import echo, echo_err
 from context_bench.runs import open_run
 
 pytestmark = pytest.mark.skipif(
@@ -159,9 +159,9 @@ def test_what_is_told_besides_may_be_lost_and_a_result_may_not(
 
     for name in STREAMS.values():
         monkeypatch.setattr(sys, name, Gone())
-    tell("nobody hears")
+    echo_err("nobody hears")
     with pytest.raises(BrokenPipeError):
-        say("a number")
+        echo("a number")
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])

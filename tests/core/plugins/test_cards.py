@@ -12,7 +12,7 @@ LOADER_CODE = """
         def __init__(self, name=None, card=None):
             self.name, self.card = name, card
 
-        def for_card(self, name, card):
+        def from_definition(self, name, card):
             return Loader(name, card)
 
         def __call__(self, limit=None, config=None, split=None, *, mirror="here"):
@@ -40,16 +40,16 @@ CARD_MANIFEST = """
     tags = ["geography"]
     configs = ["europe", "asia"]
     default_config = "europe"
-    licence = "MIT"
+    license = "MIT"
     citation = "Nobody 2026"
     language = ["en"]
     sizes = { test = 2 }
     inputs = ["question"]
     gold = ["answer"]
     primary = "exact"
-    card = { loader = "shelf", source = "a/b", fields = { answer = "q" } }
+    definition = { loader = "shelf", source = "a/b", fields = { answer = "q" } }
 
-    [datasets.capitals.by_config.asia]
+    [datasets.capitals.config_overrides.asia]
     primary = "other"
     tags = ["asia"]
 """
@@ -82,7 +82,7 @@ def test_a_package_of_a_manifest_alone_brings_a_dataset(card, context_bench):
         ["en"],
         {"test": 2},
     )
-    assert (found["inputs"], found["gold"], found["card"]["source"]) == (
+    assert (found["inputs"], found["gold"], found["definition"]["source"]) == (
         ["question"],
         ["answer"],
         "a/b",
@@ -124,30 +124,36 @@ def test_a_loader_that_reads_no_cards_is_a_failure_with_its_reason(card, context
     card(code="def shelf(limit=None, config=None, split=None, mirror='here'):\n    yield {}\n")
     done = context_bench("run", "--system", "echo", "--dataset", "capitals")
     assert done.code == 2
-    assert "reads no cards: it has no for_card(name, card)" in done.words
+    assert "reads no cards: it has no from_definition(name, card)" in done.words
 
 
 @pytest.mark.parametrize(
     ("broken", "fault"),
     [
-        ("card = {}", "datasets.capitals.card.loader: missing"),
-        ("card = 3", "datasets.capitals.card: expected a table, got a whole number"),
-        ("card = { loader = 'shelf', files = 3 }", "datasets.capitals.card.files: expected a text"),
+        ("definition = {}", "datasets.capitals.definition.loader: missing"),
+        ("definition = 3", "datasets.capitals.definition: expected a table, got a whole number"),
         (
-            "card = { loader = 'shelf', fields = { a = 1 } }",
-            "datasets.capitals.card.fields.a: expected a text",
+            "definition = { loader = 'shelf', files = 3 }",
+            "datasets.capitals.definition.files: expected a text",
         ),
         (
-            "card = { loader = 'shelf', example = 'x' }",
-            "datasets.capitals.card.example: expected 'module:function'",
-        ),
-        ("card = { loader = 'shelf', sorce = 'x' }", "datasets.capitals.card.sorce: unknown key"),
-        (
-            "card = { loader = 'shelf', by_config.x.split = 1 }",
-            "datasets.capitals.card.by_config.x.split: expected",
+            "definition = { loader = 'shelf', fields = { a = 1 } }",
+            "datasets.capitals.definition.fields.a: expected a text",
         ),
         (
-            "card = { loader = 'shelf' }\n    sizes = { test = -1 }",
+            "definition = { loader = 'shelf', example = 'x' }",
+            "datasets.capitals.definition.example: expected 'module:function'",
+        ),
+        (
+            "definition = { loader = 'shelf', sorce = 'x' }",
+            "datasets.capitals.definition.sorce: unknown key",
+        ),
+        (
+            "definition = { loader = 'shelf', config_overrides.x.split = 1 }",
+            "datasets.capitals.definition.config_overrides.x.split: expected",
+        ),
+        (
+            "definition = { loader = 'shelf' }\n    sizes = { test = -1 }",
             "datasets.capitals.sizes.test: must be 0 or more",
         ),
     ],

@@ -195,7 +195,7 @@ TASTER = """
     class = "Taste"
     primary = "{name}"
     version = "1"
-    uses = ["taster"]
+    option_groups = ["taster"]
     capabilities = ["network"]
     wire = {wire}
     scores.{name} = {{}}
@@ -265,7 +265,7 @@ def test_a_flag_group_is_switched_by_its_id_and_never_in_vain_by_its_short_name(
     )
     listed = context_bench("plugins", "list", "-p", switch.replace("taster", "acme-flags/taster"))
     assert (
-        "it uses the flag group acme-flags/taster, which is blocked" in listed.words
+        "it uses the option group acme-flags/taster, which is blocked" in listed.words
     ) == switch.startswith("no:")
 
 
@@ -312,12 +312,12 @@ def test_other_commands_with_the_arguments_of_a_run_refuse_such_a_flag_as_well(
     site.add(
         "acme-ping",
         code="""
-            from context_bench.console import say
+            from context_bench.console import echo
             from context_bench.requests import request_command
 
             @request_command()
             def ping(request, catalog):
-                say("pong")
+                echo("pong")
         """,
         manifest='schema = 1\napi = "1.0"\n[commands.ping]\nsummary = "Pings"\nfunction = "ping"\n',
         entry_points={"commands": {"ping": "acme_ping:ping"}},
@@ -351,7 +351,7 @@ def test_a_group_that_nobody_declares_is_a_missing_dependency(
     _taster(site, "sweet")
     words = context_bench("plugins", "list", "--kind", "evaluators").words
     assert "missing-dependency" in words
-    assert "it uses the flag group 'taster', which no installed package declares" in words
+    assert "it uses the option group 'taster', which no installed package declares" in words
 
 
 @pytest.mark.parametrize(
@@ -367,7 +367,7 @@ def test_a_flag_belongs_to_its_owner(flag: str, reason: str, site: Any, context_
         "acme-rival",
         code="class Taste:\n    name = 'x'\n    def score(self, o, p): return {}\n",
         manifest=TASTER.format(name="rival", wire="[]").replace(
-            'uses = ["taster"]', f'options.url = {{ flag = "{flag}", help = "Mine" }}'
+            'option_groups = ["taster"]', f'options.url = {{ flag = "{flag}", help = "Mine" }}'
         ),
         entry_points={"evaluators": {"rival": "acme_rival:Taste"}},
     )
@@ -385,7 +385,7 @@ def test_nobody_is_wired_by_anothers_flag(site: Any, context_bench: Any) -> None
         "acme-spy",
         code="class Spy:\n    name = 'x'\n    def score(self, o, p): return {}\n",
         manifest=TASTER.format(name="spy", wire='[{ option = "taster-url" }]').replace(
-            'uses = ["taster"]', ""
+            'option_groups = ["taster"]', ""
         ),
         entry_points={"evaluators": {"spy": "acme_spy:Spy"}},
     )

@@ -44,7 +44,7 @@ DATASET = """
     splits = ["test"]
     configs = ["a"]
     default_config = "a"
-    licence = "MIT"
+    license = "MIT"
     homepage = "h"
     primary = "k"
     fields = ["id"]
@@ -482,11 +482,11 @@ WRONG = {
         'default_config = "b"',
         "datasets.x.default_config: 'b' is none of its configs",
     ),
-    "licence a list": (
+    "license a list": (
         DATASET,
         '"MIT"',
         '["MIT"]',
-        "datasets.x.licence: expected a text, got a list",
+        "datasets.x.license: expected a text, got a list",
     ),
     "homepage a number": (
         DATASET,

@@ -16,7 +16,7 @@ import pytest
 
 from context_bench.cli import execute
 from context_bench.cli.listed import listing
-from context_bench.console import say, write_json
+from context_bench.console import echo, write_json
 from context_bench.plugins.catalog import STATES, describe
 from context_bench.plugins.component_metadata import KINDS
 from context_bench.plugins.discovery import discover
@@ -149,8 +149,8 @@ TOKENS = [
         "schema = 2",
         'api = "9.9"',
         "wire = [{ always = true }]",
-        "card = {}",
-        'uses = ["judge"]',
+        "definition = {}",
+        'option_groups = ["judge"]',
         'extra = "$(x)"',
     ),
 ]
@@ -252,7 +252,7 @@ def test_none_breaks_the_list(
             assert {component.state for component in catalog} <= set(STATES)
             for component in catalog:
                 seen[component.state] = seen.get(component.state, 0) + 1
-            say("\n".join(listing(catalog, list(catalog))))
+            echo("\n".join(listing(catalog, list(catalog))))
             told = capsys.readouterr().out
             assert CONTROL.search(told) is None
             write_json([describe(component) for component in catalog])

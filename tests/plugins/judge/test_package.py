@@ -48,7 +48,7 @@ def test_a_declared_default_is_the_default(name: str) -> None:
 
 
 def test_the_documented_flags_reach_the_judge() -> None:
-    assert MANIFEST["uses"] == ["judge"]
+    assert MANIFEST["option_groups"] == ["judge"]
     assert GROUP["base_url"]["flag"] == "--judge-url"
     assert GROUP["model"]["flag"] == "--judge-model"
     assert MANIFEST["options"]["api_key"]["secret"] is True

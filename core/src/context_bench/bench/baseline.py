@@ -206,7 +206,7 @@ def _distinct(
     catalog: Catalog, endpoint: str, endpoints: Sequence[SystemSpec]
 ) -> list[dict[str, Any]]:
     """Return the distinct layouts, samplings and limits that endpoints ask with, each as the options that were given."""
-    declared = catalog.find("systems", endpoint).said.options
+    declared = catalog.find("systems", endpoint).manifest.options
     found: dict[str, dict[str, Any]] = {}
     for spec in endpoints:
         given = {key.replace("-", "_"): value for key, value in spec.options.items()}
@@ -226,7 +226,7 @@ def _declared(catalog: Catalog, name: str) -> Mapping[str, Any]:
     """Return the options that a system declares; none where it takes any."""
     known = catalog.named("systems", name)
     facts = known[0].facts if known else None
-    return {} if facts is None or facts.more_options else facts.options
+    return {} if facts is None or facts.extra_options else facts.options
 
 
 def _filled(catalog: Catalog, system: Any, defaults: Mapping[str, Any]) -> Any:

@@ -206,7 +206,7 @@ def system_identity(
     component = component_of(catalog, "systems", system)
     own = getattr(system, "transformer", system)
     adapter = component.id if component else f"{type(own).__module__}.{type(own).__qualname__}"
-    told = component.edition if component else edition(str(getattr(system, "version", "")))
+    told = component.version_info if component else edition(str(getattr(system, "version", "")))
     description: dict[str, Any] = {"adapter": adapter, **told}
     parameters = fingerprint_of(system, f"system {system.name}")
     if parameters is None:
@@ -252,7 +252,7 @@ def system_reads(catalog: Catalog, system: Any) -> tuple[str, ...] | None:
     if hasattr(system, "reads"):
         return None if system.reads is None else tuple(system.reads)
     component = component_of(catalog, "systems", system)
-    return component.said.reads if component else None
+    return component.manifest.reads if component else None
 
 
 def system_sees(catalog: Catalog, system: Any) -> str:
@@ -264,7 +264,7 @@ def system_sees(catalog: Catalog, system: Any) -> str:
         seen = [system_sees(catalog, step) for step in system.steps]
         return next((sight for sight in (EVERYTHING, COLUMNS) if sight in seen), INPUT)
     component = component_of(catalog, "systems", system)
-    if getattr(system, "reads_gold", bool(component and component.said.reads_gold)):
+    if getattr(system, "reads_gold", bool(component and component.manifest.reads_gold)):
         return EVERYTHING
     return COLUMNS if getattr(system, "reads_columns", False) else INPUT
 
@@ -273,7 +273,7 @@ def oracles(catalog: Catalog, systems: Iterable[Any]) -> list[str]:
     """Return the names of the systems among specs whose manifests say that they read gold."""
     names = dict.fromkeys(spec.name for system in systems for spec in specs_in(system))
     found = [one for name in names for one in catalog.named("systems", name)]
-    return [component.name for component in found if component.said.reads_gold]
+    return [component.name for component in found if component.manifest.reads_gold]
 
 
 def make_slots(
@@ -512,7 +512,7 @@ def _of_spec(
     catalog: Catalog, spec: DatasetSpec, number: int, request: Request, taken: Collection[str]
 ) -> tuple[Stream, DatasetFacts]:
     component, spec = find_dataset(catalog, spec)
-    facts, limit, where = component.said, request.limit, f"dataset {component.name}"
+    facts, limit, where = component.manifest, request.limit, f"dataset {component.name}"
     known, fixed = describe_dataset(component, spec, taken)
     loader = load(component)
     options = read_options(
@@ -528,7 +528,7 @@ def _of_spec(
     description = {
         "label": known.label,
         "component": component.id,
-        **component.edition,
+        **component.version_info,
         "config": spec.config,
         "split": spec.split,
         "options": without_secrets([component], spec.options),
@@ -556,7 +556,7 @@ def describe_dataset(
     Raises:
         UnknownNameError: The dataset has no such configuration or split.
     """
-    facts = component.said
+    facts = component.manifest
     for what, asked, names in (
         ("configuration", spec.config, facts.configs),
         ("split", spec.split, facts.splits),
@@ -572,7 +572,7 @@ def describe_dataset(
     usual = numbered(name if spec.config is None else f"{name}:{spec.config}", "#")
     label = storable(spec.label) if spec.label else next(one for one in usual if one not in taken)
     names = (label,) if is_file else tuple(dict.fromkeys((label, component.name)))
-    own = facts.by_config.get(spec.config or facts.default_config or "", {})
+    own = facts.config_overrides.get(spec.config or facts.default_config or "", {})
     tags, primary = own.get("tags", facts.tags), own.get("primary", facts.primary)
     return DatasetFacts(label, names, tags, primary), spec.label is not None or not is_file
 

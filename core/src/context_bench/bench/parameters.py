@@ -711,7 +711,7 @@ def secrecy_of(catalog: Catalog, request: Request) -> Secrecy:
         for secret in secret_values(catalog.named(kind, name), options)
     ]
     for component in catalog:
-        for option in component.said.options.values():
+        for option in component.manifest.options.values():
             if option.secret and option.env:
                 found += secrets_in(environ.get(option.env))
     return Secrecy(found)

@@ -72,7 +72,7 @@ def plan(
         for step in specs_in(system):
             component = catalog.find("systems", step.name).require_ok()
             if component.facts is not None:
-                declared, more = component.facts.options, component.facts.more_options
+                declared, more = component.facts.options, component.facts.extra_options
                 read_options(declared, step.options, f"system {step.name}", os.environ, more=more)
     for spec in request.datasets:
         component, spec = find_dataset(catalog, spec)
@@ -87,7 +87,7 @@ def plan(
 def wiring_hooks(catalog: Catalog, request: Request, warn: Callable[[str], None] | None) -> Hooks:
     """Return those of the active hooks that do more than watch a run, loaded: the others have nothing to do where none is."""
     active, _ = known_hooks(catalog, request, warn)
-    return Hooks([one for one in active if not one.said.only_watches], warn)
+    return Hooks([one for one in active if not one.manifest.only_watches], warn)
 
 
 def known_metrics(
@@ -99,7 +99,7 @@ def known_metrics(
         ContextBenchError: A metric is unknown; or it is asked for by name, and not locked.
     """
     active, named = active_metrics(catalog, request.metrics, request.add_metrics, request.exclude)
-    told = {one.id: one.edition for one in active}
+    told = {one.id: one.version_info for one in active}
     strange = _unlocked(request, "metrics", told, named, warn)
     kept = {name: one for name, one in told.items() if name not in strange}
     return evolve(request, exclude=(*request.exclude, *strange)), kept
@@ -244,10 +244,10 @@ class Planner:
                 component_of(self._catalog, "evaluators", evaluator),
                 self._object_prefixes,
             )
-            scores = component.said.scores if component else ()
+            scores = component.manifest.scores if component else ()
             yield from [prefix.get(evaluator.name, "") + key for key in scores] or [ANY_KEY]
         for decision in decide_dataset(self._catalog, DatasetFacts(""), self._choice):
-            if decision.wired or (self._choice.exact is None and decision.component.said.wire):
+            if decision.wired or (self._choice.exact is None and decision.component.manifest.wire):
                 yield from decision.keys or [ANY_KEY]
 
     def know(self, facts: DatasetFacts) -> None:
@@ -382,8 +382,10 @@ class Planner:
         )
 
     def _set_up(self, name: str, evaluator: Evaluator, component: Component | None) -> None:
-        facts = component.said if component else Facts("evaluators", name)
-        version = component.said.version if component else str(getattr(evaluator, "version", ""))
+        facts = component.manifest if component else Facts("evaluators", name)
+        version = (
+            component.manifest.version if component else str(getattr(evaluator, "version", ""))
+        )
         given = getattr(evaluator, "score_keys", None)  # those that it gives with its options
         named = (
             given if isinstance(given, Sequence) and not isinstance(given, str) else facts.scores
@@ -408,7 +410,7 @@ class Planner:
             provenance={
                 "evaluator": name,
                 "distribution": component.distribution.name if component else "",
-                **(component.edition if component else edition("")),
+                **(component.version_info if component else edition("")),
             },
         )
 
@@ -419,7 +421,9 @@ class Planner:
         if plan.dataset.primary in declared:
             return plan.dataset.primary
         component = component_of(self._catalog, "evaluators", self._objects[0])
-        return component.said.primary if component else None  # else it is known once it has scored
+        return (
+            component.manifest.primary if component else None
+        )  # else it is known once it has scored
 
 
 def _objects_in(request: Request) -> list[Evaluator]:

@@ -107,7 +107,9 @@ def keys_of_parts(catalog: Catalog) -> frozenset[str]:
 
 
 def _options_of_parts(catalog: Catalog) -> Iterator[Option]:
-    return (option for one in catalog.of_kind("run_parts") for option in one.said.options.values())
+    return (
+        option for one in catalog.of_kind("run_parts") for option in one.manifest.options.values()
+    )
 
 
 def absent_key(key: str) -> str:

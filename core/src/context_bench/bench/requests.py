@@ -387,7 +387,7 @@ class Request:
         flags = [
             option.flag.removeprefix("--")
             for component in catalog.of_kind("evaluators")
-            for option in component.said.options.values()
+            for option in component.manifest.options.values()
             if option.flag and option.name in self.options_of(component)
         ]
         exact = (

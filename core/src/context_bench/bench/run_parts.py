@@ -209,8 +209,8 @@ def described_parts(catalog: Catalog, request: Request) -> dict[str, dict[str, A
     """
     return {
         component.id: {
-            "kind": component.said.part_kind,
-            **component.edition,
+            "kind": component.manifest.part_kind,
+            **component.version_info,
             "options": without_secrets([component], options),
         }
         for component, options in _active(catalog, request)
@@ -225,7 +225,7 @@ def load_parts(catalog: Catalog, request: Request) -> RunParts:
     """
     found: dict[str, list[Any]] = {kind: [] for kind in _PROTOCOLS}
     for component, options in _active(catalog, request):
-        kind = component.said.part_kind
+        kind = component.manifest.part_kind
         found.get(kind, []).append(
             _built(component, options, _PROTOCOLS.get(kind), kind or "run part")
         )
@@ -250,7 +250,7 @@ def tells_of_conversations(catalog: Catalog, request: Request) -> bool:
     """Whether a request names a dataset whose manifest says that its examples are conversations."""
     names = [one.name for one in request.datasets if isinstance(one, DatasetSpec)]
     return any(
-        "multi_turn" in found.said.fields
+        "multi_turn" in found.manifest.fields
         for name in names
         for found in catalog.named("datasets", name)
     )
@@ -277,7 +277,9 @@ def _active(catalog: Catalog, request: Request) -> Iterator[tuple[Component, Map
         chosen.setdefault(component.id, (component, {}))[1].update(
             request.part_options.get(name, {})
         )
-    pacers = [component for component, _ in chosen.values() if component.said.part_kind == "pacer"]
+    pacers = [
+        component for component, _ in chosen.values() if component.manifest.part_kind == "pacer"
+    ]
     if len(pacers) > 1:
         raise ConfigurationError(
             f"Only one pacer can pace a run, not {pacers[0].id} and {pacers[1].id}: leave one out."
@@ -291,9 +293,11 @@ def _active(catalog: Catalog, request: Request) -> Iterator[tuple[Component, Map
 def usual_pacer(catalog: Catalog) -> Component | None:
     """Return the pacer that is on by default; of several the project's own, so that installing another one changes nothing."""
     found = [
-        one.called_by_id() for one in catalog.of_kind("run_parts") if one.said.part_kind == "pacer"
+        one.called_by_id()
+        for one in catalog.of_kind("run_parts")
+        if one.manifest.part_kind == "pacer"
     ]
-    usual = [one for one in found if one.said.default and one.state == OK]
+    usual = [one for one in found if one.manifest.default and one.state == OK]
     return min(usual, key=lambda one: (one.id != PACER, one.id), default=None)
 
 
@@ -333,7 +337,7 @@ def with_flags_of_parts(
     """
     parts = {name: dict(options) for name, options in request.part_options.items()}
     for component in catalog.of_kind("run_parts"):
-        for option in component.said.options.values():
+        for option in component.manifest.options.values():
             if (
                 (name := getattr(option, kind))
                 and name in given

@@ -102,7 +102,7 @@ def execute(arguments: list[str], sources: list[str] | None = None) -> int:
     """
     from errno import EBADF, EDQUOT, EFBIG, ENOSPC
 
-    from context_bench.console import tell
+    from context_bench.console import echo_err
     from context_bench.errors import ContextBenchError, RunStoppedError, exit_code_of, message_of
 
     sources = [] if sources is None else sources
@@ -112,26 +112,26 @@ def execute(arguments: list[str], sources: list[str] | None = None) -> int:
         return code
     except ContextBenchError as error:
         code = exit_code_of(error)
-        tell(message_of(error) if code in (0, 10) else f"Error: {message_of(error)}")
+        echo_err(message_of(error) if code in (0, 10) else f"Error: {message_of(error)}")
         if isinstance(error, RunStoppedError) and error.path:
-            tell(f"What was finished is kept. Go on with: context-bench resume {error.path}")
+            echo_err(f"What was finished is kept. Go on with: context-bench resume {error.path}")
         return code
     except KeyboardInterrupt as error:
-        tell("Interrupted.")
+        echo_err("Interrupted.")
         return exit_code_of(error, 130)
     except BrokenPipeError:
         return _left_alone()
     except OSError as error:
         if error.errno not in (EBADF, ENOSPC, EDQUOT, EFBIG):
             raise
-        tell(f"Error: The output cannot be written whole: {error.strerror}.")
+        echo_err(f"Error: The output cannot be written whole: {error.strerror}.")
         return _left_alone() or 2
     except (Exception, SystemExit, GeneratorExit) as error:
         if sys.flags.dev_mode or (found := _raised_by(error)) is None:
             raise
         who, place = found
         told = f"{type(error).__name__}: {message_of(error)}"
-        tell(
+        echo_err(
             f"Error: {place} of {who} raised {told}. Tell its authors, or leave it out; `python -X dev` shows more."
         )
         return 2
@@ -185,7 +185,7 @@ def _call(arguments: list[str], sources: list[str]) -> int:
 
     interruptible()
     from context_bench.cli.commands import app
-    from context_bench.console import tell
+    from context_bench.console import echo_err
     from context_bench.errors import exit_code_of
     from context_bench.plugins.settings import PROJECT_FILE
 
@@ -210,11 +210,11 @@ def _call(arguments: list[str], sources: list[str]) -> int:
             type(error).__name__ == "NoArgsIsHelpError",
         )  # not in click 8.1
         if context is not None and not is_help:
-            tell(
+            echo_err(
                 context.get_usage()
                 + f"\nTry '{context.command_path} {context.help_option_names[0]}' for help.\n"
             )
-        tell(error.format_message() if is_help else f"Error: {error.format_message()}")
+        echo_err(error.format_message() if is_help else f"Error: {error.format_message()}")
         return exit_code_of(error)
     except click.Abort as error:
         signalled = error.__cause__ or error.__context__  # click 8.1 hides what it caught

@@ -17,7 +17,7 @@ import click
 
 from context_bench import __version__
 from context_bench.cli import ABOUT, COMMANDS
-from context_bench.console import printable, say
+from context_bench.console import echo, escape_control
 from context_bench.errors import (
     ConfigurationError,
     ContextBenchError,
@@ -131,7 +131,7 @@ class Readable(click.Context):
 
     def get_help(self) -> str:
         """Return the help of its command: names, summaries and helps in it come from packages."""
-        return printable(super().get_help())
+        return escape_control(super().get_help())
 
     def invoke(self, *given: Any, **values: Any) -> Any:
         """Call the command.
@@ -220,7 +220,9 @@ class CommandGroup(click.Group):
         """Write the commands with their summaries; nothing is imported."""
         for heading, rows in command_rows(catalog_of_environment(), self.words, self.own()):
             with formatter.section(heading):
-                formatter.write_dl([(printable(name, lines=False), told) for name, told in rows])
+                formatter.write_dl(
+                    [(escape_control(name, lines=False), told) for name, told in rows]
+                )
 
     def declared(self) -> Iterator[Component]:
         """Return the commands that packages add to this group."""
@@ -284,7 +286,7 @@ def _say_versions() -> None:
     import platform
     import sys
 
-    say(
+    echo(
         f"context-bench, version {__version__}\nPython {platform.python_version()} on {sys.platform}"
     )
     trouble: dict[str, list[str]] = {}
@@ -292,10 +294,10 @@ def _say_versions() -> None:
         found = trouble.setdefault(
             f"{component.distribution.name} {component.distribution.told_version}", []
         )
-        if component.condition not in ("ok", "optional"):
-            found.append(f"{component.name} {component.condition}")
+        if component.status not in ("ok", "optional"):
+            found.append(f"{component.name} {component.status}")
     for distribution in sorted(trouble):
-        say(
+        echo(
             f"{distribution}{': ' if trouble[distribution] else ''}{', '.join(trouble[distribution])}"
         )
 
@@ -316,7 +318,7 @@ class DeclaredOptions(click.Command):
 
     def takes(self, component: Component) -> bool:
         """Whether flags of a component are flags of this command."""
-        is_of_run = component.kind == "commands" and component.said.extends == "run"
+        is_of_run = component.kind == "commands" and component.manifest.extends == "run"
         return is_of_run or component.kind in (
             "datasets",
             "evaluators",
@@ -351,10 +353,10 @@ class DeclaredOptions(click.Command):
         return [*params, *ctx.meta[_DECLARED]]
 
     def _flags(self) -> Iterator[tuple[Option, str]]:
-        """Yield each flag that a usable component declares, with its owner; one of a flag group is the group's."""
+        """Yield each flag that a usable component declares, with its owner; one of a option group is the group's."""
         for component in catalog_of_environment():
             if self.takes(component) and (component.state == OK or component.lacks_extra):
-                for option in component.said.options.values():
+                for option in component.manifest.options.values():
                     if option.flag and option.group is None:
                         yield option, f"{singular(component.kind)} {component.name}"
 
@@ -387,7 +389,7 @@ class GovernorOptions(DeclaredOptions):
 
     def takes(self, component: Component) -> bool:
         """Whether it is a governor."""
-        return component.said.part_kind == "governor"
+        return component.manifest.part_kind == "governor"
 
 
 class ReportOptions(DeclaredOptions):
@@ -399,12 +401,12 @@ class ReportOptions(DeclaredOptions):
 
 
 def _is_card(component: Component) -> bool:
-    return bool(component.said.card) and component.state == OK
+    return bool(component.manifest.definition) and component.state == OK
 
 
 def _entry(component: Component) -> tuple[str, str]:
     """Return name and summary of a component, with its options."""
-    options = component.said.options.values()
+    options = component.manifest.options.values()
     shown = [
         f"{o.name}={o.type.upper() if o.default is None or o.secret else o.default}"
         for o in options

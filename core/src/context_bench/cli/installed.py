@@ -24,7 +24,7 @@ from context_bench.cli.listed import (
     scorers,
     tell_components,
 )
-from context_bench.console import say, styled, wrapped, write_json
+from context_bench.console import echo, style, wrap_text, write_json
 from context_bench.errors import UnknownNameError
 from context_bench.plugins.catalog import (
     OK,
@@ -105,7 +105,7 @@ def list_plugins(
     shown = [
         component
         for component in shown
-        if not states or {component.condition, component.state} & set(states)
+        if not states or {component.status, component.state} & set(states)
     ]
     if wired_to is not None:
         wired = {decision.evaluator for decision in _plan(catalog, wired_to).wired}
@@ -119,7 +119,7 @@ def list_plugins(
             key=lambda component: (FIELDS[sort](component, catalog), component.kind, component.id)
         )
     if fields is not None and not as_json:
-        say("\n".join(lines_of(catalog, shown, _fields(fields), None)))
+        echo("\n".join(lines_of(catalog, shown, _fields(fields), None)))
     else:
         tell_components(catalog, shown, as_json, verbose)
 
@@ -153,31 +153,31 @@ def _tell(told: list[dict[str, Any]], as_json: bool, is_one: bool = False) -> No
     if as_json:
         write_json(told[0] if is_one else told)
     else:
-        say("\n".join(line for one in told for line in (*table(one), "")))
+        echo("\n".join(line for one in told for line in (*table(one), "")))
 
 
 def table(told: dict[str, Any]) -> Iterator[str]:
     """Yield the lines of a component that is told as :func:`~context_bench.plugins.catalog.describe` does."""
-    yield styled(told["id"], bold=True)
+    yield style(told["id"], bold=True)
     for key, value in told.items():
         label = key.replace("_", " ")
         if isinstance(value, dict) and value:
             yield f"    {label}"
             for name, body in value.items():
-                yield wrapped(name, _inner(body), 6, max(18, len(name) + 2))
+                yield wrap_text(name, _inner(body), 6, max(18, len(name) + 2))
         elif key != "id" and value not in (None, "", [], {}):
-            yield wrapped(label, _inner(value), 4, 22)
+            yield wrap_text(label, _inner(value), 4, 22)
 
 
 def _tagged(components: list[Component], tags: Sequence[str]) -> list[Component]:
     """Return the components that have every tag; a tag that none has is an error."""
     for tag in tags:
-        known = {each for component in components for each in component.said.tags}
+        known = {each for component in components for each in component.manifest.tags}
         if tag not in known:
             raise UnknownNameError(
                 "tag of a dataset", tag, known, f"There are: {', '.join(sorted(known))}."
             )
-    return [component for component in components if set(tags) <= set(component.said.tags)]
+    return [component for component in components if set(tags) <= set(component.manifest.tags)]
 
 
 def _plan(catalog: Catalog, dataset: str) -> DatasetPlan:
@@ -253,9 +253,9 @@ def _group(kind: str) -> click.Group:
             ]
             write_json([describe(component) | scored for component, scored in zip(components, of)])
         elif not components:
-            say(f"No {kind} are installed.")
+            echo(f"No {kind} are installed.")
         elif kind == "datasets":
-            say("\n".join(listing(catalog, components)))
+            echo("\n".join(listing(catalog, components)))
         else:
             longest = max(len(component.name) for component in components)
             for component in components:
@@ -265,7 +265,7 @@ def _group(kind: str) -> click.Group:
                     if component.facts
                     else component.reason or "no manifest"
                 )
-                say(wrapped(component.name, f"{state}{summary}", 0, longest + 2))
+                echo(wrap_text(component.name, f"{state}{summary}", 0, longest + 2))
 
     @group.command("show", help=f"Show everything about one {singular(kind)}.")
     @click.argument("name")

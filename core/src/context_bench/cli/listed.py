@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from context_bench.catalog import open_catalog
 from context_bench.cli import ABOUT, COMMANDS
-from context_bench.console import printable, say, styled, width, wrapped, write_json
+from context_bench.console import echo, escape_control, style, width, wrap_text, write_json
 from context_bench.errors import ContextBenchError
 from context_bench.plugins.catalog import (
     BLOCKED,
@@ -80,7 +80,7 @@ def _help(sources: list[str]) -> bool:
             lines += ["", f"{heading}:", *_definitions(rows, columns)]
     except (ContextBenchError, _LeftToClickError):
         return False
-    say("\n".join(lines))
+    echo("\n".join(lines))
     return True
 
 
@@ -90,7 +90,7 @@ class _LeftToClickError(Exception):
 
 def _definitions(rows: Sequence[tuple[str, str]], columns: int) -> Iterator[str]:
     """Yield the lines of terms and what is told of them, in two columns."""
-    rows = [(printable(term, lines=False), told) for term, told in rows]
+    rows = [(escape_control(term, lines=False), told) for term, told in rows]
     first = min(30, max(len(term) for term, _ in rows)) + 2
     for term, told in rows:
         lines = _broken(told, max(10, columns - first - 2))
@@ -138,9 +138,9 @@ def tell_components(
             [describe(component) for component in shown], indent=2 if sys.stdout.isatty() else 0
         )
     elif sys.stdout.isatty() and not verbose:
-        say("\n".join(lines_of(catalog, shown, USUAL_FIELDS, width())))
+        echo("\n".join(lines_of(catalog, shown, USUAL_FIELDS, width())))
     else:
-        say("\n".join(listing(catalog, shown)))
+        echo("\n".join(listing(catalog, shown)))
 
 
 _COLOURS = {OK: "green", OPTIONAL: "cyan", BLOCKED: "yellow", CONFLICT: "yellow"}
@@ -158,9 +158,9 @@ def listing(catalog: Catalog, shown: Sequence[Component]) -> Iterator[str]:
     for kind in kinds:
         components = [component for component in shown if component.kind == kind]
         names = max(len(component.name) for component in components)
-        states = max(len(component.condition) for component in components)
+        states = max(len(component.status) for component in components)
         heading = kind.replace("_", " ").capitalize()
-        yield f"\n{styled(heading, bold=True)}"
+        yield f"\n{style(heading, bold=True)}"
         for component in components:
             yield _title(component, names, states)
             yield from _lines(component, catalog)
@@ -181,26 +181,29 @@ def lines_of(
     """
     rows = [
         fields,
-        *([printable(FIELDS[name](one, catalog), lines=False) for name in fields] for one in shown),
+        *(
+            [escape_control(FIELDS[name](one, catalog), lines=False) for name in fields]
+            for one in shown
+        ),
     ]
     widths = [max(len(row[place]) for row in rows) for place in range(len(fields))]
     for number, row in enumerate(rows):
         line = "  ".join(cell.ljust(wide) for cell, wide in zip(row, widths)).rstrip()
         line = line if columns is None or len(line) <= columns else line[: columns - 1] + "\u2026"
-        trouble = number > 0 and shown[number - 1].condition not in (OK, OPTIONAL)
-        yield styled(line, bold=number == 0, colour="red" if trouble else None)
+        trouble = number > 0 and shown[number - 1].status not in (OK, OPTIONAL)
+        yield style(line, bold=number == 0, color="red" if trouble else None)
     if columns is not None:
         yield _counts(shown) + "; -v tells more of each."
 
 
 def _counts(components: Sequence[Component]) -> str:
-    counts = Counter(component.condition for component in components)
+    counts = Counter(component.status for component in components)
     states = ", ".join(
         f"{count} {state}"
         for state, count in sorted(counts.items(), key=lambda item: item[0] != OK)
     )
     distributions = len({component.distribution.name for component in components})
-    return wrapped(
+    return wrap_text(
         "",
         f"{len(components)} components of {distributions} distributions: {states or 'none'}",
         0,
@@ -209,11 +212,9 @@ def _counts(components: Sequence[Component]) -> str:
 
 
 def _title(component: Component, names: int, states: int) -> str:
-    mark = " " if component.condition in (OK, OPTIONAL) else "!"
-    name = styled(component.name.ljust(names), bold=True)
-    state = styled(
-        component.condition.ljust(states), colour=_COLOURS.get(component.condition, "red")
-    )
+    mark = " " if component.status in (OK, OPTIONAL) else "!"
+    name = style(component.name.ljust(names), bold=True)
+    state = style(component.status.ljust(states), color=_COLOURS.get(component.status, "red"))
     return f"{mark} {name}  {state}  {component.distribution.name} {component.distribution.version}"
 
 
@@ -222,41 +223,42 @@ def _lines(component: Component, catalog: Catalog) -> Iterator[str]:
         component.facts,
         "" if component.facts else f"unknown: {_undescribed(component)}",
     )
-    if component.said.summary:
-        yield wrapped("", component.said.summary, 4, 0)
+    if component.manifest.summary:
+        yield wrap_text("", component.manifest.summary, 4, 0)
     if component.state != OK:
-        yield wrapped("why", component.reason)
-        yield wrapped("remedy", component.remedy)
+        yield wrap_text("why", component.reason)
+        yield wrap_text("remedy", component.remedy)
     if component.kind == "evaluators":
-        yield wrapped("wired to", _wiring(component))
-        yield wrapped("scores", unknown or _scores(component.said))
+        yield wrap_text("wired to", _wiring(component))
+        yield wrap_text("scores", unknown or _scores(component.manifest))
     elif component.kind == "datasets" and facts:
         lists = {
             "configs": ", ".join(facts.configs),
             "tags": ", ".join(facts.tags),
-            "licence": facts.licence,
+            "license": facts.license,
         }
         for label, told in {**lists, "files": " ".join(facts.files)}.items():
             if told:
-                yield wrapped(label, told)
-        yield wrapped(
+                yield wrap_text(label, told)
+        yield wrap_text(
             "scored by", ", ".join(scorers(component, catalog)) or "no installed evaluator"
         )
     elif component.kind == "systems" and facts:
-        yield wrapped("kind", facts.system_kind)
+        yield wrap_text("kind", facts.system_kind)
     elif component.kind == "hooks":
-        yield wrapped(
-            "hooks", ", ".join(component.said.implements) or "unknown: its manifest does not say"
+        yield wrap_text(
+            "hooks",
+            ", ".join(component.manifest.implements) or "unknown: its manifest does not say",
         )
-        is_active = component.said.only_watches
-        yield wrapped(
+        is_active = component.manifest.only_watches
+        yield wrap_text(
             "active",
             "in every run" if is_active else f"only where it is named: --hook {component.name}",
         )
     if component.kind in ("evaluators", "datasets", "systems", "hooks"):
-        yield wrapped("needs", unknown or _needs(component.said))
+        yield wrap_text("needs", unknown or _needs(component.manifest))
     for warning in component.distribution.warnings:
-        yield wrapped("note", warning)
+        yield wrap_text("note", warning)
 
 
 def _wiring(component: Component) -> str:
@@ -268,18 +270,18 @@ def _wiring(component: Component) -> str:
 def _uses(component: Component, catalog: Catalog) -> str:
     if component.kind == "datasets":
         return ", ".join(scorers(component, catalog))
-    return "; ".join(map(str, component.said.wire))
+    return "; ".join(map(str, component.manifest.wire))
 
 
 FIELDS: dict[str, Callable[[Component, Catalog], str]] = {
     "name": lambda component, catalog: component.name,
     "kind": lambda component, catalog: component.noun,
-    "state": lambda component, catalog: component.condition,
+    "state": lambda component, catalog: component.status,
     "distribution": lambda component, catalog: component.distribution.name,
     "version": lambda component, catalog: component.distribution.told_version,
     "wired-to": _uses,
     "id": lambda component, catalog: component.id,
-    "summary": lambda component, catalog: component.said.summary,
+    "summary": lambda component, catalog: component.manifest.summary,
     "reason": lambda component, catalog: component.reason,
     "capabilities": lambda component, catalog: ", ".join(component.capabilities),
     "location": lambda component, catalog: (
@@ -297,8 +299,8 @@ def _scores(facts: Facts) -> str:
 def scorers(dataset: Component, catalog: Catalog) -> Iterable[str]:
     """Yield the names of the evaluators whose own rules choose a dataset."""
     for component in catalog.of_kind("evaluators"):
-        rules = component.said.wire if component.state == OK else ()
-        if any(rule.match((dataset.name,), dataset.said.tags, frozenset()) for rule in rules):
+        rules = component.manifest.wire if component.state == OK else ()
+        if any(rule.match((dataset.name,), dataset.manifest.tags, frozenset()) for rule in rules):
             yield component.name
 
 

@@ -23,12 +23,12 @@ from context_bench.cli import commands
 from context_bench.cli.commands import flag_values, open_catalog, together
 from context_bench.console import (
     Screen,
+    atomic_write,
     check_place,
-    say,
-    styled,
-    tell,
+    echo,
+    echo_err,
+    style,
     warn,
-    whole_file,
     write_json,
 )
 from context_bench.errors import ConfigurationError, PluginError, UnknownNameError
@@ -111,18 +111,18 @@ class Reports:
         if self._screen is not None:
             _write(self._screen, result, sys.stdout if own else cast("TextIO", Screen()))
         for path, reporter in self._files:
-            with whole_file(path, "The report") as stream:
+            with atomic_write(path, "The report") as stream:
                 _write(reporter, result, stream)
-            tell(f"Report: {path}")
+            echo_err(f"Report: {path}")
         for component in _extending(self._catalog, "table") if own else ():
             if text := attempted(component.id, load(component), result):
-                say(str(text))
+                echo(str(text))
 
     def _reporter(
         self, name: str, flags: Mapping[str, Any], own: Mapping[str, Any] | None = None
     ) -> Reporter:
         component = self._catalog.find("reporters", name)
-        declared = component.said.options
+        declared = component.manifest.options
         options = {option: value for option, value in (own or {}).items() if option in declared}
         reporter = build(component, {**options, **options_given(component, flags)})
         if not isinstance(reporter, Reporter):
@@ -159,7 +159,7 @@ def after_run(catalog: Catalog, result: EvalResult, flags: Mapping[str, Any]) ->
     values, codes = flag_values(flags), [0]
     for component in _extending(catalog, "run"):
         if given := options_given(component, values):
-            options = read_options(component.said.options, given, f"command {component.name}")
+            options = read_options(component.manifest.options, given, f"command {component.name}")
             code = attempted(component.id, load(component), result, **options)
             codes.append(code if isinstance(code, int) else 0)
     return max(codes)
@@ -167,7 +167,9 @@ def after_run(catalog: Catalog, result: EvalResult, flags: Mapping[str, Any]) ->
 
 def _extending(catalog: Catalog, what: str) -> list[Component]:
     return [
-        one for one in catalog.of_kind("commands") if one.state == OK and one.said.extends == what
+        one
+        for one in catalog.of_kind("commands")
+        if one.state == OK and one.manifest.extends == what
     ]
 
 
@@ -312,7 +314,7 @@ def idle(
 
 def options_given(component: Component, values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of a component whose flags were given."""
-    declared = component.said.options.items()
+    declared = component.manifest.options.items()
     return {
         name: values[option.flag]
         for name, option in declared
@@ -369,7 +371,7 @@ def run(dry_run: bool, is_locked: bool, lock_file: Path | None, **flags: Any) ->
     try:
         reports.write(result)
     finally:
-        tell(f"Run file: {path}")
+        echo_err(f"Run file: {path}")
     code = failed_share(result, path) or result.config.get("exit_code", 0)
     return after_run(catalog, result, flags) or code
 
@@ -423,15 +425,15 @@ def _show(
 
     for name, part in parts.items():
         options = ", ".join(f"{key}={value}" for key, value in part["options"].items())
-        say(
-            f"run part {styled(name, bold=True)}: {part['kind']}{f' ({options})' if options else ''}"
+        echo(
+            f"run part {style(name, bold=True)}: {part['kind']}{f' ({options})' if options else ''}"
         )
     if any(part["kind"] == "derived-job" for part in parts.values()):
         for line in derived_lines(catalog, request):
-            say(line)
-    say("\n".join(Explanation(tuple(plans), known_hooks(catalog, request)[1]).lines()))
+            echo(line)
+    echo("\n".join(Explanation(tuple(plans), known_hooks(catalog, request)[1]).lines()))
     for name in oracles(catalog, request.systems):
-        say(f"{name} reads gold: it is shown the right answers.")
+        echo(f"{name} reads gold: it is shown the right answers.")
 
 
 @click.command(cls=commands.RunOptions)
@@ -461,7 +463,7 @@ def lock(lock_file: Path | None, labels: tuple[str, ...], **flags: Any) -> None:
         hooks=known_hooks(catalog, request)[1],
         metrics=known_metrics(catalog, request)[1],
     )
-    say(f"Locked {', '.join(plans)} in {path}.")
+    echo(f"Locked {', '.join(plans)} in {path}.")
 
 
 def _aside() -> redirect_stdout[TextIO]:
@@ -479,13 +481,13 @@ def failed_share(result: Any, path: Path) -> int:
         return 0
     share = 100 * failed / rows
     shown = f"{share:.1f}" if share >= 0.1 else f"{share:.1g}"
-    tell(f"{failed:.0f} of {rows:.0f} rows failed ({shown} %) and count as wrong.")
+    echo_err(f"{failed:.0f} of {rows:.0f} rows failed ({shown} %) and count as wrong.")
     from context_bench.bench.reading import failure_causes
 
     for cause in failure_causes(path):
-        tell(f"  {cause}")
+        echo_err(f"  {cause}")
     if share > 100 * allowed:
-        tell(f"That is more than the {100 * allowed:g} % that --max-failed allows.")
+        echo_err(f"That is more than the {100 * allowed:g} % that --max-failed allows.")
         return 12
     return 0
 

@@ -199,14 +199,14 @@ def with_declarations(metric: Metric, catalog: Catalog | None = None) -> RunMetr
 
         catalog = remembered_catalog(PluginSettings.read(environ=os.environ))
     component = component_of(catalog, "metrics", metric)
-    return RunMetric(metric, component.said.values if component else {})
+    return RunMetric(metric, component.manifest.values if component else {})
 
 
 def _usual(catalog: Catalog, without: Iterable[str]) -> list[Component]:
     """Return the metrics that are on by default, and that nobody switched off."""
     left_out, metrics = set(without), catalog.of_kind("metrics")
-    usable = [one for one in metrics if one.state != BLOCKED and one.outranked_by is None]
-    return [one for one in usable if one.said.default and not left_out & one.names]
+    usable = [one for one in metrics if one.state != BLOCKED and one.overridden_by is None]
+    return [one for one in usable if one.manifest.default and not left_out & one.names]
 
 
 def _of(catalog: Catalog, one: str | Metric, shared: Mapping[str, Any]) -> RunMetric:
@@ -239,7 +239,7 @@ def _parsed(text: str) -> tuple[str, dict[str, str]]:
 def _built(
     component: Component, options: Mapping[str, Any], shared: Mapping[str, Any]
 ) -> RunMetric:
-    declared = component.said.options
+    declared = component.manifest.options
     given = {**{name: value for name, value in shared.items() if name in declared}, **options}
     metric = build(component, given)
     if not _is_metric(metric):
@@ -247,7 +247,7 @@ def _built(
             component, "it has no name, or none of compute(), compute_columns() and compare()"
         )
     return RunMetric(
-        metric, component.said.values, component.id, component.distribution.version, given
+        metric, component.manifest.values, component.id, component.distribution.version, given
     )
 
 

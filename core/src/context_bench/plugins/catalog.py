@@ -99,8 +99,8 @@ class Component(NamedTuple):
         state: One of :data:`STATES`.
         reason: Why it is in that state; empty when it is ok.
         remedy: What to do about it; empty when it is ok.
-        rivals: Ids of the components that share its short name, where that is all that is wrong with it.
-        outranked_by: The rival that the project prefers.
+        conflicts_with: Ids of the components that share its short name, where that is all that is wrong with it.
+        overridden_by: The rival that the project prefers.
         lacks_extra: Whether the libraries of its extra are all that is wrong with it: it is optional, not broken.
     """
 
@@ -112,8 +112,8 @@ class Component(NamedTuple):
     state: str = OK
     reason: str = ""
     remedy: str = ""
-    rivals: tuple[str, ...] = ()
-    outranked_by: str | None = None
+    conflicts_with: tuple[str, ...] = ()
+    overridden_by: str | None = None
     lacks_extra: bool = False
 
     @property
@@ -127,24 +127,24 @@ class Component(NamedTuple):
         return frozenset({self.name, self.id, self.distribution.name})
 
     @property
-    def said(self) -> Facts:
+    def manifest(self) -> Facts:
         """What its manifest says; facts without content where it has none."""
         return self.facts or Facts(self.kind, self.name)
 
     @property
-    def edition(self) -> dict[str, str]:
+    def version_info(self) -> dict[str, str]:
         """What tells it from another edition of itself."""
         return edition(
-            self.said.version, self.distribution.version, self.distribution.manifest_hash
+            self.manifest.version, self.distribution.version, self.distribution.manifest_hash
         )
 
     @property
     def capabilities(self) -> tuple[str, ...]:
         """What it needs, as its manifest says."""
-        return self.said.capabilities
+        return self.manifest.capabilities
 
     @property
-    def condition(self) -> str:
+    def status(self) -> str:
         """The word for its state that people are shown: what lacks the libraries of an extra is optional, and no trouble."""
         return OPTIONAL if self.lacks_extra else self.state
 
@@ -208,9 +208,9 @@ class Component(NamedTuple):
 
     def called_by_id(self) -> Component:
         """Return this component as its canonical id means it: a contested short name does not matter then."""
-        if not self.rivals:
+        if not self.conflicts_with:
             return self
-        return self._replace(state=OK, reason="", remedy="", rivals=(), outranked_by=None)
+        return self._replace(state=OK, reason="", remedy="", conflicts_with=(), overridden_by=None)
 
     def require_ok(self) -> Component:
         """Return this component.
@@ -220,14 +220,14 @@ class Component(NamedTuple):
         """
         if self.state == OK:
             return self
-        if self.rivals:
-            raise contested(self.kind, self.name, (self.id, *self.rivals))
+        if self.conflicts_with:
+            raise contested(self.kind, self.name, (self.id, *self.conflicts_with))
         raise PluginError(
-            f"{self.noun.capitalize()} {self.id} {stated(self.state)}: {self.reason}. {self.cure}"
+            f"{self.noun.capitalize()} {self.id} {stated(self.state)}: {self.reason}. {self.remedy_text}"
         )
 
     @property
-    def cure(self) -> str:
+    def remedy_text(self) -> str:
         """The remedy as a sentence."""
         return f"{self.remedy[:1].upper()}{self.remedy[1:]}." if self.remedy else ""
 
@@ -306,7 +306,9 @@ class Catalog:
         by_id = [component for component in found if component.id == name]
         if by_id:
             return by_id[0].called_by_id()
-        usable = [c for c in found if c.outranked_by is None and (c.state == OK or c.rivals)]
+        usable = [
+            c for c in found if c.overridden_by is None and (c.state == OK or c.conflicts_with)
+        ]
         if len(usable) > 1:
             raise contested(kind, name, [component.id for component in usable])
         return (usable or [c for c in found if c.state != BLOCKED] or found)[0]
@@ -315,7 +317,7 @@ class Catalog:
         """Return the components of a kind that say whose files end so: usable ones, or where there is none, the others."""
         claims: dict[str, list[Component]] = {}
         for component in self.of_kind(kind):
-            for suffix in component.said.files:
+            for suffix in component.manifest.files:
                 claims.setdefault(suffix, []).append(component.called_by_id())
         return {
             suffix: [one for one in found if one.state == OK] or found
@@ -395,7 +397,7 @@ def _plain(value: Any) -> Any:
 
 
 _UNTOLD = {
-    "uses",
+    "option_groups",
     "proxy_default",
     "is_group",
     "default",
@@ -415,7 +417,7 @@ def commands(catalog: Catalog, words: str, own: Container[str]) -> Iterator[Comp
         own: The names of core's commands in it, which nobody takes.
     """
     for component in catalog.of_kind("commands"):
-        said, is_free = component.said, component.name not in own
+        said, is_free = component.manifest, component.name not in own
         if component.facts and said.extends is None and (said.parent or "") == words and is_free:
             yield component
 
@@ -439,7 +441,7 @@ def command_rows(
 ) -> Iterator[tuple[str, list[tuple[str, str]]]]:
     """Yield the headings of what the help of a group lists, each with names and summaries; ``own`` gives core's."""
     told = [
-        (c.name, ("" if c.state == OK else f"[{c.state}] ") + c.said.summary)
+        (c.name, ("" if c.state == OK else f"[{c.state}] ") + c.manifest.summary)
         for c in commands(catalog, words, own)
     ]
     absent = absent_commands(catalog, words, own).items()
@@ -530,4 +532,4 @@ def stated(state: str) -> str:
 
 def singular(kind: str) -> str:
     """Return the word for one component of a kind."""
-    return "flag group" if kind == "flags" else kind.removesuffix("s").replace("_", " ")
+    return "option group" if kind == "flags" else kind.removesuffix("s").replace("_", " ")

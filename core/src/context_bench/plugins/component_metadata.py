@@ -54,7 +54,7 @@ class Option(NamedTuple):
         env: Environment variable that gives the value when nothing else does, or None.
         required: Whether the component cannot be built without it.
         key: Its place in the project file beside ``[run_parts.NAME]``, for a run part: ``prices`` or ``run.max-cost``.
-        group: Id of the flag group that it comes from; None when the component itself declares it.
+        group: Id of the option group that it comes from; None when the component itself declares it.
         bare: Value of its flag when the flag is given without one; None where it needs one.
     """
 
@@ -182,7 +182,7 @@ class Facts(NamedTuple):
         deterministic: Whether the same input always gives the same result.
         capabilities: What it needs: ``network``, ``subprocess``, ``executes-model-code``, ``model-download``, ``env:X``.
         options: Declared options by name.
-        more_options: Whether it takes further options, which are passed on as they are given.
+        extra_options: Whether it takes further options, which are passed on as they are given.
         extra: Extra of its distribution that brings the libraries it needs; None when the distribution itself does.
         needs: Fields that an evaluator cannot do without, by ``original`` and ``processed``; ``a|b`` means one of them.
         reads: Fields that an evaluator or system looks at; None means any.
@@ -190,12 +190,12 @@ class Facts(NamedTuple):
         scores: What an evaluator's keys mean.
         primary: Key of the headline score that an evaluator or dataset gives its rows.
         cpu_bound: Whether an evaluator is better run in a process of its own.
-        tags, splits, configs, default_config, licence, homepage, fields: What a dataset is.
+        tags, splits, configs, default_config, license, homepage, fields: What a dataset is.
         citation, language, sizes: How a dataset is cited, its languages, and the number of its examples by split.
         inputs: Fields of a dataset's examples that a system may see; empty when the dataset does not say.
         gold: Fields that are the right answer, or tell it: kept from systems.
-        card: How a loader of another package reads a dataset; None for one with a loader of its own.
-        by_config: What is different about a configuration: ``primary`` and ``tags``, by its name.
+        definition: How a loader of another package reads a dataset; None for one with a loader of its own.
+        config_overrides: What is different about a configuration: ``primary`` and ``tags``, by its name.
         files: Suffixes of the files that a dataset loader reads, or that a reporter writes.
         system_kind: ``transformer``, ``reader``, ``endpoint`` or ``system``.
         reads_gold: Whether a system is an oracle, which is given the right answers too.
@@ -204,7 +204,7 @@ class Facts(NamedTuple):
         parent: The command group that a command belongs to; None for one at the top.
         extends: One of :data:`EXTENSIBLE`, for what is no command of its own.
         is_group: Whether a command has commands below it.
-        uses: Names of the flag groups whose options a component takes too.
+        option_groups: Names of the option groups whose options a component takes too.
         default: Whether a metric is computed, or a pacer asked, without being named.
         implements: Which of :data:`HOOKS` a hook implements; empty when its manifest does not say.
         values: What the keys of a metric mean; ``*`` at the end of a key stands for anything.
@@ -218,7 +218,7 @@ class Facts(NamedTuple):
     deterministic: bool = True
     capabilities: tuple[str, ...] = ()
     options: Mapping[str, Option] = {}
-    more_options: bool = False
+    extra_options: bool = False
     extra: str | None = None
     needs: Mapping[str, tuple[str, ...]] = {}
     reads: tuple[str, ...] | None = None
@@ -230,7 +230,7 @@ class Facts(NamedTuple):
     splits: tuple[str, ...] = ()
     configs: tuple[str, ...] = ()
     default_config: str | None = None
-    licence: str = ""
+    license: str = ""
     homepage: str = ""
     fields: tuple[str, ...] = ()
     citation: str = ""
@@ -238,8 +238,8 @@ class Facts(NamedTuple):
     sizes: Mapping[str, int] = {}
     inputs: tuple[str, ...] = ()
     gold: tuple[str, ...] = ()
-    card: Mapping[str, Any] | None = None
-    by_config: Mapping[str, Mapping[str, Any]] = {}
+    definition: Mapping[str, Any] | None = None
+    config_overrides: Mapping[str, Mapping[str, Any]] = {}
     files: tuple[str, ...] = ()
     system_kind: str = "system"
     reads_gold: bool = False
@@ -248,7 +248,7 @@ class Facts(NamedTuple):
     parent: str | None = None
     extends: str | None = None
     is_group: bool = False
-    uses: tuple[str, ...] = ()
+    option_groups: tuple[str, ...] = ()
     default: bool = False
     values: Mapping[str, SummaryValue] = {}
     implements: tuple[str, ...] = ()
@@ -271,8 +271,8 @@ FACTS = (
     "capabilities",
     "extra",
     "options",
-    "more_options",
-    "uses",
+    "extra_options",
+    "option_groups",
 )
 """What the manifest can say about a component of any kind."""
 FACTS_OF_KIND = {
@@ -284,12 +284,12 @@ FACTS_OF_KIND = {
             "splits",
             "configs",
             "default_config",
-            "licence",
+            "license",
             "homepage",
             "citation",
             "language",
         ),
-        *("sizes", "inputs", "gold", "by_config", "card", "fields", "files"),
+        *("sizes", "inputs", "gold", "config_overrides", "definition", "fields", "files"),
     ),
     "systems": ("system_kind", "reads", "reads_gold", "proxy_default"),
     "metrics": ("default", "values"),

@@ -63,7 +63,7 @@ def told_of_damaged(catalog: Catalog, kind: str, name: str) -> Iterator[str]:
             told = f"Nobody can tell what {distribution} brings, which"
         else:
             continue
-        yield f"{told} {stated(whole.state)}: {whole.reason}. {whole.cure}"
+        yield f"{told} {stated(whole.state)}: {whole.reason}. {whole.remedy_text}"
 
 
 def _damaged(catalog: Catalog, installed: dict[str, list[Copy]]) -> Iterator[Component]:

@@ -202,7 +202,9 @@ def _judge(
         return BLOCKED, *block
     if verdict is not None:
         return verdict
-    if not target and component.said.card is None:  # of a card, its loader's entry point is used
+    if (
+        not target and component.manifest.definition is None
+    ):  # of a card, its loader's entry point is used
         why = f"its manifest describes it, but no entry point in {GROUP_PREFIX}{kind} names it"
         return (
             INVALID,

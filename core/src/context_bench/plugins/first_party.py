@@ -36,4 +36,4 @@ PROXY_SYSTEM: str = _HELD["proxy_system"]
 """What an address means where no system is installed that says so."""
 
 FLAG_GROUPS: dict[str, str] = _HELD["flag_groups"]
-"""Distribution by flag group."""
+"""Distribution by option group."""

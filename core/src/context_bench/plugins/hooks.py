@@ -166,7 +166,7 @@ def active_hooks(catalog: Catalog, named: Collection[str]) -> list[Component]:
     for component in chosen.values():
         component.require_ok()
     for component in catalog.of_kind("hooks"):
-        if component.state == OK and component.said.only_watches:
+        if component.state == OK and component.manifest.only_watches:
             chosen.setdefault(component.id, component)
     return [chosen[name] for name in sorted(chosen)]
 
@@ -175,8 +175,8 @@ def described_hooks(components: Iterable[Component]) -> dict[str, dict[str, Any]
     """Return what plan, lock and run file say of hooks, by their ids."""
     return {
         component.id: {
-            **component.edition,
-            "implements": list(component.said.implements),
+            **component.version_info,
+            "implements": list(component.manifest.implements),
             "capabilities": list(component.capabilities),
         }
         for component in components
@@ -215,7 +215,7 @@ def _manager() -> Any:
 
 def _check(manager: Any, component: Component) -> None:
     """Refuse a hook that does more than its manifest says."""
-    declared = component.said.implements
+    declared = component.manifest.implements
     callers = manager.get_hookcallers(manager.get_plugin(component.id)) or ()
     for caller in sorted(callers, key=lambda caller: str(caller.name)):
         name = caller.name.removeprefix(f"{PROJECT}_")

@@ -13,7 +13,7 @@ from os import PathLike
 from threading import Timer
 from typing import Any, TextIO, cast
 
-from context_bench.console import tell
+from context_bench.console import echo_err
 from context_bench.errors import (
     ConfigurationError,
     ContextBenchError,
@@ -111,7 +111,9 @@ def staying() -> Iterator[None]:
 def _imported(component: Component, module: str) -> Any:
     """Import a module; one that takes long is named meanwhile. The folder stays, and no recursion limit is lowered."""
     watch = Timer(
-        _LONG, tell, [f"Importing {component.id} (module {module}) takes more than {_LONG:g} s."]
+        _LONG,
+        echo_err,
+        [f"Importing {component.id} (module {module}) takes more than {_LONG:g} s."],
     )
     watch.daemon = True
     folder, depth = "", sys.getrecursionlimit()
@@ -139,13 +141,13 @@ def _bind(loader: Any, component: Component) -> Any:
     Raises:
         TypeError: The loader reads no cards.
     """
-    facts = component.said
-    if not facts.card:
+    facts = component.manifest
+    if not facts.definition:
         return loader
-    make = getattr(loader, "for_card", None)
+    make = getattr(loader, "from_definition", None)
     if make is None:
-        raise TypeError(f"{component.target} reads no cards: it has no for_card(name, card)")
-    return make(component.name, {"default_config": facts.default_config, **facts.card})
+        raise TypeError(f"{component.target} reads no cards: it has no from_definition(name, card)")
+    return make(component.name, {"default_config": facts.default_config, **facts.definition})
 
 
 def build(
@@ -164,8 +166,8 @@ def build(
     """
     factory = load(component)
     where = f"{component.noun} {component.name}"
-    declared = component.said.options
-    more = component.facts is None or component.facts.more_options
+    declared = component.manifest.options
+    more = component.facts is None or component.facts.extra_options
     arguments = read_options(declared, options, where, environ, more=more)
     if not callable(factory):
         if arguments:
@@ -450,7 +452,7 @@ def facade(
         from context_bench.plugins.discovery import discover
 
         usable = {
-            component.said.class_name
+            component.manifest.class_name
             for component in discover().of_kind(kind)
             if component.state == OK
         }
@@ -479,7 +481,7 @@ def resolve(kind: str, module: str, name: str) -> Any:
     from context_bench.plugins.first_party import COMPONENTS
 
     ours = dict(COMPONENTS.get(kind, {}).values())
-    found = [c for c in discover().of_kind(kind) if c.said.class_name == name]
+    found = [c for c in discover().of_kind(kind) if c.manifest.class_name == name]
     usable = [component for component in found if component.state == OK] or found
     if len(usable) > 1 and name in ours:
         usable = [

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from context_bench import __version__
-from context_bench.console import whole_file
+from context_bench.console import atomic_write
 from context_bench.errors import ConfigurationError, LockDriftError
 
 FORMAT = 1
@@ -25,7 +25,7 @@ def write_lock(
     used = {kind: described for kind, described in more.items() if described}
     document = {"format": FORMAT, "context_bench": __version__, "datasets": plans, **used}
     text = json.dumps(document, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
-    with whole_file(path, "The lock file") as stream:
+    with atomic_write(path, "The lock file") as stream:
         stream.write(text)
 
 

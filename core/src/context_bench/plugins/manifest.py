@@ -155,16 +155,16 @@ def _facts(kind: str, name: str, body: Any, faults: list[str], warnings: list[st
             f"{path}: a component name is lower-case letters, digits, '-' and '.', and starts with a letter"
         )
     table = Table(path, body, faults, warnings)
-    has_card = kind == "datasets" and "card" in body
-    required = ("summary",) if has_card else _REQUIRED.get(kind, ("summary",))
+    has_definition = kind == "datasets" and "definition" in body
+    required = ("summary",) if has_definition else _REQUIRED.get(kind, ("summary",))
     names = (*FACTS, *FACTS_OF_KIND.get(kind, ()))
     said = _take(
         table, [name for name in names if name not in _TABLES], Facts._field_defaults, required
     )
     said |= {name: table.tables(name, _TABLES[name]) for name in names if name in _TABLES}
     table.close()
-    if has_card and said["card"] is None:
-        said["card"] = {}  # it has one, which cannot be read: no loader of its own is missing
+    if has_definition and said["definition"] is None:
+        said["definition"] = {}  # it has one, which cannot be read: no loader of its own is missing
     facts = Facts(kind, name, **said)
     for key, fault in _contradictions(facts, body):
         table.fault(key, fault)
@@ -192,7 +192,7 @@ def _contradictions(facts: Facts, body: Mapping[str, Any]) -> Iterator[tuple[str
     if facts.kind == "run_parts" and facts.default and facts.part_kind != "pacer":
         yield "default", "only a pacer is on by default; any other part has to be named"
     if facts.kind == "flags" and any("flag" not in body["options"][name] for name in facts.options):
-        yield "options", "each option of a flag group has a flag"
+        yield "options", "each option of a option group has a flag"
 
 
 def _take(
@@ -206,7 +206,7 @@ def _take(
     }
 
 
-def _by_config(name: str, table: Table) -> dict[str, Any]:
+def _config_overrides(name: str, table: Table) -> dict[str, Any]:
     found = _take(table, ("primary", "tags"), {"primary": None, "tags": None})
     return {key: value for key, value in found.items() if value is not None}
 
@@ -250,16 +250,23 @@ def _option(name: str, table: Table) -> Option:
 
 _OPTION = ("type", "help", "secret", "flag", "env", "required", "bare", "key")
 _TABLES: dict[str, Callable[[str, Table], Any]]
-_TABLES = {"options": _option, "scores": _score, "by_config": _by_config, "values": _summary_value}
+_TABLES = {
+    "options": _option,
+    "scores": _score,
+    "config_overrides": _config_overrides,
+    "values": _summary_value,
+}
 _READERS: dict[str, Reader] = {
     **dict.fromkeys(
-        ("summary", "class_name", "version", "primary", "parent", "default_config", "licence"), text
+        ("summary", "class_name", "version", "primary", "parent", "default_config", "license"), text
     ),
     **dict.fromkeys(("homepage", "citation", "heading", "help", "env", "bare", "key"), text),
-    **dict.fromkeys(("uses", "reads", "tags", "splits", "configs", "fields", "files"), texts),
+    **dict.fromkeys(
+        ("option_groups", "reads", "tags", "splits", "configs", "fields", "files"), texts
+    ),
     **dict.fromkeys(("language", "inputs", "gold"), texts),
     **dict.fromkeys(
-        ("deterministic", "more_options", "cpu_bound", "reads_gold", "proxy_default"), boolean
+        ("deterministic", "extra_options", "cpu_bound", "reads_gold", "proxy_default"), boolean
     ),
     **dict.fromkeys(("is_group", "default", "detail", "secret", "required"), boolean),
     "capabilities": fields.list_of(fields.capability),
@@ -267,7 +274,7 @@ _READERS: dict[str, Reader] = {
     "needs": fields.needs,
     "wire": fields.list_of(fields.rule),
     "sizes": fields.table_of(fields.at_least(0)),
-    "card": fields.card,
+    "definition": fields.definition,
     "system_kind": one_of("transformer", "reader", "endpoint", "system"),
     "part_kind": one_of(*PART_KINDS),
     "extends": one_of(*EXTENSIBLE),

@@ -304,17 +304,18 @@ def target(value: Any) -> str:
     return str(value)
 
 
-_OF_A_CARD: dict[str, Reader] = {
-    **dict.fromkeys(("source", "revision", "config", "split", "files", "format", "together"), text),
+_DEFINITION: dict[str, Reader] = {
+    **dict.fromkeys(("source", "revision", "config", "split", "files", "format", "group_by"), text),
     "parts": texts,
     "fields": table_of(text),
     "example": target,
     "tables": table_of(table_of(text)),
     "prompt": lines,
-    "shot": lines,
-    "shots_split": text,
+    "fewshot_template": lines,
+    "fewshot_split": text,
 }
-card = table_with(
-    {"loader": text, **_OF_A_CARD, "by_config": table_of(table_with(_OF_A_CARD))}, ["loader"]
+definition = table_with(
+    {"loader": text, **_DEFINITION, "config_overrides": table_of(table_with(_DEFINITION))},
+    ["loader"],
 )
 """Returns how a loader of another package reads a dataset, as ``docs/reference/manifest.md`` says."""

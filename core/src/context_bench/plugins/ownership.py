@@ -1,4 +1,4 @@
-"""What components share and contest: options of flag groups, loaders of cards, names, commands and flags.
+"""What components share and contest: options of option groups, loaders of cards, names, commands and flags.
 
 What two packages claim is a conflict of both, and what is core's is nobody else's. The order in which packages were
 installed never matters.
@@ -22,7 +22,7 @@ from context_bench.plugins.settings import PluginSettings
 
 
 def settle_groups(components: Iterable[Component]) -> Iterator[Component]:
-    """Yield the components; each that uses a flag group has the group's options too, or the state that the group is in."""
+    """Yield the components; each that uses a option group has the group's options too, or the state that the group is in."""
     components = list(components)
     groups = {
         component.name: component
@@ -30,7 +30,7 @@ def settle_groups(components: Iterable[Component]) -> Iterator[Component]:
         if component.kind == "flags" and component.facts
     }
     for component in components:
-        for name in component.said.uses:
+        for name in component.manifest.option_groups:
             if component.state == OK:
                 component = _with_group(component, name, groups.get(name))
         yield component
@@ -41,22 +41,24 @@ def _with_group(component: Component, name: str, group: Component | None) -> Com
         from context_bench.plugins.first_party import FLAG_GROUPS
 
         remedy = _install(FLAG_GROUPS.get(name), "declares it")
-        why = f"it uses the flag group {name!r}, which no installed package declares"
+        why = f"it uses the option group {name!r}, which no installed package declares"
         return component.with_state(MISSING_DEPENDENCY, why, remedy)
     if group.state != OK:
-        why = f"it uses the flag group {group.id}, which {stated(group.state)}: {group.reason}"
+        why = f"it uses the option group {group.id}, which {stated(group.state)}: {group.reason}"
         return component.with_state(group.state, why, group.remedy)
-    facts = component.said
-    shared = {key: option._replace(group=group.id) for key, option in group.said.options.items()}
+    facts = component.manifest
+    shared = {
+        key: option._replace(group=group.id) for key, option in group.manifest.options.items()
+    }
     return component._replace(facts=facts._replace(options={**shared, **facts.options}))
 
 
 def settle_cards(components: Iterable[Component]) -> Iterator[Component]:
     """Yield the components; a card gets the entry point, options and capabilities of its loader, or the state it is in."""
     components = list(components)
-    loaders = {c.name: c for c in components if c.kind == "datasets" and not c.said.card}
+    loaders = {c.name: c for c in components if c.kind == "datasets" and not c.manifest.definition}
     for component in components:
-        card = component.said.card
+        card = component.manifest.definition
         if card and component.state == OK:
             component = _with_loader(component, card["loader"], loaders.get(card["loader"]))
         yield component
@@ -76,11 +78,11 @@ def _with_loader(component: Component, name: str, loader: Component | None) -> C
         return component.with_state(loader.state, why, loader.remedy)._replace(
             lacks_extra=loader.lacks_extra
         )
-    facts, options = component.said, dict(loader.said.options)
+    facts, options = component.manifest, dict(loader.manifest.options)
     for key, option in options.items():
         if (
             option.group is None
-        ):  # a flag of a flag group is everybody's, one of the loader's own is not
+        ):  # a flag of a option group is everybody's, one of the loader's own is not
             options[key] = option._replace(flag=None)
     needs = tuple(dict.fromkeys((*loader.capabilities, *facts.capabilities)))
     facts = facts._replace(options={**options, **facts.options}, capabilities=needs)
@@ -97,13 +99,13 @@ def settle_contests(components: Iterable[Component], settings: PluginSettings) -
 
 
 def _settle_command(component: Component) -> Component:
-    parent, name = component.said.parent or "", component.distribution.name
+    parent, name = component.manifest.parent or "", component.distribution.name
     is_command = (
         component.kind == "commands" and component.state == OK and component.facts is not None
     )
     if (
         not is_command
-        or component.said.extends is not None
+        or component.manifest.extends is not None
         or component.name not in COMMANDS.get(parent, ())
     ):
         return component
@@ -134,18 +136,21 @@ def _settle_names(components: Iterable[Component], settings: PluginSettings) -> 
             f"the {singular(component.kind)} name {name!r} is also that of {' and '.join(ids)}{meaning}",
             f'write the whole id {component.id}, or prefer it in context-bench.toml: [plugins.prefer] {name} = "{own}"',
         )
-        yield contested._replace(rivals=ids, outranked_by=outranked_by)
+        yield contested._replace(conflicts_with=ids, overridden_by=outranked_by)
 
 
 def _called(component: Component) -> tuple[str, ...]:
     """Return what nobody else may be called: a command has its name only in its group."""
-    return component.kind, component.said.parent or "", component.name
+    return component.kind, component.manifest.parent or "", component.name
 
 
 def _settle_flags(components: Iterable[Component], settings: PluginSettings) -> Iterator[Component]:
     components, owners = list(components), defaultdict[str, list[str]](list)
     used = {
-        name for component in components if component.state == OK for name in component.said.uses
+        name
+        for component in components
+        if component.state == OK
+        for name in component.manifest.option_groups
     }
     for component in components:
         if component.state == OK and (component.kind != "flags" or component.name in used):
@@ -176,7 +181,7 @@ def _flags_of(component: Component) -> list[str]:
     """Return the flags that a component itself declares; those of a group are the group's."""
     return [
         option.flag
-        for option in component.said.options.values()
+        for option in component.manifest.options.values()
         if option.flag and option.group is None
     ]
 

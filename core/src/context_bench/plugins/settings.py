@@ -148,12 +148,12 @@ class PluginSettings(NamedTuple):
                 )
                 whole = [
                     one for one in known if one.endswith(f"/{name}")
-                ]  # of a flag group, which goes by its id
+                ]  # of a option group, which goes by its id
                 raise UnknownNameError("plugin", name, whole or known, hint)
 
 
 def switches(component: Any) -> frozenset[str]:
-    """Return the names that switch a component: of a flag group no short one, which a component may have."""
+    """Return the names that switch a component: of a option group no short one, which a component may have."""
     names: frozenset[str] = component.names
     return names - {component.name} | {CORE} if component.kind == "flags" else names
 

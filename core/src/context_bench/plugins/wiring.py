@@ -12,7 +12,7 @@ from typing import Any
 
 from attrs import Factory, evolve, field, frozen
 
-from context_bench.console import styled, wrapped
+from context_bench.console import style, wrap_text
 from context_bench.errors import ConfigurationError, UnknownNameError, WiringError
 from context_bench.plugins.catalog import BLOCKED, OK, Catalog, Component, stated
 from context_bench.plugins.component_metadata import ALWAYS, CAPABILITIES, Score, WireRule
@@ -101,7 +101,7 @@ class Decision:
     @property
     def scores(self) -> Mapping[str, Score]:
         """What its manifest says about its keys, without the prefix."""
-        return self.component.said.scores
+        return self.component.manifest.scores
 
     @property
     def keys(self) -> list[str]:
@@ -111,7 +111,7 @@ class Decision:
     @property
     def primary(self) -> str | None:
         """The evaluator's own headline, with the prefix."""
-        primary = self.component.said.primary
+        primary = self.component.manifest.primary
         return self.prefix + primary if primary else None
 
 
@@ -154,7 +154,7 @@ class DatasetPlan:
                 decision.evaluator: {
                     "rule": decision.reason,
                     "distribution": decision.component.distribution.name,
-                    **decision.component.edition,
+                    **decision.component.version_info,
                     "keys": decision.keys,
                     "prefix": decision.prefix,
                     "yields": list(decision.yields),
@@ -196,29 +196,29 @@ class Explanation:
             needs = f", with {', '.join(hook['capabilities'])}" if hook["capabilities"] else ""
             version, manifest = hook["distribution_version"], hook["manifest_sha256"][:12] or "none"
             does = ", ".join(hook["implements"]) or "undeclared"
-            yield f"hook {styled(name, bold=True)} {version}: {does}{needs} (manifest {manifest})"
+            yield f"hook {style(name, bold=True)} {version}: {does}{needs} (manifest {manifest})"
 
 
 def _lines_of(plan: DatasetPlan) -> Iterator[str]:
-    label = styled(plan.dataset.label or "rows without a label", bold=True)
+    label = style(plan.dataset.label or "rows without a label", bold=True)
     if plan.error:
-        yield f"{label}: {styled('a run would stop', colour='red')}"
-        yield wrapped("", plan.error, 2, 0)
+        yield f"{label}: {style('a run would stop', color='red')}"
+        yield wrap_text("", plan.error, 2, 0)
     else:
         yield f"{label}: headline {plan.headline or 'none'}"
     for decision in plan.ranked:
         component = decision.component
-        state = "" if component.state == OK else styled(f" [{component.state}]", colour="red")
-        yield f"  {styled('+', colour='green') if decision.wired else '-'} {decision.evaluator}{state}"
-        yield wrapped("", decision.reason, 6, 0)
+        state = "" if component.state == OK else style(f" [{component.state}]", color="red")
+        yield f"  {style('+', color='green') if decision.wired else '-'} {decision.evaluator}{state}"
+        yield wrap_text("", decision.reason, 6, 0)
         if component.reason and component.reason not in decision.reason:
-            yield wrapped("why", component.reason, 6, 8)
+            yield wrap_text("why", component.reason, 6, 8)
         if component.remedy:
-            yield wrapped("remedy", component.remedy, 6, 8)
+            yield wrap_text("remedy", component.remedy, 6, 8)
         if decision.wired and decision.keys:
-            yield wrapped("scores", ", ".join(decision.keys), 6, 8)
+            yield wrap_text("scores", ", ".join(decision.keys), 6, 8)
         if decision.needs_isolation:
-            yield wrapped(
+            yield wrap_text(
                 "only", "in an isolating sandbox, or with --allow executes-model-code", 6, 8
             )
     yield ""
@@ -298,10 +298,10 @@ def broken_plugins(catalog: Catalog) -> list[str]:
     broken: dict[str, list[Component]] = {}
     contests: dict[tuple[str, str], str] = {}
     for component in catalog:
-        if component.rivals:
-            if component.outranked_by is None:
+        if component.conflicts_with:
+            if component.overridden_by is None:
                 contests.setdefault(
-                    (component.kind, component.name), f"{component.reason}. {component.cure}"
+                    (component.kind, component.name), f"{component.reason}. {component.remedy_text}"
                 )
         elif component.state not in (OK, BLOCKED) and not component.lacks_extra:
             broken.setdefault(component.distribution.name, []).append(component)
@@ -318,13 +318,15 @@ def _broken_line(components: list[Component]) -> str:
         if len(components) > 1
         else ""
     )
-    return f"{first.id}{others} {stated(first.state)} and unused: {first.reason}. {first.cure}"
+    return (
+        f"{first.id}{others} {stated(first.state)} and unused: {first.reason}. {first.remedy_text}"
+    )
 
 
 def _decide(
     component: Component, dataset: DatasetFacts, choice: Choice, explicit: bool
 ) -> Decision:
-    rules = component.said.wire
+    rules = component.manifest.wire
     fit = _fit(rules, dataset)
     prefix = choice.prefixes.get(component.id, choice.prefixes.get(component.name, ""))
 
@@ -349,16 +351,18 @@ def _decide(
     if not rules:
         return out("it has no wiring rule; add it with --add-evaluator")
     flags = {
-        option.flag.removeprefix("--") for option in component.said.options.values() if option.flag
+        option.flag.removeprefix("--")
+        for option in component.manifest.options.values()
+        if option.flag
     }
     given = choice.given & flags  # nobody is wired by another's flag
     matches = filter(None, (rule.match(dataset.names, dataset.tags, given) for rule in rules))
     matched = min(matches, key=lambda match: match == ALWAYS, default=None)
     if matched is None:
         return out(f"no rule matches; it is wired to {'; '.join(map(str, rules))}")
-    if component.outranked_by is not None:
+    if component.overridden_by is not None:
         return out(
-            f"the project prefers {component.outranked_by}; add this one with --add-evaluator {component.id}"
+            f"the project prefers {component.overridden_by}; add this one with --add-evaluator {component.id}"
         )
     needed = frozenset(component.capabilities) - choice.allowed
     if "network" in needed and not matched.startswith("option "):

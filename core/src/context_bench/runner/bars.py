@@ -20,7 +20,7 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from context_bench.console import printable
+from context_bench.console import escape_control
 
 _LONGEST_LABEL = 28
 
@@ -60,7 +60,7 @@ class Bars(Progress):
 
     def say(self, line: str) -> None:
         """Leave a line above the bars."""
-        self.print(Text(printable(line)))
+        self.print(Text(escape_control(line)))
 
     def get_renderables(self) -> Iterable[RenderableType]:
         """Yield what is drawn: how far each system is at this moment."""

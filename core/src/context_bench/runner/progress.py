@@ -10,7 +10,7 @@ from threading import Event, Lock, Thread
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TextIO
 
-from context_bench.console import json_text, printable
+from context_bench.console import escape_control, json_text
 from context_bench.runner.admission import Admission
 from context_bench.runner.parts import Slot
 from context_bench.runner.stopping import cause_of
@@ -224,7 +224,7 @@ class Progress:
     def _show(self, line: str) -> None:
         if self._stream is not None:
             try:
-                print(printable(line), file=self._stream, flush=True)
+                print(escape_control(line), file=self._stream, flush=True)
             except (
                 OSError,
                 ValueError,

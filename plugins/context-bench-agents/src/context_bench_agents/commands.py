@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from context_bench.answers import part_answer
-from context_bench.console import say, whole_file
+from context_bench.console import atomic_write, echo
 from context_bench.errors import ConfigurationError, UnknownNameError
 from context_bench.runs import open_run
 from context_bench_agents.patches import patch_of
@@ -45,7 +45,7 @@ def predictions(run_file: Path, target: Path, system: str | None) -> int:
             )
         chosen = system or labels[0]
         written = 0
-        with whole_file(target) as file:
+        with atomic_write(target) as file:
             for row in run.rows(labels.index(chosen)):
                 if row.sample or row.response is None:
                     continue
@@ -57,5 +57,5 @@ def predictions(run_file: Path, target: Path, system: str | None) -> int:
                 }
                 file.write(json.dumps(line, ensure_ascii=False) + "\n")
                 written += 1
-    say(f"{written} predictions in {target}")
+    echo(f"{written} predictions in {target}")
     return 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from context_bench.console import whole_file
+from context_bench.console import atomic_write
 from context_bench.errors import StoreError
 
 _CHUNK = 1 << 20
@@ -29,7 +29,7 @@ def write_checksum(path: Path) -> Path:
             f"{path} is in use: {log.name} has changes that are not in the run file yet. Close the program that has it open."
         )
     target = checksum_file(path)
-    with whole_file(target) as stream:
+    with atomic_write(target) as stream:
         stream.write(f"{_sha256(path)}  {path.name}\n")
     return target
 

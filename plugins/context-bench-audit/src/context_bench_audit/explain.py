@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from context_bench.console import say, styled, wrapped, write_json
+from context_bench.console import echo, style, wrap_text, write_json
 from context_bench.records import shown_seconds
 
 run_argument = click.argument("run_file", metavar="RUN", type=click.Path(path_type=Path))
@@ -58,10 +58,8 @@ def key(run_file: Path, example_id: str, against: tuple[Path, ...], as_json: boo
 
 def _show_row(story: dict[str, Any]) -> None:
     sample = f" sample {story['sample']}" if story["sample"] else ""
-    state = (
-        styled("failed", colour="red") if story["failed"] else f"score {_number(story['score'])}"
-    )
-    say(f"{styled(story['system'], bold=True)}: {story['example_id']}{sample}, {state}")
+    state = style("failed", color="red") if story["failed"] else f"score {_number(story['score'])}"
+    echo(f"{style(story['system'], bold=True)}: {story['example_id']}{sample}, {state}")
     _line("dataset", f"{story['dataset'] or 'rows without a label'}, place {story['position']}")
     if story["reference"]:
         _line(
@@ -99,13 +97,13 @@ def _show_row(story: dict[str, Any]) -> None:
             "failure", f"{who}: {error['kind']}: {error['message']} (attempts: {error['attempts']})"
         )
         if error["traceback"]:
-            say("\n".join(f"      {line}" for line in error["traceback"].rstrip().splitlines()))
-    say()
+            echo("\n".join(f"      {line}" for line in error["traceback"].rstrip().splitlines()))
+    echo()
 
 
 def _show_key(story: dict[str, Any]) -> None:
     sample = f" sample {story['sample']}" if story["sample"] else ""
-    say(f"{styled(story['system'], bold=True)}: {story['example_id']}{sample}")
+    echo(f"{style(story['system'], bold=True)}: {story['example_id']}{sample}")
     made_of = story["made_of"]
     _line("key", story["response_key"])
     _line("system", f"{made_of['system_key']} {_short(made_of['system'])}")
@@ -121,11 +119,11 @@ def _show_key(story: dict[str, Any]) -> None:
         _line("scores", f"{found['key']} {name}")
     for other in story["earlier_runs"]:
         _line("held to", f"{other['run']}: {other['verdict']}")
-    say()
+    echo()
 
 
 def _line(label: str, text: str) -> None:
-    say(wrapped(label, " ".join(text.split()), 2, 11))
+    echo(wrap_text(label, " ".join(text.split()), 2, 11))
 
 
 def _number(value: float | None) -> str:

@@ -8,7 +8,7 @@ import click
 from attrs import asdict
 
 from context_bench.catalog import open_catalog
-from context_bench.console import say, styled, warn, write_json
+from context_bench.console import echo, style, warn, write_json
 
 MISSED = 10
 
@@ -55,10 +55,10 @@ def verify(
         for note in found.notes:
             warn(note)
         for problem in found.problems:
-            say(f"{styled('Wrong: ', colour='red')}{problem}")
+            echo(f"{style('Wrong: ', color='red')}{problem}")
         if not found.problems:
             state = "whole and matches its checksum" if found.has_checksum else "whole"
-            say(
+            echo(
                 f"{run_file} is {state}: {found.rows} rows, {found.recomputed} scorings computed again."
             )
     if found.problems:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from context_bench.console import say, tell, write_json
+from context_bench.console import echo, echo_err, write_json
 from context_bench.errors import ConfigurationError
 from context_bench_compare import baselines as named
 from context_bench_compare.rendering import aligned
@@ -40,7 +40,7 @@ def baseline() -> None:
 def promote(run: str, name: str, reason: str, folder: Path) -> None:
     """Make a finished run, or another baseline by @NAME, a named baseline, in place of the one that had the name."""
     made = named.promote(named.find_baseline(run, folder), name, reason, folder)
-    say(f"@{made.name} is now {made.path}, a copy of {run}.")
+    echo(f"@{made.name} is now {made.path}, a copy of {run}.")
 
 
 @baseline.command(name="list")
@@ -68,9 +68,9 @@ def list_(folder: Path, as_json: bool) -> None:
         )
     elif found:
         rows = [(f"@{one.name}", one.age(), one.reason, one.path) for one in found]
-        say(aligned(("name", "age", "reason", "run file"), rows))
+        echo(aligned(("name", "age", "reason", "run file"), rows))
     elif not faults:
-        tell(
+        echo_err(
             f"{folder} holds no baseline. `context-bench baseline promote RUN --as NAME --reason TEXT` makes one."
         )
     if faults:

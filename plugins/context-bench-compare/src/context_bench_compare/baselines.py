@@ -10,7 +10,7 @@ from pathlib import Path
 
 from attrs import frozen
 
-from context_bench.console import whole_file
+from context_bench.console import atomic_write
 from context_bench.errors import ConfigurationError, UnknownNameError
 from context_bench.runs import open_run
 
@@ -82,7 +82,7 @@ def promote(source: Path, name: str, reason: str, folder: Path = BASELINES) -> B
     told = {"name": name, "reason": reason.strip(), "promoted": promoted, "source": source.name}
     try:
         shutil.copyfile(source, waiting)
-        with whole_file(folder / f"{name}.json", "The story of the baseline") as stream:
+        with atomic_write(folder / f"{name}.json", "The story of the baseline") as stream:
             stream.write(json.dumps(told, indent=2, ensure_ascii=False) + "\n")
             stream.flush()
             os.replace(waiting, target)  # both, or none

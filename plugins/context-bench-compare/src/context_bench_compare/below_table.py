@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from context_bench.console import wrapped
+from context_bench.console import wrap_text
 from context_bench.runs import open_run
 
 
@@ -30,7 +30,7 @@ def verdicts(result: Any) -> str | None:
             [run], (score,), Rules(threshold=threshold_of(run)), str(result.config["baseline"])
         )
     return "\n".join(
-        wrapped("", sentence.strip(), 0, 0)
+        wrap_text("", sentence.strip(), 0, 0)
         for sentence in sentences(lines)
         if not sentence.startswith("  ")
     )

@@ -10,7 +10,7 @@ from typing import Any
 import click
 from attrs import evolve
 
-from context_bench.console import say, tell, whole_file, wrapped, write_json
+from context_bench.console import atomic_write, echo, echo_err, wrap_text, write_json
 from context_bench.errors import ConfigurationError
 from context_bench.runs import Run, open_run
 from context_bench_compare import baselines as named
@@ -171,13 +171,13 @@ def compare(
         if threshold is None:
             rules = evolve(rules, threshold=threshold_of(found[0]))
         for story in filter(None, (named.story_of(name, folder) for name in dict.fromkeys(used))):
-            tell(story)
+            echo_err(story)
         baseline = _named_baseline(runs, found, baseline)
         incomplete = [run for run in found if not run.completeness.is_complete]
         for run in incomplete:
-            tell(f"{run.path}: {run.completeness.sentence}")
+            echo_err(f"{run.path}: {run.completeness.sentence}")
         if incomplete and not partial:
-            tell("A comparison of a part can mislead: --partial compares it all the same.")
+            echo_err("A comparison of a part can mislead: --partial compares it all the same.")
             return INCOMPLETE
         told = overview(found, metrics or (HEADLINE,), rules, baseline, cluster, by, anyway)
         if (
@@ -204,7 +204,7 @@ def compare(
     else:
         _show(told, outcomes)
     for path in outputs:
-        with whole_file(path, "The report") as stream:
+        with atomic_write(path, "The report") as stream:
             stream.write(_WRITERS[path.suffix](told, outcomes))
     return exit_code(outcomes)
 
@@ -243,13 +243,13 @@ _WRITERS = {".json": _json, ".md": markdown, ".xml": junit, ".csv": csv}
 
 
 def _show(compared: Overview, outcomes: Sequence[Outcome]) -> None:
-    say(aligned(HEADINGS, cells(compared.lines)))
-    say()
+    echo(aligned(HEADINGS, cells(compared.lines)))
+    echo()
     for sentence in (*sentences(compared.lines), *more_sentences(compared)):
         indent = len(sentence) - len(sentence.lstrip())
-        say(wrapped("", sentence.strip(), indent, 0))
+        echo(wrap_text("", sentence.strip(), indent, 0))
     for outcome in outcomes:
-        say(wrapped("", gate_sentence(outcome), 0, 0))
+        echo(wrap_text("", gate_sentence(outcome), 0, 0))
 
 
 __all__ = ["baseline", "compare", "plan"]

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from context_bench import EvalRow
-from context_bench.console import tell
+from context_bench.console import echo_err
 from context_bench.errors import ConfigurationError
 from context_bench.runs import open_run
 from context_bench_compare.baselines import BASELINES, find_baseline, story_of
@@ -95,9 +95,9 @@ class Gates:
             )
         for name in self._named():
             if story := story_of(name, self._folder):
-                tell(story)
+                echo_err(story)
         for outcome in outcomes:
-            tell(gate_sentence(outcome))
+            echo_err(gate_sentence(outcome))
         return exit_code(outcomes) or None
 
     def _named(self) -> Iterable[str]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from context_bench.console import say, wrapped, write_json
+from context_bench.console import echo, wrap_text, write_json
 from context_bench.runs import open_run
 from context_bench_compare.columns import HEADLINE
 from context_bench_compare.gates import difference
@@ -72,10 +72,10 @@ def plan(
         "pilot rows",
         "pilot shows",
     )
-    say(aligned(headings, [_planned(one) for one in found]))
-    say()
-    say(
-        wrapped(
+    echo(aligned(headings, [_planned(one) for one in found]))
+    echo()
+    echo(
+        wrap_text(
             "",
             "Rows: so many matched rows show in four runs of five that an equally good system loses no more than the margin.",
             0,

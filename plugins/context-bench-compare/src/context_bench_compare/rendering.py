@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 from xml.etree import ElementTree
 
-from context_bench.console import printable
+from context_bench.console import escape_control
 from context_bench_compare.averages import Macro
 from context_bench_compare.comparing import ALL_ROWS, Line, Overview
 from context_bench_compare.gates import MET, MISSED, OPEN, Outcome
@@ -32,7 +32,7 @@ HEADINGS = (
 def aligned(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     """Return rows as columns below their headings, aligned; None is shown as ``-``, and no cell holds a line end."""
     shown = [
-        [printable("-" if cell is None else cell, lines=False) for cell in row]
+        [escape_control("-" if cell is None else cell, lines=False) for cell in row]
         for row in [headings, *rows]
     ]
     widths = [max(map(len, column)) for column in zip(*shown)]

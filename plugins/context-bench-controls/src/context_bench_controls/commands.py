@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 import click
 
-from context_bench.console import say, tell, write_json
+from context_bench.console import echo, echo_err, write_json
 from context_bench.errors import ConfigurationError
 from context_bench.runs import open_run
 from context_bench_compare.intervals import TooFew
@@ -87,10 +87,10 @@ def controls(run: Path, seeds: int, confidence: float, shape: str, with_rows: bo
         ]
         write_json({**told, **({"rows": rows} if with_rows else {})})
         return
-    say(table_of(lines, seeds, failures))
+    echo(table_of(lines, seeds, failures))
     if with_rows:
-        say("")
-        say(
+        echo("")
+        echo(
             aligned(
                 ("system", "row", "ratio", "needed", "random", "all", "random", "sd"),
                 [
@@ -108,7 +108,7 @@ def controls(run: Path, seeds: int, confidence: float, shape: str, with_rows: bo
                 ],
             )
         )
-    tell(complete)
+    echo_err(complete)
 
 
 def table_of(

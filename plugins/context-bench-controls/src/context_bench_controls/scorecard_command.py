@@ -8,7 +8,7 @@ from typing import Any
 import click
 from attrs import asdict
 
-from context_bench.console import say, tell, write_json
+from context_bench.console import echo, echo_err, write_json
 from context_bench.errors import ConfigurationError
 from context_bench.runs import open_run
 from context_bench_compare.rendering import aligned
@@ -96,24 +96,24 @@ def scorecard(run: Path, breaks: tuple[str, ...], is_needed: bool, seeds: int, s
             }
         )
         return
-    say(_table(cards))
-    say("")
-    say(
+    echo(_table(cards))
+    echo("")
+    echo(
         f"Rows that kept more than {IDLE:.0%} of the region's tokens are idle, and count nowhere else."
     )
-    say(
+    echo(
         f"advantage: needed literals kept less the mean of {seeds} random draws at the same tokens, by row."
     )
-    say("Intervals are over sessions; over: the rows with a needed literal, and their sessions.")
+    echo("Intervals are over sessions; over: the rows with a needed literal, and their sessions.")
     for sentence in failure_sentences(failures):
-        say(sentence)
+        echo(sentence)
     for curve in curves:
-        say("")
-        say(_curve_table(curve))
+        echo("")
+        echo(_curve_table(curve))
     for by, found in shares.items():
-        say("")
-        say(_share_table(by, kind, found))
-    tell(complete)
+        echo("")
+        echo(_share_table(by, kind, found))
+    echo_err(complete)
 
 
 def _table(cards: list[Card]) -> str:

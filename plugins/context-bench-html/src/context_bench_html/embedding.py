@@ -11,7 +11,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from context_bench.console import printable
+from context_bench.console import escape_control
 
 _ESCAPES = {ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&\u2028\u2029"}
 
@@ -31,7 +31,7 @@ def embedded(value: Any) -> Markup:
 
 def visible(text: object) -> str:
     """Return a text of one line in which control characters and changes of direction are seen."""
-    return printable(text, lines=False).encode("utf-8", "backslashreplace").decode("utf-8")
+    return escape_control(text, lines=False).encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def policy_hash(text: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from attrs import frozen
 
-from context_bench.console import whole_file
+from context_bench.console import atomic_write
 from context_bench.errors import ConfigurationError, UnknownNameError
 from context_bench.runs import open_run
 from context_bench_html import charts
@@ -45,7 +45,7 @@ class Chart:
         Raises:
             ConfigurationError: It cannot be written.
         """
-        with whole_file(path, "The chart") as stream:
+        with atomic_write(path, "The chart") as stream:
             stream.write(self.page)
 
     def _repr_html_(self) -> str:

@@ -1,4 +1,4 @@
-"""Datasets of the Hugging Face Hub, streamed: any by its address, and every card that names this loader.
+"""Datasets of the Hugging Face Hub, streamed: any by its address, and every definition that names this loader.
 
 The library ``datasets`` is imported when the first record is read, and not before.
 """

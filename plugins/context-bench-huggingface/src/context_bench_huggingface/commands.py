@@ -11,7 +11,7 @@ import click
 from attrs import evolve
 
 from context_bench.catalog import Catalog, open_catalog
-from context_bench.console import say, tell, write_json
+from context_bench.console import echo, echo_err, write_json
 from context_bench.errors import ConfigurationError
 from context_bench.requests import examples_of, read_request
 from context_bench_huggingface.access import Access
@@ -49,11 +49,13 @@ def fetch(
             labels.append({"name": name, **label})
             if not as_json:
                 what = " ".join(filter(None, [label["source"], label["config"], label["split"]]))
-                tell(f"{name}: {label['records']} records of {what} at {label['revision'][:12]}")
+                echo_err(
+                    f"{name}: {label['records']} records of {what} at {label['revision'][:12]}"
+                )
     if as_json:
         write_json(labels)
     else:
-        say(f"{sum(label['records'] for label in labels)} records in {folder}")
+        echo(f"{sum(label['records'] for label in labels)} records in {folder}")
     return 0
 
 
@@ -89,9 +91,9 @@ def preview(
         write_json(examples)
         return 0
     for number, example in enumerate(examples):
-        say(f"{chr(10) if number else ''}example {number + 1} of {name}")
+        echo(f"{chr(10) if number else ''}example {number + 1} of {name}")
         for line in _shown(example):
-            say(line)
+            echo(line)
     return 0
 
 
@@ -100,9 +102,9 @@ def _loader(catalog: Catalog, name: str) -> tuple[Any, str | None]:
     short, _, config = name.partition(":")
     component = catalog.find("datasets", short).require_ok()
     facts = component.facts
-    if facts is not None and facts.card and facts.card["loader"] == "hf":
-        return hf.for_card(
-            component.name, {"default_config": facts.default_config, **facts.card}
+    if facts is not None and facts.definition and facts.definition["loader"] == "hf":
+        return hf.from_definition(
+            component.name, {"default_config": facts.default_config, **facts.definition}
         ), config or None
     module, _, attribute = component.target.partition(":")
     return getattr(import_module(module), attribute), config or None

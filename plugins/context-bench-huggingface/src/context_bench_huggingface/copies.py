@@ -11,7 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from context_bench.console import whole_file
+from context_bench.console import atomic_write
 from context_bench.errors import DatasetError
 from context_bench_huggingface.lines import line_of, record_of
 from context_bench_huggingface.refusals import fetch_line
@@ -85,7 +85,7 @@ def write_copy(
             "records": count,
             "sha256": content.hexdigest(),
         }
-        with whole_file(_label_path(place), "The label of the copy") as file:
+        with atomic_write(_label_path(place), "The label of the copy") as file:
             file.write(json.dumps(label, indent=1) + "\n")
             os.replace(unfinished, place)  # both, or none
     finally:

@@ -1,4 +1,4 @@
-"""Records become examples, by the card's function or by its table of fields."""
+"""Records become examples, by the definition's function or by its table of fields."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def maker(wanted: Wanted) -> Make:
     """Return what makes the examples of a record.
 
     Raises:
-        PluginError: The card's function is not there.
+        PluginError: The definition's function is not there.
     """
     if wanted.example is None:
         return partial(_mapped, wanted)
@@ -28,7 +28,7 @@ def maker(wanted: Wanted) -> Make:
         function = getattr(import_module(module), name)
     except (ImportError, AttributeError) as error:
         raise PluginError(
-            f"The card of {wanted.name} names {wanted.example}, which cannot be loaded: {error}"
+            f"The definition of {wanted.name} names {wanted.example}, which cannot be loaded: {error}"
         ) from error
     return partial(_made, wanted, function)
 
@@ -88,7 +88,7 @@ def _mapped(wanted: Wanted, record: Mapping[str, Any], row: Row) -> Iterator[dic
         value = _look_up(record, path)
         if value is _ABSENT:
             raise ConfigurationError(
-                f"The card of {wanted.name} takes {target} from {path!r}, which {wanted.where} does not have. Its columns "
+                f"The definition of {wanted.name} takes {target} from {path!r}, which {wanted.where} does not have. Its columns "
                 f"are: {', '.join(map(str, record))}."
             )
         example[target] = value

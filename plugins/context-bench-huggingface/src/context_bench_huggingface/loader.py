@@ -1,4 +1,4 @@
-"""The dataset component: what reads ``hf:owner/name``, and what reads a card."""
+"""The dataset component: what reads ``hf:owner/name``, and what reads a definition."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from context_bench_huggingface.installed import edition_of, installed_lines
 from context_bench_huggingface.records import layout_of_files, stream
 from context_bench_huggingface.row import Row, together
 from context_bench_huggingface.shots import draw, prompted
-from context_bench_huggingface.wanted import Wanted, from_address, from_card
+from context_bench_huggingface.wanted import Wanted, from_address, from_definition
 
 
 @frozen
 class HubLoader:
-    """Loads datasets of the hub: any by its address, or the one that a card describes.
+    """Loads datasets of the hub: any by its address, or the one that a definition describes.
 
     Attributes:
-        name: Name of the dataset that the card belongs to.
-        card: The card; None reads the address that is given as configuration.
+        name: Name of the dataset that the definition belongs to.
+        definition: The definition; None reads the address that is given as configuration.
     """
 
     name: str = "hf"
-    card: Mapping[str, Any] | None = None
+    definition: Mapping[str, Any] | None = None
 
-    def for_card(self, name: str, card: Mapping[str, Any]) -> HubLoader:
-        """Return what loads the dataset of a card."""
-        return HubLoader(name, card)
+    def from_definition(self, name: str, definition: Mapping[str, Any]) -> HubLoader:
+        """Return what loads the dataset of a definition."""
+        return HubLoader(name, definition)
 
     def __call__(
         self,
@@ -56,15 +56,15 @@ class HubLoader:
 
         Args:
             limit: Most examples to return; None returns all.
-            config: Configuration of a card's dataset; without a card ``owner/name[:config][@revision]``.
-            split: Split; None takes the card's, or ``train``.
-            revision: Commit, tag or branch in place of the card's.
+            config: Configuration of a definition's dataset; without a definition ``owner/name[:config][@revision]``.
+            split: Split; None takes the definition's, or ``train``.
+            revision: Commit, tag or branch in place of the definition's.
             folder: Folder with fetched copies, which come before the hub.
             offline: Whether to read copies only.
             token: Access token.
             shots: Worked examples before each question.
             shots_seed: Seed of the draw.
-            prompt: Template of the question in place of the card's; ``none`` leaves the question as it is.
+            prompt: Template of the question in place of the definition's; ``none`` leaves the question as it is.
             files: Files of the repository in place of its configurations.
             max_retries: Attempts after a lost connection or a busy hub.
             retry_base_delay: Seconds before the first of them.
@@ -118,8 +118,8 @@ class HubLoader:
         """Return which records a run wants, and how they become examples."""
         found = (
             from_address(config, split, files)
-            if self.card is None
-            else from_card(self.name, self.card, config, split, files)
+            if self.definition is None
+            else from_definition(self.name, self.definition, config, split, files)
         )
         changes: dict[str, Any] = {}
         if files is not None:
@@ -143,8 +143,8 @@ class HubLoader:
         wanted = self.wanted(config, split, revision=revision)
         for part in wanted.parts or (wanted,):
             needed = [part, *map(part.of_table, part.tables)]
-            if part.shots_split and split is None:
-                needed.append(part.changed(split=part.shots_split))
+            if part.fewshot_split and split is None:
+                needed.append(part.changed(split=part.fewshot_split))
             for each in needed:
                 if edition_of(each) is None:
                     commit = access.commit(each)
@@ -173,8 +173,8 @@ class HubLoader:
         number, seen = 0, dict[str, int]()
         for part in wanted.parts or (wanted,):
             tables = self._tables(part, access, folder)
-            for records in together(self.records(part, access, folder), part.together):
-                both = records if part.together else ()
+            for records in together(self.records(part, access, folder), part.group_by):
+                both = records if part.group_by else ()
                 row = Row(number, part.config or "", part.split, tables, both)
                 found = make(records[0], row)
                 yield from (
@@ -187,11 +187,11 @@ class HubLoader:
     ) -> Generator[dict[str, Any], None, None]:
         worked: list[Mapping[str, Any]] = []
         if shots:
-            if not wanted.shots_split:
+            if not wanted.fewshot_split:
                 raise ConfigurationError(
                     f"Dataset {self.name} has no split to draw worked examples from: leave out shots."
                 )
-            pool = wanted.changed(split=wanted.shots_split)
+            pool = wanted.changed(split=wanted.fewshot_split)
             if pool.split == wanted.split or (
                 wanted.path() is not None and pool.path() == wanted.path()
             ):
@@ -252,4 +252,4 @@ def _first(
 
 
 hf = HubLoader()
-"""The loader of ``hf:owner/name``, which also reads the cards of other packages."""
+"""The loader of ``hf:owner/name``, which also reads the definitions of other packages."""

@@ -50,7 +50,7 @@ def stream(wanted: Wanted, access: Access) -> Iterator[Record]:
 
 
 def layout_of_files(path: str, layout: str | None) -> str | None:
-    """Return how the files are laid out that are read in place of a card's own, which are laid out in the given way.
+    """Return how the files are laid out that are read in place of a definition's own, which are laid out in the given way.
 
     Where that takes JSON as it is, other JSON is taken so, too; of everything else the suffix says it.
     """

@@ -1,4 +1,4 @@
-"""Where a record stands, and what else its dataset holds: the second argument of a card's ``example`` function."""
+"""Where a record stands, and what else its dataset holds: the second argument of a definition's ``example`` function."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class Row:
         number: How many records stand before it in its split, over all parts.
         config: The configuration that it comes from; empty when the dataset has one only.
         split: The split that it comes from.
-        tables: The card's tables by name, each its records by key.
-        together: The record and those behind it with the same value of the card's ``together``; empty where the card says none.
+        tables: The definition's tables by name, each its records by key.
+        together: The records that share the value of the definition's ``group_by``; empty where it is not set.
     """
 
     number: int = 0

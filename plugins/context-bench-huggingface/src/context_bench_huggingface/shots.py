@@ -31,7 +31,7 @@ def draw(
     """
     shown = {
         name.partition(".")[0].partition("[")[0]
-        for _, name, _, _ in string.Formatter().parse(wanted.shot)
+        for _, name, _, _ in string.Formatter().parse(wanted.fewshot_template)
         if name
     }
     pool = [example for example in islice(examples, POOL) if shown <= example.keys()]
@@ -77,5 +77,5 @@ def render(template: str, example: Mapping[str, Any], wanted: Wanted) -> str:
 
 
 def _answer(shot: Mapping[str, Any], wanted: Wanted) -> str:
-    text = render(wanted.shot, shot, wanted)
-    return text if wanted.shot[:1].isspace() else f"\n{text}"
+    text = render(wanted.fewshot_template, shot, wanted)
+    return text if wanted.fewshot_template[:1].isspace() else f"\n{text}"

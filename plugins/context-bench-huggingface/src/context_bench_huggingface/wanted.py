@@ -1,4 +1,4 @@
-"""What a run wants: a card, a configuration and a split become the records to read and the way to read them."""
+"""What a run wants: a definition, a configuration and a split become the records to read and the way to read them."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class Wanted:
         parts: What ``all`` stands for: the same of other configurations, which are read one after the other.
         fields: Source path of a field, by the field's name.
         example: ``module:function`` that makes a record an example.
-        together: Field of which records behind each other with one value are given to the function together.
+        group_by: Field of which records behind each other with one value are given to the function together.
         tables: Further records that the function looks things up in.
         prompt: What the question becomes, with fields in braces.
-        shot: What a worked example adds to its prompt.
-        shots_split: Split that worked examples are drawn from; None or empty where there is none.
+        fewshot_template: What a worked example adds to its prompt.
+        fewshot_split: Split that worked examples are drawn from; None or empty where there is none.
     """
 
     name: str
@@ -42,11 +42,11 @@ class Wanted:
     parts: tuple[Wanted, ...] = ()
     fields: Mapping[str, str] = Factory(dict)
     example: str | None = None
-    together: str | None = None
+    group_by: str | None = None
     tables: Mapping[str, Mapping[str, str]] = Factory(dict)
     prompt: str | None = None
-    shot: str = "{answer}"
-    shots_split: str | None = None
+    fewshot_template: str = "{answer}"
+    fewshot_split: str | None = None
 
     @property
     def where(self) -> str:
@@ -68,7 +68,7 @@ class Wanted:
             files=table.get("files"),
             format=table.get("format"),
             parts=(),
-            together=None,
+            group_by=None,
             tables={},
         )
 
@@ -81,24 +81,24 @@ class Wanted:
         )
 
 
-def from_card(
+def from_definition(
     name: str,
-    card: Mapping[str, Any],
+    definition: Mapping[str, Any],
     config: str | None,
     split: str | None,
     files: str | None = None,
 ) -> Wanted:
-    """Return what is wanted of a card, of its own files or of others in place of them.
+    """Return what is wanted of a definition, of its own files or of others in place of them.
 
     Raises:
-        ConfigurationError: The card names no source, or has no place for a configuration or split that is asked for.
+        ConfigurationError: The definition names no source, or has no place for a configuration or split that is asked for.
     """
-    asked, config = config, config or card.get("default_config")
-    own = card.get("by_config", {}).get(config or "", {})
-    body = {**card, **own}
+    asked, config = config, config or definition.get("default_config")
+    own = definition.get("config_overrides", {}).get(config or "", {})
+    body = {**definition, **own}
     if not body.get("source"):
         raise ConfigurationError(
-            f"The card of the dataset {name} has no source: owner/name on the hub."
+            f"The definition of the dataset {name} has no source: owner/name on the hub."
         )
     paths = [
         body.get("files", "{config}"),
@@ -128,7 +128,7 @@ def from_card(
         name,
         config=body.get("config", config),
         split=split or body.get("split", "test"),
-        parts=tuple(from_card(name, card, part, split, files) for part in parts),
+        parts=tuple(from_definition(name, definition, part, split, files) for part in parts),
         **known,
     )
 
@@ -162,9 +162,9 @@ _PLAIN = (
     "format",
     "fields",
     "example",
-    "together",
+    "group_by",
     "tables",
     "prompt",
-    "shot",
-    "shots_split",
+    "fewshot_template",
+    "fewshot_split",
 )

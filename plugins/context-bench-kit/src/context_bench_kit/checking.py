@@ -36,7 +36,7 @@ def check_components(
         checked = Catalog(components).checked("context_bench_kit.checking:faults_of_code", seconds)
     for component, (loaded, of_code) in zip(components, checked):
         failed = (
-            [f"{loaded.state}: {loaded.reason}. {loaded.cure}"]
+            [f"{loaded.state}: {loaded.reason}. {loaded.remedy_text}"]
             if loaded.state != component.state
             else []
         )
@@ -50,7 +50,7 @@ def _faults(component: Component) -> Iterator[str]:
         and not component.lacks_extra
         and not any(fault in component.reason for fault in told)
     ):
-        yield f"{component.state}: {component.reason}. {component.cure}"
+        yield f"{component.state}: {component.reason}. {component.remedy_text}"
     yield from component.distribution.warnings
     yield from told
     if component.facts is not None:

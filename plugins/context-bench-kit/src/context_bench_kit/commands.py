@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from context_bench.catalog import Catalog, Component, open_catalog
-from context_bench.console import say, styled, warn, wrapped, write_json
+from context_bench.console import echo, style, warn, wrap_text, write_json
 from context_bench.errors import UnknownNameError
 
 _json_option = click.option("--json", "as_json", is_flag=True, help="Write JSON.")
@@ -98,7 +98,7 @@ def diff(lock: Path, as_json: bool, switches: tuple[str, ...], project_path: Pat
     if as_json:
         write_json(found)
     else:
-        say("\n".join(found) or f"Everything that {lock} names is installed as it was.")
+        echo("\n".join(found) or f"Everything that {lock} names is installed as it was.")
     return 2 if found else 0
 
 
@@ -111,7 +111,7 @@ def disable(name: str, project_path: Path | None) -> None:
 
     _named(open_catalog((), {}), name)
     changed = set_disabled(name, True, project_path)
-    say(f"{name} is {'' if changed else 'already '}disabled in the project file.")
+    echo(f"{name} is {'' if changed else 'already '}disabled in the project file.")
 
 
 @click.command()
@@ -126,10 +126,10 @@ def enable(name: str, project_path: Path | None) -> None:
     ):  # one that is not installed any more can be taken out too
         _named(open_catalog((), {}), name)
     changed = set_disabled(name, False, project_path)
-    say(f"{name} is {'' if changed else 'already '}enabled in the project file.")
+    echo(f"{name} is {'' if changed else 'already '}enabled in the project file.")
     for component in open_catalog((), project_path):
         if name in component.names and component.state == "blocked":
-            warn(f"{component.id} is still blocked: {component.reason}. {component.cure}")
+            warn(f"{component.id} is still blocked: {component.reason}. {component.remedy_text}")
 
 
 def _told(verdicts: dict[str, list[str]], as_json: bool) -> int:
@@ -139,11 +139,9 @@ def _told(verdicts: dict[str, list[str]], as_json: bool) -> int:
     else:
         for name, faults in verdicts.items():
             count = f"{len(faults)} fault{'s' if len(faults) > 1 else ''}"
-            say(
-                f"{name}: {styled(count, colour='red') if faults else styled('ok', colour='green')}"
-            )
+            echo(f"{name}: {style(count, color='red') if faults else style('ok', color='green')}")
             for fault in faults:
-                say(wrapped("-", fault, 4, 2))
+                echo(wrap_text("-", fault, 4, 2))
     return 2 if any(verdicts.values()) else 0
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from context_bench.console import whole_file
+from context_bench.console import atomic_write
 from context_bench.errors import ConfigurationError
 from context_bench_kit.toml_list import with_item, without_item
 
@@ -38,7 +38,7 @@ def set_disabled(name: str, disabled: bool, path: Path | None = None) -> bool:
             f"{path} holds the disabled plugins in a form that is not edited here. Write it by hand: under [plugins], "
             f"disable = [{wanted}]."
         )
-    with whole_file(path, "The project file") as stream:
+    with atomic_write(path, "The project file") as stream:
         stream.write(written[: len(written) - len(text)] + edited)
     return True
 

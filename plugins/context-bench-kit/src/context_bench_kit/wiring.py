@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from context_bench.catalog import Catalog
-from context_bench.console import say, warn, write_json
+from context_bench.console import echo, warn, write_json
 from context_bench.requests import Request, request_command
 
 
@@ -49,7 +49,7 @@ def wiring(
     else:
         for line in (line for plan in told.plans for line in plan.warnings):
             warn(line)
-        say("\n".join(told.lines()))
+        echo("\n".join(told.lines()))
     return 2 if any(plan.error for plan in told.plans) else 0
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from context_bench.catalog import Catalog
-from context_bench.console import say, styled, tell, wrapped, write_json
+from context_bench.console import echo, echo_err, style, wrap_text, write_json
 from context_bench.requests import Request, request_command
 
 _BESIDE = ", each in every layout, one again and perhaps in other words, and the list of models of each endpoint"
@@ -70,7 +70,7 @@ def preflight(
     told = (
         f"At most {_counted(count, 'request')} to {_counted(len(plan.systems), 'system')}: {about}."
     )
-    tell(wrapped("", told, 0, 0))
+    echo_err(wrap_text("", told, 0, 0))
 
     def show(checkup: Checkup) -> None:
         if not as_json:
@@ -82,7 +82,7 @@ def preflight(
         able = {one.label for one in done if one.can_work}
         systems = [system for system in plan.systems if system.label in able]
         told = _counted(PASSES * len(ordering) * len(systems), "request")
-        tell(f"Order check: {told}, {len(ordering)} examples in two orders.")
+        echo_err(f"Order check: {told}, {len(ordering)} examples in two orders.")
         ordered = check_order(systems, ordering, plan.baseline, request.seed, patience)
         for one in ordered:
             show(one)
@@ -108,7 +108,7 @@ class _Progress:
     def __call__(self, label: str, number: int, purpose: str) -> None:
         if (label, purpose) != self._last:
             self._last = (label, purpose)
-            tell(f"Asking {label}, request {number} on: {purpose}.")
+            echo_err(f"Asking {label}, request {number} on: {purpose}.")
 
 
 def _is_fine(checkups: Sequence[Any], strict: bool) -> bool:
@@ -123,15 +123,15 @@ def _counted(count: int, what: str) -> str:
 def _show(checkup: Any) -> None:
     sent = _counted(len(checkup.requests), "request")
     where = f"  {checkup.endpoint}" if checkup.endpoint else ""
-    say(f"{styled(checkup.label, bold=True)}{where}  ({sent})")
+    echo(f"{style(checkup.label, bold=True)}{where}  ({sent})")
     for finding in checkup.findings:
-        severity = styled(f"{finding.severity} {finding.name}", colour=_COLOURS[finding.severity])
-        say(f"  {severity}")
-        say(wrapped("", sentence(finding.evidence), 4, 0))
+        severity = style(f"{finding.severity} {finding.name}", color=_COLOURS[finding.severity])
+        echo(f"  {severity}")
+        echo(wrap_text("", sentence(finding.evidence), 4, 0))
         if finding.advice:
-            say(wrapped("->", finding.advice, 4, 3))
+            echo(wrap_text("->", finding.advice, 4, 3))
     if not checkup.findings:
-        say(f"  {styled('nothing found', colour='green')}")
+        echo(f"  {style('nothing found', color='green')}")
     if checkup.tokens:
         _show_tokens(checkup)
 
@@ -152,14 +152,14 @@ def _show_tokens(checkup: Any) -> None:
 
     names = list(dict.fromkeys(line.example for line in checkup.tokens))
     has_before = any(line.before is not None for line in checkup.tokens)
-    say(f"  {checkup.unit}{', before -> after,' if has_before else ''} on {these(len(names))}:")
+    echo(f"  {checkup.unit}{', before -> after,' if has_before else ''} on {these(len(names))}:")
     for name in names:
         lines = sorted(
             (line for line in checkup.tokens if line.example == name),
             key=lambda line: not line.is_own,
         )
         about = f" ({checkup.natures[name]})" if name in checkup.natures else ""
-        say(wrapped("", f"{name}{about}: {', '.join(map(_changed, lines))}", 4, 2))
+        echo(wrap_text("", f"{name}{about}: {', '.join(map(_changed, lines))}", 4, 2))
 
 
 def _changed(line: Any) -> str:

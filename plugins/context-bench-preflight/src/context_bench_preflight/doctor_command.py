@@ -9,7 +9,7 @@ import click
 from attrs import asdict
 
 from context_bench.catalog import open_catalog
-from context_bench.console import say, styled, wrapped, write_json
+from context_bench.console import echo, style, wrap_text, write_json
 from context_bench.errors import ContextBenchError
 from context_bench.requests import read_request
 
@@ -98,10 +98,10 @@ def doctor(
         write_json({**told, "ok": is_fine})
         return 0 if is_fine else 2
     for name, lines in sections.items():
-        say(styled(name[:1].upper() + name[1:], bold=True))
+        echo(style(name[:1].upper() + name[1:], bold=True))
         for line in lines:
-            state = styled(line.state.ljust(8), colour=_COLOURS[line.state])
-            say(f"  {state} {wrapped('', f'{line.subject}: {line.text}', 11, 0).lstrip()}")
+            state = style(line.state.ljust(8), color=_COLOURS[line.state])
+            echo(f"  {state} {wrap_text('', f'{line.subject}: {line.text}', 11, 0).lstrip()}")
         if not lines:
-            say("  none")
+            echo("  none")
     return 0 if is_fine else 2

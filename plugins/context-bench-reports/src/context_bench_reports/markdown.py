@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from context_bench import EvalResult
-from context_bench.console import printable
+from context_bench.console import escape_control
 from context_bench.records import shown_seconds
 
 
@@ -44,5 +44,5 @@ def _write_table(
 
 def _cell(text: str) -> str:
     """Return a text that cannot leave its cell: one plain line, no HTML, no bars, no links and images."""
-    line = printable(" ".join(text.split()), lines=False)
+    line = escape_control(" ".join(text.split()), lines=False)
     return line.replace("\\", "\\\\").replace("|", "\\|").replace("[", "\\[").replace("<", "&lt;")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from context_bench.console import say, tell
+from context_bench.console import echo, echo_err
 from context_bench.errors import ConfigurationError
 
 
@@ -31,8 +31,8 @@ def view(folder: Path, port: int) -> None:
     token = secrets.token_urlsafe(24)
     with listening(port) as listener:
         address = f"127.0.0.1:{listener.getsockname()[1]}"
-        say(f"http://{address}/{token}/")
-        tell("Stop with Ctrl-C. Whoever has this address can read the runs; no other page can.")
+        echo(f"http://{address}/{token}/")
+        echo_err("Stop with Ctrl-C. Whoever has this address can read the runs; no other page can.")
         app = application(folder, token, address)
         uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False)).run(
             sockets=[listener]
