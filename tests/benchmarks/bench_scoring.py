@@ -75,7 +75,7 @@ def run(load: Load, rows: int, way: str) -> None:
     """Print the seconds of a run."""
     from context_bench import evaluate
     from context_bench import evaluators as classes
-    from context_bench.runner import scoring
+    from context_bench.run import scoring
 
     class Says:
         name = "says"

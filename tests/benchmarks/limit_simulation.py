@@ -11,7 +11,7 @@ from typing import Any
 
 from attrs import define
 
-from context_bench.runner.limits import FULL, Limiter
+from context_bench.run.limits import FULL, Limiter
 
 RATES = {"1/s": 1.0, "5/s": 5.0, "50/s": 50.0, "300/min": 300 / 60, "50/min": 50 / 60}
 WINDOWS = (1.0, 10.0, 60.0)

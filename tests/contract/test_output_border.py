@@ -29,7 +29,7 @@ ALLOWED = {
         1,
     ): "what a call said before, which went through the border then",
     (
-        "core/src/context_bench/runner/progress.py",
+        "core/src/context_bench/run/progress.py",
         "print",
         1,
     ): "lines that printable or json_text made",

@@ -139,8 +139,8 @@ def test_a_package_imports_nothing_of_core_but_what_is_public(package: str) -> N
         ("from context_bench import cli", ["context_bench.cli"]),
         ("from context_bench.runs import RunReader", ["context_bench.runs.RunReader"]),
         (
-            "import importlib\nimportlib.import_module('context_bench.runner.work')",
-            ["context_bench.runner.work"],
+            "import importlib\nimportlib.import_module('context_bench.run.loop')",
+            ["context_bench.run.loop"],
         ),
         (
             "from context_bench import read_result\nfrom context_bench.runs import open_run\nimport context_bench_http",

@@ -17,12 +17,12 @@ from attrs import evolve
 from context_bench import evaluate
 from context_bench.cli import execute
 from context_bench.records import Failure
-from context_bench.runner import admission as admissions
-from context_bench.runner import job_source, limits
-from context_bench.runner import progress as module
-from context_bench.runner.admission import Admission
-from context_bench.runner.parts import Slot
-from context_bench.runner.progress import Progress
+from context_bench.run import admission as admissions
+from context_bench.run import limits
+from context_bench.run import progress as module
+from context_bench.run.admission import Admission
+from context_bench.run.model import RunSystem
+from context_bench.run.progress import Progress
 from context_bench.store.keys import RowId
 from context_bench.store.rows import StoredRow
 
@@ -54,8 +54,8 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
     return Terminal()
 
 
-def slots(*labels: str) -> list[Slot]:
-    return [Slot(number, label, None, b"", True) for number, label in enumerate(labels)]  # type: ignore[arg-type]
+def slots(*labels: str) -> list[RunSystem]:
+    return [RunSystem(number, label, None, b"", True) for number, label in enumerate(labels)]  # type: ignore[arg-type]
 
 
 def row(position: int, slot: int = 0, output: str | None = "{}", reused: bool = False) -> StoredRow:
@@ -513,7 +513,7 @@ def test_what_is_waited_for_is_the_rate_limit_of_an_endpoint(
     clock = [1000.0]
     for place in (admissions, limits):
         monkeypatch.setattr(place, "monotonic", lambda: clock[0])
-    slot = Slot(0, "remote", Remote(), b"", True)
+    slot = RunSystem(0, "remote", Remote(), b"", True)
     admission = Admission([slot], 4)
     job: Any = SimpleNamespace(id=RowId(0, 0), slot=slot, input_tokens=1, transcript=None)
     place: Any = admission.enter(job)
@@ -535,7 +535,7 @@ def test_what_is_waited_for_is_the_rate_limit_of_an_endpoint(
 def test_a_pause_inside_a_client_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     for place in (admissions, limits):
         monkeypatch.setattr(place, "monotonic", lambda: 1000.0)
-    slot = Slot(0, "remote", Remote(), b"", True)
+    slot = RunSystem(0, "remote", Remote(), b"", True)
     admission = Admission([slot], 4)
     told: list[str | None] = []
     monkeypatch.setattr(admission.stop, "wait", lambda seconds: told.append(admission.waiting(0)))
@@ -551,7 +551,7 @@ def test_the_pause_before_one_call_asks_again_for_all_is_told(
 ) -> None:
     for place in (admissions, limits):
         monkeypatch.setattr(place, "monotonic", lambda: 1000.0)
-    slot = Slot(0, "remote", Remote(), b"", True)
+    slot = RunSystem(0, "remote", Remote(), b"", True)
     admission = Admission([slot], 4)
     job: Any = SimpleNamespace(id=RowId(0, 0), slot=slot, input_tokens=1, transcript=None)
     leave: Any = admission.enter(job)
@@ -566,7 +566,7 @@ def test_the_pause_before_one_call_asks_again_for_all_is_told(
 
 def test_a_dataset_that_takes_long_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [0.0]
-    monkeypatch.setattr(job_source, "monotonic", lambda: clock[0])
+    monkeypatch.setattr("context_bench.run.examples.monotonic", lambda: clock[0])
     told: list[str | None] = []
 
     class Quiet(Progress):

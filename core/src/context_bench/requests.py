@@ -30,8 +30,8 @@ from context_bench.bench.requests import Request
 from context_bench.console import hiding
 from context_bench.errors import ConfigurationError, DatasetError
 from context_bench.plugins.catalog import Catalog
-from context_bench.runner.job_source import chosen, name_of
-from context_bench.runner.parts import endpoint_of, talks
+from context_bench.run.examples import chosen, name_of
+from context_bench.run.model import endpoint_of, talks
 from context_bench.runs import Run
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ FOR_EVER = 1e9
 
 if __name__ == "__main__":
     for name in (
-        "context_bench.runner.loop",
-        "context_bench.runner.work",
+        "context_bench.run.loop",
+        "context_bench.run.loop",
     ):  # as it was called before, and is now
         with suppress(ImportError):
             vars(import_module(name)).update(_LONGEST_WAIT=FOR_EVER, CHEAP=FOR_EVER)

@@ -12,7 +12,7 @@ import pytest
 from context_bench import evaluate
 from context_bench.cli import execute
 from context_bench.errors import ConfigurationError, RunStoppedError, UnknownNameError
-from context_bench.runner.job_source import RandomSample
+from context_bench.run.examples import RandomSample
 
 pytest.importorskip("context_bench_replay", reason="these runs need the replay plugin")
 pytest.importorskip("context_bench_local", reason="these runs need the local plugin")

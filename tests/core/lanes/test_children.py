@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from context_bench import evaluate
-from context_bench.runner.children import Children
-from context_bench.runner.parts import Scorer
+from context_bench.run.children import Children
+from context_bench.run.model import Scorer
 
 MODULE = """
 import os, time

@@ -11,9 +11,9 @@ import pytest
 from context_bench import evaluate
 from context_bench.errors import RunStoppedError
 from context_bench.records import Failure
-from context_bench.runner import admission
-from context_bench.runner.limits import FULL, Trial
-from context_bench.runner.stopping import Breaker
+from context_bench.run import admission
+from context_bench.run.limits import FULL, Trial
+from context_bench.run.stopping import CircuitBreaker
 from context_bench.store.keys import RowId
 from context_bench.store.rows import StoredRow
 
@@ -231,16 +231,16 @@ def failing(slot: int, position: int, message: str) -> StoredRow:
 
 
 def test_an_example_that_no_system_can_answer_stops_nothing() -> None:
-    breaker = Breaker(None, {}, dict.fromkeys(range(6), "http://some.test"))
+    breaker = CircuitBreaker(None, {}, dict.fromkeys(range(6), "http://some.test"))
     for position in range(2):
         for slot in range(6):
             breaker.row(failing(slot, position, "too long"))
 
 
 def test_identifiers_of_requests_make_no_other_cause() -> None:
-    from context_bench.runner.stopping import DeadSystemError
+    from context_bench.run.stopping import DeadSystemError
 
-    breaker = Breaker(None)
+    breaker = CircuitBreaker(None)
     rows = [
         failing(0, place, f"500: no (request req_{place}AbCdEf, 8f{place}a-bc12-de)")
         for place in range(10)

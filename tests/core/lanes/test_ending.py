@@ -19,9 +19,9 @@ import pytest
 
 from context_bench import evaluate
 from context_bench.errors import RunStoppedError
-from context_bench.runner.parts import Slot
-from context_bench.runner.progress import Progress
-from context_bench.runner.threads import EventLoop
+from context_bench.run.model import RunSystem
+from context_bench.run.progress import Progress
+from context_bench.run.threads import EventLoop
 from context_bench.store.keys import RowId
 from context_bench.store.reader import RunReader
 from context_bench.store.rows import StoredRow
@@ -177,7 +177,7 @@ def test_a_run_stops_early_when_too_many_rows_have_failed(
 @pytest.mark.parametrize("log_format", ["text", "json"])
 def test_progress_without_a_terminal_is_lines(log_format: str) -> None:
     stream = io.StringIO()
-    slot = Slot(0, "gpt", None, b"", True)  # type: ignore[arg-type]
+    slot = RunSystem(0, "gpt", None, b"", True)  # type: ignore[arg-type]
     progress = Progress([slot], 4, stream, log_format)
     for sample, output in enumerate(["{}", "{}", None]):
         progress.row(

@@ -18,7 +18,6 @@ from context_bench.errors import (
     DatasetError,
     RunStoppedError,
 )
-from context_bench.runner import job_source
 from context_bench.runs import open_run
 
 
@@ -41,7 +40,7 @@ class Hang:
 @pytest.fixture
 def hang(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hang]:
     hang = Hang()
-    monkeypatch.setattr(job_source, "monotonic", hang.clock)
+    monkeypatch.setattr("context_bench.run.examples.monotonic", hang.clock)
     yield hang
     hang.ended.set()
 

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from context_bench import evaluate
-from context_bench.runner.admission import is_refusal, wait_asked_for
-from context_bench.runner.limits import Limiter
-from context_bench.runner.rates import ToldRates
+from context_bench.run.admission import is_refusal, wait_asked_for
+from context_bench.run.limits import Limiter
+from context_bench.run.rates import ToldRates
 
 
 class RefusedError(Exception):

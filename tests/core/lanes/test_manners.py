@@ -13,9 +13,9 @@ import pytest
 
 from context_bench import evaluate
 from context_bench.errors import RunStoppedError
-from context_bench.runner import admission, call, limits
-from context_bench.runner.admission import pause, wait_asked_for
-from context_bench.runner.limits import Limiter
+from context_bench.run import admission, calls, limits
+from context_bench.run.admission import pause, wait_asked_for
+from context_bench.run.limits import Limiter
 from context_bench.store.rows import StoredRow
 from context_bench.store.runfile import RunFile
 
@@ -52,8 +52,8 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     monkeypatch.setattr(admission, "monotonic", clock)
     monkeypatch.setattr(limits, "monotonic", clock)
     monkeypatch.setattr(limits, "Limiter", partial(Limiter, clock=clock))
-    monkeypatch.setattr(call, "monotonic", clock)
-    monkeypatch.setattr(call._ThreadSleeper, "sleep", lambda self, seconds: clock.sleep(seconds))
+    monkeypatch.setattr(calls, "monotonic", clock)
+    monkeypatch.setattr(calls._ThreadSleeper, "sleep", lambda self, seconds: clock.sleep(seconds))
     return clock
 
 

@@ -24,8 +24,8 @@ SCRIPT = """
 import sys, time
 sys.path.insert(0, sys.argv[1])
 from heavy_and_slow import Heavy
-from context_bench.runner.children import Children
-from context_bench.runner.parts import Scorer
+from context_bench.run.children import Children
+from context_bench.run.model import Scorer
 
 class Pending:
     pair = ({}, {"response": "x"})

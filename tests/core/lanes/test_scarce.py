@@ -241,7 +241,7 @@ run(*(cancelling, Plain()) if {part == "system"} else (lambda example: "1", Canc
 def test_a_signal_ends_a_run_at_once_where_no_thread_can_keep_its_time() -> None:
     script = f"""{PRELUDE}
 import signal
-import context_bench.runner.stopping
+import context_bench.run.stopping
 
 def refuse(*_):
     raise RuntimeError("can't start new thread")
@@ -250,7 +250,7 @@ def interrupt_and_hang(example):
     os.kill(os.getpid(), signal.SIGINT)
     time.sleep(3600)
 
-context_bench.runner.stopping.start_new_thread = refuse
+context_bench.run.stopping.start_new_thread = refuse
 run(interrupt_and_hang, Plain())
 """
     assert told_by(script, "nothing", "0-0") == "error: Interrupted."

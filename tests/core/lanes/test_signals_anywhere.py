@@ -23,7 +23,7 @@ from pathlib import Path
 from context_bench import evaluate
 from context_bench.bench import rescoring, runs
 from context_bench.errors import RunStoppedError
-from context_bench.runner import stopping, stored_jobs, work
+from context_bench.run import stopping, second_pass, loop
 from context_bench.store.runfile import Rescoring
 from context_bench.store.runfile import RunFile
 
@@ -87,13 +87,13 @@ class One:
 MOMENTS = {
     "as it begins": "before(RunFile, 'expect'); session(Plain())",
     "as limits are read": "before(runs.Run, '_admission'); session(Plain())",
-    "between two loops": "before(work.Loop, 'run'); session(Plain())",
+    "between two loops": "before(loop.RunLoop, 'run'); session(Plain())",
     "as systems are closed": "before(runs, 'close_systems'); session(Plain())",
     "as headlines are settled": "before(RunFile, 'settle_headlines'); session(Plain())",
     "as the end is told": "before(runs.Run, '_tell_end'); session(Plain())",
-    "twice, and once more as hooks are told": "before(work.Loop, 'run'); before(runs.Run, '_tell_end'); session(Plain())",
-    "and again as the end is recorded": "before(work.Loop, 'run'); before(RunFile, 'finish', 3); session(Plain())",
-    "and again as the file is closed": "before(work.Loop, 'run'); before(RunFile, 'close', 3); session(Plain())",
+    "twice, and once more as hooks are told": "before(loop.RunLoop, 'run'); before(runs.Run, '_tell_end'); session(Plain())",
+    "and again as the end is recorded": "before(loop.RunLoop, 'run'); before(RunFile, 'finish', 3); session(Plain())",
+    "and again as the file is closed": "before(loop.RunLoop, 'run'); before(RunFile, 'close', 3); session(Plain())",
 }
 
 
@@ -158,7 +158,7 @@ def test_a_run_that_cannot_begin_is_recorded_as_stopped(
 
 
 @pytest.mark.parametrize(
-    "moment", ["before(Rescoring, 'publish', 2)", "before(stored_jobs.Again, 'jobs')"]
+    "moment", ["before(Rescoring, 'publish', 2)", "before(second_pass.RescoreJobs, 'jobs')"]
 )
 @pytest.mark.parametrize("name", CODES)
 def test_a_signal_in_a_rescore_leaves_a_whole_file(moment: str, name: str, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import pytest
 
 from context_bench import evaluate
 from context_bench.errors import RunStoppedError
-from context_bench.runner.stopping import Stop
+from context_bench.run.stopping import CancelToken
 from context_bench.store.runfile import RunFile
 
 SCRIPT = """
@@ -75,7 +75,7 @@ def test_a_signal_ends_a_run_in_which_every_row_waits_for_retry_after(
 
 
 def test_the_token_ends_every_wait() -> None:
-    stop = Stop()
+    stop = CancelToken()
     ended = Event()
 
     def wait() -> None:

@@ -20,7 +20,7 @@ SCRIPT = """
 import asyncio, os, signal, sys, threading, time
 from context_bench import evaluate
 from context_bench.errors import RunStoppedError
-from context_bench.runner import stopping
+from context_bench.run import stopping
 
 stopping.LONGEST = 0.5
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background may start without it
@@ -133,7 +133,7 @@ def test_a_signal_while_an_example_is_pulled_leaves_what_hangs(
 
 @pytest.mark.skipif(os.name == "nt", reason="signals differ there")
 def test_a_signal_takes_no_lock_that_the_main_thread_may_hold() -> None:
-    from context_bench.runner.stopping import Signals
+    from context_bench.run.stopping import Signals
 
     said: list[str] = []
     told = threading.Event()
@@ -158,7 +158,7 @@ def test_a_run_that_ends_in_time_hears_nothing_more(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from context_bench.errors import RunStoppedError
-    from context_bench.runner import stopping
+    from context_bench.run import stopping
 
     monkeypatch.setattr(stopping, "LONGEST", 3600.0)
 

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from context_bench.runner.admission import _MOST_REFUSALS, pause
-from context_bench.runner.limits import FULL, Limiter
-from context_bench.runner.rates import ToldRates
+from context_bench.run.admission import _MOST_REFUSALS, pause
+from context_bench.run.limits import FULL, Limiter
+from context_bench.run.rates import ToldRates
 
 
 def load() -> Any:

@@ -246,12 +246,12 @@ def test_a_draft_of_something_else_is_thrown_away(tmp_path: Path, change: str) -
 
 SLOW = """
 import sys, time
-from context_bench.runner import work
-def slow(self, job, do=work.Workbench.do):
+from context_bench.run import loop
+def slow(self, job, do=loop.RowProcessor.do):
     print("scored", file=sys.__stdout__, flush=True)
     time.sleep(0.05)
     return do(self, job)
-work.Workbench.do = slow
+loop.RowProcessor.do = slow
 from context_bench.cli import main
 main(["rescore", sys.argv[1], "--force", "--evaluators", "answer-quality", "--format", "none"])
 """

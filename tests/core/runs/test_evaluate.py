@@ -214,7 +214,7 @@ def test_one_id_on_two_different_examples_is_refused_and_what_came_before_is_kep
 def test_one_id_on_two_examples_is_found_however_many_lie_before_them(
     first: int, echo: Any, same: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("context_bench.runner.job_source._REMEMBERED_IDS", 10)
+    monkeypatch.setattr("context_bench.run.examples._REMEMBERED_IDS", 10)
     examples = [
         {"id": f"number {place}", "question": str(place), "answer": "a"} for place in range(100)
     ]
@@ -325,7 +325,7 @@ def test_a_row_that_is_done_makes_no_job(
         "s", lambda example: {"response": "x"}, fingerprint=lambda self: {"model": "m"}
     )
     first = run(system, EXAMPLES, [same], run_file=tmp_path / "r.sqlite")
-    monkeypatch.setattr("context_bench.runner.job_source.Job", None)
+    monkeypatch.setattr("context_bench.run.examples.Job", None)
     second = run(system, EXAMPLES, [same], run_file=tmp_path / "r.sqlite")
     assert second.timing["reused_rows"] == 3
     assert canonical(second) == canonical(first)

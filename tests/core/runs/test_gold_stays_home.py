@@ -14,7 +14,15 @@ import pytest
 
 from context_bench import evaluate
 from context_bench.cli import execute
-from context_bench.runner.parts import COLUMNS, EVERYTHING, INPUT, Slot, Stream, gold_sources, shown
+from context_bench.run.model import (
+    COLUMNS,
+    EVERYTHING,
+    INPUT,
+    RunDataset,
+    RunSystem,
+    gold_sources,
+    shown,
+)
 
 ROW = {
     "id": "1",
@@ -30,48 +38,48 @@ ROW = {
 }
 
 
-def slot(sees: str, reads: tuple[str, ...] | None = None) -> Slot:
-    return Slot(0, "s", object(), b"", True, reads, sees=sees)  # type: ignore[arg-type]
+def slot(sees: str, reads: tuple[str, ...] | None = None) -> RunSystem:
+    return RunSystem(0, "s", object(), b"", True, reads, sees=sees)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
     ("of", "stream", "names"),
     [
-        (slot(INPUT), Stream(0, None, []), {"id", "context", "question", "choices"}),
+        (slot(INPUT), RunDataset(0, None, []), {"id", "context", "question", "choices"}),
         (
             slot(INPUT),
-            Stream(0, None, [], more_inputs=("pred",)),
+            RunDataset(0, None, [], more_inputs=("pred",)),
             {"id", "context", "question", "choices", "pred"},
         ),
         (
             slot(INPUT),
-            Stream(0, None, [], more_inputs=("answer",)),
+            RunDataset(0, None, [], more_inputs=("answer",)),
             {"id", "context", "question", "choices"},
         ),
         (
             slot(INPUT),
-            Stream(0, None, [], inputs=("context", "explanation")),
+            RunDataset(0, None, [], inputs=("context", "explanation")),
             {"context", "explanation"},
         ),
         (
             slot(INPUT, ("pred", "answer")),
-            Stream(0, None, []),
+            RunDataset(0, None, []),
             {"id", "context", "question", "choices", "pred"},
         ),
         (
             slot(COLUMNS),
-            Stream(0, None, []),
+            RunDataset(0, None, []),
             {"id", "context", "question", "choices", "explanation", "pred"},
         ),
         (
             slot(COLUMNS),
-            Stream(0, None, [], gold=("explanation",)),
+            RunDataset(0, None, [], gold=("explanation",)),
             {"id", "context", "question", "choices", "pred"},
         ),
-        (slot(EVERYTHING), Stream(0, None, []), set(ROW)),
+        (slot(EVERYTHING), RunDataset(0, None, []), set(ROW)),
     ],
 )
-def test_a_system_is_shown_its_input(of: Slot, stream: Stream, names: set[str]) -> None:
+def test_a_system_is_shown_its_input(of: RunSystem, stream: RunDataset, names: set[str]) -> None:
     assert set(shown(of, stream, ROW)) == names
 
 
@@ -229,7 +237,7 @@ def test_what_is_not_sent_is_in_no_response_key(folder: Path) -> None:
 )
 def test_gold_inside_of_an_input_field_stays_home_too(name: str, given: Any, sent: Any) -> None:
     row = {"id": "1", "question": "q", name: given}
-    stream = Stream(0, None, [], more_inputs=("metadata", "notes", "target"), gold=("target",))
+    stream = RunDataset(0, None, [], more_inputs=("metadata", "notes", "target"), gold=("target",))
     before = json.dumps(row)
     assert shown(slot(INPUT), stream, row).get(name) == sent
     assert shown(slot(EVERYTHING), stream, row) == row

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from context_bench import evaluate
-from context_bench.runner.parts import talks
+from context_bench.run.model import talks
 from context_bench_conversations import Conversational
 from context_bench_conversations.talk import conversation_output
 

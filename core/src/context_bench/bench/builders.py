@@ -47,14 +47,14 @@ from context_bench.plugins.wiring import (
 )
 from context_bench.protocols import BuiltSystem, System, Tokenizer
 from context_bench.records import quantity
-from context_bench.runner.job_source import bounded
-from context_bench.runner.parts import (
+from context_bench.run.examples import bounded
+from context_bench.run.model import (
     COLUMNS,
     EVERYTHING,
     INPUT,
     Chain,
-    Slot,
-    Stream,
+    RunDataset,
+    RunSystem,
     close_systems,
     gold_sources,
     max_tokens_of,
@@ -282,7 +282,7 @@ def make_slots(
     run: str,
     baseline: str | None = None,
     rebuilt: Callable[[Sequence[BuiltSystem]], Sequence[Any]] | None = None,
-) -> list[Slot]:
+) -> list[RunSystem]:
     """Return a slot for each system; labels are made unique where the specs allow it.
 
     Args:
@@ -324,7 +324,9 @@ def make_slots(
         }
         reads, model, most = system_reads(catalog, system), model_of(system), max_tokens_of(system)
         slots.append(
-            Slot(number, label, system, key, shared, reads, description, owned, model, most, sees)
+            RunSystem(
+                number, label, system, key, shared, reads, description, owned, model, most, sees
+            )
         )
     for number, other in held_against(
         labels, baseline, [slot.description for slot in slots]
@@ -336,8 +338,8 @@ def make_slots(
 
 
 def derived_slots(
-    catalog: Catalog, request: Request, parts: RunParts, slots: Sequence[Slot]
-) -> list[Slot]:
+    catalog: Catalog, request: Request, parts: RunParts, slots: Sequence[RunSystem]
+) -> list[RunSystem]:
     """Return the slots that derived jobs add to those of a run.
 
     Raises:
@@ -347,7 +349,7 @@ def derived_slots(
     if not found:
         return []
     request.require_examples(f"{found[0][0].name} derives rows from the run file")
-    from context_bench.runner.stored_jobs import DerivedSystem
+    from context_bench.run.second_pass import DerivedSystem
 
     numbers = {slot.label: slot.number for slot in slots}
     made = []
@@ -369,7 +371,9 @@ def derived_slots(
         system, key, source = DerivedSystem(one, reader), chain_key(keys), numbers[one.source_label]
         model, most = model_of(system), max_tokens_of(system)
         made.append(
-            Slot(number, one.label, system, key, False, None, told, True, model, most, sees, source)
+            RunSystem(
+                number, one.label, system, key, False, None, told, True, model, most, sees, source
+            )
         )
     return made
 
@@ -484,13 +488,13 @@ def make_stream(
     number: int,
     request: Request,
     taken: Collection[str] = (),
-) -> tuple[Stream, DatasetFacts | None]:
+) -> tuple[RunDataset, DatasetFacts | None]:
     """Return the stream of a dataset, and what wiring needs to know of it, where it is no object.
 
     Raises:
         ContextBenchError: The dataset or an option is unknown, or the loader cannot be loaded, or not in time.
     """
-    make: Callable[[], tuple[Stream, DatasetFacts | None]]
+    make: Callable[[], tuple[RunDataset, DatasetFacts | None]]
     if isinstance(dataset, Examples):
         name = f"dataset {dataset.label!r}" if dataset.label else "the dataset"
         make = partial(_of_object, dataset, number, request)
@@ -500,17 +504,17 @@ def make_stream(
     return bounded(make, request.patience, name)  # type: ignore[no-any-return]
 
 
-def _of_object(given: Examples, number: int, request: Request) -> tuple[Stream, None]:
+def _of_object(given: Examples, number: int, request: Request) -> tuple[RunDataset, None]:
     examples = given.source if request.limit is None else islice(given.source, request.limit)
     described = {"label": given.label, **_present(revision=revision_of(given.source))}
-    return Stream(
+    return RunDataset(
         number, given.label, examples, "", described, request.selection(), (), request.inputs
     ), None
 
 
 def _of_spec(
     catalog: Catalog, spec: DatasetSpec, number: int, request: Request, taken: Collection[str]
-) -> tuple[Stream, DatasetFacts]:
+) -> tuple[RunDataset, DatasetFacts]:
     component, spec = find_dataset(catalog, spec)
     facts, limit, where = component.manifest, request.limit, f"dataset {component.name}"
     known, fixed = describe_dataset(component, spec, taken)
@@ -537,7 +541,7 @@ def _of_spec(
     }
     gold = (*facts.gold, *gold_sources(spec.fields, facts.gold))
     name, chosen = known.label if fixed else None, request.selection()
-    return Stream(
+    return RunDataset(
         number, name, examples, known.label, description, chosen, facts.inputs, request.inputs, gold
     ), known
 

@@ -40,14 +40,14 @@ from context_bench.plugins.wiring import (
 )
 from context_bench.protocols import Evaluator
 from context_bench.records import ANY_KEY, KeyMeaning
-from context_bench.runner.parts import Effort, LabelWiring, Scorer
+from context_bench.run.model import Effort, LabelWiring, Scorer
 from context_bench.store.encoding import digest
 from context_bench.store.keys import evaluator_key
 from context_bench.store.rows import Label
 from context_bench.store.runfile import RunFile
 
 if TYPE_CHECKING:
-    from context_bench.runner.stored_jobs import Reference
+    from context_bench.run.second_pass import Reference
 
 OBJECT_RULE = "given as an object"
 """What stands in place of a wiring rule where ``evaluate()`` was given the evaluator itself."""

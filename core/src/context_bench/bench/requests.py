@@ -27,7 +27,7 @@ from context_bench.bench.parameters import (
 from context_bench.errors import ConfigurationError
 from context_bench.plugins.catalog import Catalog, Component
 from context_bench.plugins.wiring import Choice, Explanation
-from context_bench.runner.job_source import ById, RandomSample, Selection
+from context_bench.run.examples import ById, RandomSample, Selection
 from context_bench.store.keys import require_room
 
 ORDERS = ("interleaved", "system")

@@ -19,11 +19,11 @@ from context_bench.errors import RunStoppedError, StoreError
 from context_bench.metrics.registry import metrics_record
 from context_bench.plugins.catalog import Catalog
 from context_bench.results import EvalResult
-from context_bench.runner.admission import Admission
-from context_bench.runner.parts import LabelWiring, Slot
-from context_bench.runner.stopping import Signals
-from context_bench.runner.stored_jobs import Again, Reference
-from context_bench.runner.work import Loop, Workbench
+from context_bench.run.admission import Admission
+from context_bench.run.loop import RowProcessor, RunLoop
+from context_bench.run.model import LabelWiring, RunSystem
+from context_bench.run.second_pass import Reference, RescoreJobs
+from context_bench.run.stopping import Signals
 from context_bench.runs import Run
 from context_bench.store.keys import RowId
 from context_bench.store.reader import RunReader, told_as_damage
@@ -75,10 +75,10 @@ def rescore(
                     planner.wire(label.label)
                 slots = _silent(store.systems())
                 secrecy = secrecy_of(catalog, request)
-                workbench = Workbench(WordTokenizer(), secrecy=secrecy)
-                Loop(
-                    workbench, store, 1, signals, Admission((), 1, stop=signals.stop), session.keep
-                ).run(Again(store, slots, planner.wire, force, reference).jobs())
+                processor = RowProcessor(WordTokenizer(), secrecy=secrecy)
+                RunLoop(
+                    processor, store, 1, signals, Admission((), 1, stop=signals.stop), session.keep
+                ).run(RescoreJobs(store, slots, planner.wire, force, reference).jobs())
                 store.settle_headlines()
                 result = read_result(store.path, catalog=catalog)
                 store.keep_metrics(metrics_record(result.metrics, result.summary, result.said))
@@ -169,11 +169,13 @@ class Recomputation:
         labels = reader.labels()
         planner.know_stored(labels)
         wirings = {label.label: self._unchanged(planner.wire(label.label)) for label in labels}
-        workbench = Workbench(WordTokenizer())
-        again = Again(reader, _silent(self._run.systems), wirings.__getitem__, True, reference)
+        processor = RowProcessor(WordTokenizer())
+        again = RescoreJobs(
+            reader, _silent(self._run.systems), wirings.__getitem__, True, reference
+        )
         for job in again.jobs():
             names = {scorer.number: scorer.id for scorer in job.only or ()}
-            for evaluation in workbench.do(job).evaluations:
+            for evaluation in processor.do(job).evaluations:
                 yield job.id, names[evaluation.evaluator], evaluation.scores
 
     def _unchanged(self, wiring: LabelWiring) -> LabelWiring:
@@ -206,10 +208,11 @@ def _reference(catalog: Catalog, store: RunReader) -> Reference | None:
     return Reference(load_part(catalog, AGREEMENT), label, *found)
 
 
-def _silent(systems: Iterable[Mapping[str, Any]]) -> list[Slot]:
+def _silent(systems: Iterable[Mapping[str, Any]]) -> list[RunSystem]:
     """Return the slots of a run whose systems must not be asked."""
     return [
-        Slot(one["slot"], one["label"], Silent(one["label"]), one["key"], False) for one in systems
+        RunSystem(one["slot"], one["label"], Silent(one["label"]), one["key"], False)
+        for one in systems
     ]
 
 

@@ -34,8 +34,8 @@ from context_bench.protocols import (
     System,
 )
 from context_bench.records import EvalRow, Usage
-from context_bench.runner.admission import bill_of
-from context_bench.runner.parts import Slot, endpoint_of, models_of
+from context_bench.run.admission import bill_of
+from context_bench.run.model import RunSystem, endpoint_of, models_of
 from context_bench.secrecy import without_secrets
 from context_bench.store.runfile import RunFile
 
@@ -87,7 +87,7 @@ class RunParts:
             )
         return request
 
-    def derived(self, slots: Sequence[Slot]) -> list[tuple[DerivedJob, DerivedSlot]]:
+    def derived(self, slots: Sequence[RunSystem]) -> list[tuple[DerivedJob, DerivedSlot]]:
         """Return the slots that derived jobs add to those of the run, each with the part that adds it.
 
         Raises:
@@ -137,7 +137,7 @@ class RunParts:
 
         return rebuilt
 
-    def described_slots(self, slots: Sequence[Slot]) -> list[Slot]:
+    def described_slots(self, slots: Sequence[RunSystem]) -> list[RunSystem]:
         """Return the slots with what governors have recorded beside them."""
         for part in self.governors:
             told = [_asked(part, "describe", _governed(slot), otherwise={}) for slot in slots]
@@ -148,14 +148,14 @@ class RunParts:
             ]
         return list(slots)
 
-    def begin(self, slots: Sequence[Slot], store: RunFile) -> Iterator[str]:
+    def begin(self, slots: Sequence[RunSystem], store: RunFile) -> Iterator[str]:
         """Tell the governors what they govern, and what earlier sessions spent; yield what the user should know."""
         for part in self.governors:
             spent = (0.0, None) if store.is_new else self._spent(slots, store)
             for line in _listed(part, "begin", list(map(_governed, slots)), *spent):
                 yield _held(part, "begin", line, str, "a text")
 
-    def _spent(self, slots: Sequence[Slot], store: RunFile) -> tuple[float, float | None]:
+    def _spent(self, slots: Sequence[RunSystem], store: RunFile) -> tuple[float, float | None]:
         """Return the money that was spent so far, that on unfinished conversations included, and on the dearest call."""
         from context_bench.store.encoding import from_json
         from context_bench.store.questions import spent, turns_asked
@@ -317,7 +317,7 @@ def _asks_endpoint(catalog: Catalog, request: Request) -> bool:
     return False
 
 
-def _governed(slot: Slot) -> GovernedSystem:
+def _governed(slot: RunSystem) -> GovernedSystem:
     return GovernedSystem(slot.number, slot.label, slot.model, slot.max_tokens)
 
 

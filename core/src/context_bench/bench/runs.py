@@ -40,20 +40,20 @@ from context_bench.plugins.wiring import changes_of_plan
 from context_bench.protocols import Pacer, Tokenizer
 from context_bench.records import AGREEMENT, ANY_KEY
 from context_bench.results import EvalResult, StoredRows
-from context_bench.runner.admission import Admission, bill_of
-from context_bench.runner.job_source import Feed, bounded
-from context_bench.runner.parts import (
+from context_bench.run.admission import Admission, bill_of
+from context_bench.run.examples import JobSource, bounded
+from context_bench.run.loop import RowProcessor, RunLoop
+from context_bench.run.model import (
     Job,
-    Slot,
-    Stream,
+    RunDataset,
+    RunSystem,
     close_systems,
     endpoint_of,
     gold_among,
     talks,
     usual_workers,
 )
-from context_bench.runner.stopping import Breaker, Failures, Signals, Stop
-from context_bench.runner.work import Loop, Workbench
+from context_bench.run.stopping import CancelToken, CircuitBreaker, Failures, Signals
 from context_bench.secrecy import is_redacted
 from context_bench.store.keys import require_room
 from context_bench.store.questions import EarlierResponses, unscored
@@ -62,8 +62,8 @@ from context_bench.store.rows import StoredRow
 from context_bench.store.runfile import RunFile
 
 if TYPE_CHECKING:
-    from context_bench.runner.conversation import Conversations
-    from context_bench.runner.progress import Progress
+    from context_bench.run.conversation import Conversations
+    from context_bench.run.progress import Progress
 
 INTERRUPTED = 130
 _NO_THREAD = (
@@ -365,7 +365,7 @@ class Run:
             _require_the_same(place.store, slots, self._tokenizer)
         self._reference: Reference | None = None
         if request.reference is not None and parts.answer_source is not None:
-            from context_bench.runner.stored_jobs import Reference
+            from context_bench.run.second_pass import Reference
 
             number = [slot.label for slot in slots].index(request.reference)
             reference = Reference(parts.answer_source, request.reference, number, request.repeat)
@@ -398,7 +398,7 @@ class Run:
         self._loaded_parts: list[str] = []
         self._progress: Progress | None = None
         if request.progress:
-            from context_bench.runner.progress import Progress
+            from context_bench.run.progress import Progress
 
             self._progress = Progress(slots, size, log_format=request.log_format)
 
@@ -446,8 +446,8 @@ class Run:
         request = self._request
         store, slots, wire = self._store, self._slots, self._planner.wire
         bill = bill_of(self._parts.governors)
-        workbench = Workbench(self._tokenizer, request.text_fields, self._secrecy, bill)
-        workbench.unseen |= (
+        processor = RowProcessor(self._tokenizer, request.text_fields, self._secrecy, bill)
+        processor.unseen |= (
             inputs := {name for stream in self.streams for name in stream.more_inputs}
         )
         unscored = self._unscored()
@@ -457,20 +457,20 @@ class Run:
             asked,
             self.streams,
             wire,
-            workbench,
+            processor,
             request.repeat,
             store,
             find,
             keeps,
             request.order,
         )
-        feed = Feed(
-            *of_run, partial(self._converse, workbench), unscored, self._reference, request.patience
+        feed = JobSource(
+            *of_run, partial(self._converse, processor), unscored, self._reference, request.patience
         )
         started = perf_counter()
         with self._shown(admission := self._admission(signals.stop), feed):
-            loop = Loop(
-                workbench,
+            loop = RunLoop(
+                processor,
                 store,
                 self._workers,
                 signals,
@@ -480,34 +480,36 @@ class Run:
             )
             loop.run(feed.jobs())
             if len(asked) < len(slots):
-                from context_bench.runner.stored_jobs import DerivedRows
+                from context_bench.run.second_pass import DerivedRows
 
                 self._tell_of_derived(admission)
                 derived = DerivedRows(
-                    store, slots, self.streams, wire, workbench, request.repeat, unscored
+                    store, slots, self.streams, wire, processor, request.repeat, unscored
                 )
                 loop.run(derived.jobs())
             if self._reference is not None and any(label.reference for label in store.labels()):
-                from context_bench.runner.stored_jobs import Again
+                from context_bench.run.second_pass import RescoreJobs
 
                 loop.run(
-                    Again(store, slots, wire, False, self._reference, agreement_only=True).jobs()
+                    RescoreJobs(
+                        store, slots, wire, False, self._reference, agreement_only=True
+                    ).jobs()
                 )
-        for name in sorted(workbench.unseen if not feed.skipped else ()):
+        for name in sorted(processor.unseen if not feed.skipped else ()):
             is_shown, own = name in inputs, f"text field {name!r}, so it counts no token"
             told = f"field {name!r}, so --input shows systems nothing" if is_shown else own
             self._warnings.warn(f"No example and no output has the {told}.")
         return perf_counter() - started, feed.skipped
 
-    def _converse(self, workbench: Workbench, job: Job, seen: bytes) -> None:
+    def _converse(self, processor: RowProcessor, job: Job, seen: bytes) -> None:
         """Have a job asked as a conversation, by the run part for that, which is loaded with the first of them."""
         if self._conversations is None:
-            from context_bench.runner.conversation import Conversations
+            from context_bench.run.conversation import Conversations
 
             asker = run_parts.load_part(self._catalog, run_parts.CONVERSATIONS)
             self._loaded_parts.append(run_parts.CONVERSATIONS)
             self._record_parts()
-            self._conversations = Conversations(asker, self._store, workbench)
+            self._conversations = Conversations(asker, self._store, processor)
         self._conversations.take(job, seen)
 
     def _rates(self, *asked: Any) -> Any:
@@ -577,7 +579,7 @@ class Run:
         self._hooks.run_started(dict(self._config), told, self._warnings.warn_from_anywhere)
 
     @contextmanager
-    def _shown(self, admission: Admission, feed: Feed) -> Iterator[None]:
+    def _shown(self, admission: Admission, feed: JobSource) -> Iterator[None]:
         """Show the work, and keep in the end what was learned."""
         if self._progress is not None:
             self._progress.watch(admission, feed, self._secrecy.of)
@@ -604,7 +606,7 @@ class Run:
         with suppress(OSError):  # it is gone
             os.chdir(self._folder)
 
-    def _admission(self, stop: Stop) -> Admission:
+    def _admission(self, stop: CancelToken) -> Admission:
         request, governors = self._request, self._parts.governors
         for line in self._parts.begin(self._slots, self._store):
             self._warnings.warn(line)
@@ -647,7 +649,7 @@ class Run:
         if not request.keep_going:
             before = {} if self._store.is_new else self._store.counts()
             endpoints = {slot.number: endpoint_of(slot.system) for slot in self._slots}
-            told.append(Breaker(self._expected, before, endpoints).row)
+            told.append(CircuitBreaker(self._expected, before, endpoints).row)
         if self._progress is not None:
             told.append(self._progress.row)
         if self._hooks.watch_rows or self._parts.controllers:
@@ -757,8 +759,8 @@ class Run:
         return result
 
 
-def _streams(catalog: Catalog, request: Request, planner: Planner) -> list[Stream]:
-    streams: list[Stream] = []
+def _streams(catalog: Catalog, request: Request, planner: Planner) -> list[RunDataset]:
+    streams: list[RunDataset] = []
     for number, dataset in enumerate(request.datasets):
         taken = [stream.label or stream.fallback for stream in streams]
         stream, facts = builders.make_stream(catalog, dataset, number, request, taken)
@@ -775,7 +777,7 @@ def _streams(catalog: Catalog, request: Request, planner: Planner) -> list[Strea
     return streams
 
 
-def _require_the_same(store: RunFile, slots: Sequence[Slot], tokenizer: Tokenizer) -> None:
+def _require_the_same(store: RunFile, slots: Sequence[RunSystem], tokenizer: Tokenizer) -> None:
     """Refuse to go on with a run of other systems, or whose tokens were counted otherwise."""
     labels, before = [slot.label for slot in slots], [entry["label"] for entry in store.systems()]
     if before and before != labels:
@@ -808,7 +810,7 @@ def _require_everything(request: Request) -> None:
 
 
 def check_metrics(
-    metrics: Sequence[RunMetric], planner: Planner, streams: Sequence[Stream]
+    metrics: Sequence[RunMetric], planner: Planner, streams: Sequence[RunDataset]
 ) -> None:
     """Find a misspelt score before the first example, where every key is known by then.
 
@@ -829,7 +831,7 @@ def now() -> str:
     return datetime.now(timezone.utc).isoformat(timespec="seconds")
 
 
-def _check_origins(store: RunFile, streams: Iterable[Stream], warnings: Warnings) -> None:
+def _check_origins(store: RunFile, streams: Iterable[RunDataset], warnings: Warnings) -> None:
     """Tell of datasets that are not in the edition any more which the run began with."""
     before = {entry["number"]: entry["description"] for entry in store.datasets()}
     for stream in streams:

@@ -181,7 +181,7 @@ def _call(arguments: list[str], sources: list[str]) -> int:
 
     import click
 
-    from context_bench.runner.stopping import interruptible
+    from context_bench.run.stopping import interruptible
 
     interruptible()
     from context_bench.cli.commands import app

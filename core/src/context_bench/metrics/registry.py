@@ -34,7 +34,7 @@ from context_bench.plugins.loading import build, unfit, written_options
 from context_bench.plugins.settings import CORE, PluginSettings
 from context_bench.protocols import Metric
 from context_bench.records import ANY_KEY, EvalRow
-from context_bench.runner.stopping import Raised, guarded
+from context_bench.run.stopping import CaughtError, capture
 from context_bench.runs import StoredRows
 
 _MOST = 10**300
@@ -434,10 +434,10 @@ def _told(metric: Metric, function: Callable[..., Any], *arguments: Any) -> Mapp
     Raises:
         MetricError: It broke, or says what is no mapping.
     """
-    found = guarded(function, *arguments)
+    found = capture(function, *arguments)
     if isinstance(found, Mapping):
         return found
-    error = found.error if isinstance(found, Raised) else None
+    error = found.error if isinstance(found, CaughtError) else None
     if isinstance(error, ContextBenchError):
         raise error
     if error is None:

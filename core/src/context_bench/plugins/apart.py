@@ -1,6 +1,6 @@
 """Processes of our own, for what may hang, end the process or flood: each answers one question after another, within its time.
 
-Evaluators that are bound to the processor score in such ones (:mod:`context_bench.runner.children`), and what is only examined
+Evaluators that are bound to the processor score in such ones (:mod:`context_bench.run.children`), and what is only examined
 is imported in one: when that dies or is ended, the component that it was at is the one to blame, and another goes on with the
 rest. Questions and answers are bytes with their length before them, on standard input and output.
 """

@@ -14,22 +14,22 @@ from context_bench.errors import message_of
 from context_bench.plugins.loading import attempted
 from context_bench.protocols import Call, Governor, Rates, RowId
 from context_bench.records import REPORTED_CURRENCY, Usage
-from context_bench.runner.parts import (
+from context_bench.run.model import (
     Bill,
     Job,
-    Slot,
+    RunSystem,
     endpoint_of,
     models_of,
     reported_cost,
     steps_of_system,
 )
-from context_bench.runner.stopping import Raised, Stop, call_on, guarded
+from context_bench.run.stopping import CancelToken, CaughtError, call_on, capture
 
 if TYPE_CHECKING:
     import asyncio
     from datetime import datetime
 
-    from context_bench.runner.limits import Road
+    from context_bench.run.limits import EndpointState
 
 _TOO_OFTEN = frozenset({429, 529})
 _MOST_REFUSALS = 10
@@ -73,12 +73,12 @@ class Admission:
 
     def __init__(
         self,
-        slots: Iterable[Slot],
+        slots: Iterable[RunSystem],
         workers: int,
         requests_per_minute: float | None = None,
         tokens_per_minute: float | None = None,
         governors: Sequence[Governor] = (),
-        stop: Stop | None = None,
+        stop: CancelToken | None = None,
         grows: bool = True,
         learned: Mapping[str, Mapping[str, Any]] | None = None,
         is_patient: bool = False,
@@ -89,7 +89,7 @@ class Admission:
         self.currency = next(
             (str(one.currency) for one in governors if hasattr(one, "currency")), REPORTED_CURRENCY
         )
-        self.stop = stop or Stop()
+        self.stop = stop or CancelToken()
         self.governors = tuple(governors)
         self.in_flight: dict[int, int] = {}
         self.retried: dict[int, int] = {}
@@ -102,7 +102,7 @@ class Admission:
         self._workers, self._limits = workers, (requests_per_minute, tokens_per_minute)
         self._grows, self._learned, self._rates = grows, learned or {}, rates
         self._endpoints: dict[int, str | None] = {}
-        self._roads: dict[int, Road] = {}
+        self._roads: dict[int, EndpointState] = {}
         self._listening: list[Any] = []
         self._pausing: dict[asyncio.Task[Any], tuple[asyncio.AbstractEventLoop, float]] = {}
         for slot in slots:
@@ -120,7 +120,7 @@ class Admission:
         roads = {road.endpoint: road.limiter.learned for road in made if road.endpoint is not None}
         return {endpoint: learned for endpoint, learned in roads.items() if learned}
 
-    def road(self, slot: Slot) -> Road:
+    def road(self, slot: RunSystem) -> EndpointState:
         """Return the road of a slot, made when it is first needed; slots of one endpoint share it."""
         if (known := self._roads.get(slot.number)) is not None:
             return known
@@ -135,22 +135,22 @@ class Admission:
                 self._roads[slot.number] = next(same, None) or self._road_to(endpoint)
             return self._roads[slot.number]
 
-    def _road_to(self, endpoint: str | None) -> Road:
+    def _road_to(self, endpoint: str | None) -> EndpointState:
         """Only an endpoint is asked gently, and few at once in the beginning: a slot without one is asked by nobody else."""
-        from context_bench.runner import limits  # a run on the caller's thread asks for no leave
+        from context_bench.run import limits  # a run on the caller's thread asks for no leave
 
         rates = self._rates and self._rates(
             endpoint or "", *self._limits, self._learned.get(endpoint or "", {})
         )
         if rates is None:
-            from context_bench.runner.rates import ToldRates
+            from context_bench.run.rates import ToldRates
 
             rates = ToldRates(*self._limits)
         is_gentle = endpoint is not None
         limiter = limits.Limiter(
             self._workers, rates, gentle=is_gentle, grows=self._grows and is_gentle
         )
-        return limits.Road(endpoint, limiter, self.is_patient)
+        return limits.EndpointState(endpoint, limiter, self.is_patient)
 
     def enter(self, job: Job, attempt: int = 1, is_first: bool = False) -> Place | float | None:
         """Return leave to make a call; or the seconds after which to ask again; None when it is not to be made again.
@@ -180,7 +180,7 @@ class Admission:
             )
         return Place(self, job, row, road, call)
 
-    def leave(self, slot: Slot, cost: float | None) -> None:
+    def leave(self, slot: RunSystem, cost: float | None) -> None:
         """Count a call as ended."""
         road = self.road(slot)
         road.limiter.leave()
@@ -191,7 +191,7 @@ class Admission:
         road.line.move()
 
     def retry(
-        self, slot: Slot, error: BaseException, wait: float, *what: str, count: int = 1
+        self, slot: RunSystem, error: BaseException, wait: float, *what: str, count: int = 1
     ) -> None:
         """Count an attempt that is repeated so many seconds after an error, and what is waited for until then."""
         with self._lock:
@@ -210,7 +210,7 @@ class Admission:
         for system in self._listening:
             system.on_retry = None
 
-    def _listen(self, slot: Slot) -> None:
+    def _listen(self, slot: RunSystem) -> None:
         """Hear of retries inside a system that tells them: it calls ``on_retry(error, pause)`` and waits as told.
 
         A refusal is handed over: the error is raised again, and the call lines up for its next attempt as every other does.
@@ -284,7 +284,7 @@ class Place:
     _admission: Admission
     _job: Job
     _row: int
-    _road: Road
+    _road: EndpointState
     _call: Call | None
     _admitted: list[Governor] = Factory(list)
     _usage: Usage | None = None
@@ -405,7 +405,7 @@ _NO_USAGE = Usage()
 
 
 def _usage_of(output: Any) -> Usage:
-    found = guarded(Usage.read, output)
+    found = capture(Usage.read, output)
     return (
         found if type(found) is Usage else _NO_USAGE
     )  # what cannot be read is found out when the output is taken
@@ -436,8 +436,8 @@ def headers_of(error: BaseException) -> Iterator[Any]:
 
 def _told(holder: object, name: str) -> Any:
     """Return an attribute of what somebody else's code raised; None where it has none, or it cannot be read."""
-    found = guarded(getattr, holder, name, None)
-    return None if type(found) is Raised else found
+    found = capture(getattr, holder, name, None)
+    return None if type(found) is CaughtError else found
 
 
 def wait_asked_for(error: BaseException, now: datetime | None = None) -> float | None:
@@ -449,7 +449,7 @@ def wait_asked_for(error: BaseException, now: datetime | None = None) -> float |
     said = _told(error, "retry_after")
     if isinstance(said, int | float) and not isinstance(said, bool) and 0 <= said < float("inf"):
         return float(said)
-    waits = (guarded(_retry_after, headers, now) for headers in headers_of(error))
+    waits = (capture(_retry_after, headers, now) for headers in headers_of(error))
     return next((wait for wait in waits if isinstance(wait, float)), None)
 
 

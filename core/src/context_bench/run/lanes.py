@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 from attrs import evolve
 
 from context_bench.records import Failure, shown_seconds
-from context_bench.runner.call import Ticket, adrive, drive
-from context_bench.runner.parts import (
+from context_bench.run.calls import RowTask, adrive, drive
+from context_bench.run.model import (
     Job,
     LabelWiring,
     Scorer,
@@ -28,13 +28,13 @@ from context_bench.runner.parts import (
     scorers_of,
     slow_scorers,
 )
-from context_bench.runner.scoring import Later, claim
-from context_bench.runner.stopping import Raised, call_on, guarded
-from context_bench.runner.threads import EventLoop, Finished, Threads, Window, Writer
+from context_bench.run.scoring import Later, claim
+from context_bench.run.stopping import CaughtError, call_on, capture
+from context_bench.run.threads import EventLoop, Finished, Threads, Window, Writer
 from context_bench.store.rows import StoredRow
 
 if TYPE_CHECKING:
-    from context_bench.runner.work import Loop
+    from context_bench.run.loop import RunLoop
 
 _TICK = 0.02
 _TICK_OF_MAIN = 0.25
@@ -46,16 +46,16 @@ _QUICK = 0.0003
 class Lanes:
     """Does the jobs of a loop, many at once, and commits their rows."""
 
-    def __init__(self, loop: Loop) -> None:
+    def __init__(self, loop: RunLoop) -> None:
         self._workbench, self._admission, self._signals = (
-            loop.workbench,
+            loop.processor,
             loop.admission,
             loop.signals,
         )
         self._deadline, self._on_row = loop.deadline, loop.on_row
         self._stop = loop.admission.stop
         self._error: BaseException | None = None
-        self._open: dict[int, Ticket] = {}
+        self._open: dict[int, RowTask] = {}
         self._scorers: dict[LabelWiring, tuple[list[Scorer], list[Scorer]]] = {}
         self._is_async = cache(is_async)
         self._window = Window(loop.workers, self._start, self._stop)
@@ -74,7 +74,7 @@ class Lanes:
         self._has_ended = Event()
 
     def run(self, jobs: Iterable[Job]) -> None:
-        """Do every job and return when all rows are committed; see :meth:`context_bench.runner.work.Loop.run`."""
+        """Do every job and return when all rows are committed; see :meth:`context_bench.run.loop.RunLoop.run`."""
         clock = Thread(target=self._keep_time, name="context-bench-clock", daemon=True)
         interruption: BaseException | None = None
         try:
@@ -107,7 +107,7 @@ class Lanes:
         while not self._stop.is_set() and (job := self._signals.pull(jobs)) is not None:
             if job.stored is not None:
                 self._writer.hold((None, job.stored))
-            ticket = Ticket(job, *self._parted(job))
+            ticket = RowTask(job, *self._parted(job))
             if ticket.slow:
                 self._take_later_place()
             self._window.wait()
@@ -117,7 +117,7 @@ class Lanes:
                 return
             self._window.add(ticket)
 
-    def _start(self, ticket: Ticket) -> None:
+    def _start(self, ticket: RowTask) -> None:
         self._open[id(ticket)] = ticket
         try:
             if ticket.job.output is not None:
@@ -156,7 +156,7 @@ class Lanes:
 
     # A thread does all of this.
 
-    def _work(self, ticket: Ticket) -> bool:
+    def _work(self, ticket: RowTask) -> bool:
         """Do a ticket on the calling thread; return False when it was abandoned meanwhile."""
         is_call = ticket.answer is None and ticket.job.output is None
         ticket.cancel = self._threads.abandon if is_call else self._scoring.abandon
@@ -183,26 +183,26 @@ class Lanes:
             self._writer.drain()
         return True
 
-    def _row(self, ticket: Ticket) -> StoredRow | None:
-        job, workbench = ticket.job, self._workbench
+    def _row(self, ticket: RowTask) -> StoredRow | None:
+        job, processor = ticket.job, self._workbench
         if job.output is not None:
             ticket.start()
-            ticket.take(workbench.take(job, job.output, Timing(0.0)))
-        elif ticket.answer is None and not drive(ticket, self._admission, workbench):
+            ticket.take(processor.take(job, job.output, Timing(0.0)))
+        elif ticket.answer is None and not drive(ticket, self._admission, processor):
             return None
         answer = ticket.answer
         if answer is None or ticket.is_settled:
             return ticket.failed
         started = perf_counter()
-        found = workbench.score(job, ticket.quick, answer)
+        found = processor.score(job, ticket.quick, answer)
         self._pace[job.wiring] = max(
             perf_counter() - started, 0.9 * self._pace.get(job.wiring, 0.0)
         )
-        return workbench.row(job, answer, *found)
+        return processor.row(job, answer, *found)
 
     # The event loop calls the system; threads score.
 
-    async def _ask(self, ticket: Ticket, turn: int) -> bool:
+    async def _ask(self, ticket: RowTask, turn: int) -> bool:
         """Ask a ticket's system; return whether the task may go on with another."""
         if ticket.turn != turn:
             return True
@@ -234,7 +234,7 @@ class Lanes:
         self._end(ticket, ticket.failed, self._writer.put)
         return not is_cancelled
 
-    def _finish(self, ticket: Ticket) -> None:
+    def _finish(self, ticket: RowTask) -> None:
         """Score on the loop's own thread what is scored in less time than a hand-over takes, and commit it."""
         if not self._end(ticket, self._row(ticket), self._writer.hold):
             return
@@ -251,7 +251,7 @@ class Lanes:
     # How rows end.
 
     def _end(
-        self, ticket: Ticket, row: StoredRow | None, hand_over: Callable[[Finished], None]
+        self, ticket: RowTask, row: StoredRow | None, hand_over: Callable[[Finished], None]
     ) -> bool:
         """End a row and hand it to the writer; return False when it has ended already."""
         if not ticket.settle():
@@ -261,7 +261,7 @@ class Lanes:
         hand_over((partial(self._safe, ticket), row))
         return True
 
-    def _safe(self, ticket: Ticket, row: StoredRow | None) -> None:
+    def _safe(self, ticket: RowTask, row: StoredRow | None) -> None:
         """Go on when a row is committed, or was dropped."""
         self._window.leave()
         answer = ticket.answer
@@ -308,7 +308,7 @@ class Lanes:
 
     def _keep_time(self) -> None:
         while not self._has_ended.wait(_TICK):
-            if isinstance(found := guarded(self._tick), Raised):
+            if isinstance(found := capture(self._tick), CaughtError):
                 self._broken(found.error)
 
     def _tick(self) -> None:
@@ -339,12 +339,12 @@ class Lanes:
             ):
                 ticket.turn += 1
                 if ticket.steps is not None:
-                    guarded(ticket.steps.close)  # it stands in line no more
+                    capture(ticket.steps.close)  # it stands in line no more
                 self._loop.put(partial(self._ask, ticket, ticket.turn))
         for make in others:
             self._loop.put(make)
 
-    def _give_up(self, ticket: Ticket, deadline: float) -> None:
+    def _give_up(self, ticket: RowTask, deadline: float) -> None:
         ticket.late = self._workbench.late(
             ticket.job, ticket.answer, deadline, ticket.seconds, ticket.attempts
         )
@@ -357,7 +357,7 @@ class Lanes:
         if ticket.cancel is not None:
             ticket.cancel()
 
-    def _note_late(self, ticket: Ticket) -> None:
+    def _note_late(self, ticket: RowTask) -> None:
         """Say in the failure that the system did answer, too late to count."""
         row = ticket.late
         if (

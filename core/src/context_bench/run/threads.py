@@ -11,8 +11,8 @@ from threading import Event, Lock, Thread
 from time import monotonic
 from typing import Any
 
-from context_bench.runner.call import Ticket
-from context_bench.runner.stopping import Stop, call_on
+from context_bench.run.calls import RowTask
+from context_bench.run.stopping import CancelToken, call_on
 from context_bench.store.rows import StoredExample, StoredRow
 from context_bench.store.runfile import RunFile
 
@@ -27,17 +27,17 @@ class Threads:
         most: Threads at most.
     """
 
-    def __init__(self, work: Callable[[Ticket], bool], most: int) -> None:
+    def __init__(self, work: Callable[[RowTask], bool], most: int) -> None:
         self._work = work
         self._most = most
-        self._queue: SimpleQueue[Ticket | None] = SimpleQueue()
+        self._queue: SimpleQueue[RowTask | None] = SimpleQueue()
         self._lock = Lock()
         self._running = 0
         self._idle = 0
         self._is_closed = False
         self._taken = self._taken_before = self._unmoved = 0
 
-    def put(self, ticket: Ticket) -> None:
+    def put(self, ticket: RowTask) -> None:
         """Queue a ticket, and start a thread for it when all are busy."""
         self._queue.put(ticket)
         if self._running < self._most and self._idle < self._queue.qsize():
@@ -323,14 +323,14 @@ class Window:
         stop: Ends the waiting for room.
     """
 
-    def __init__(self, places: int, start: Callable[[Ticket], None], stop: Stop) -> None:
+    def __init__(self, places: int, start: Callable[[RowTask], None], stop: CancelToken) -> None:
         self._start = start
         self._stop = stop
         ahead = max(2, min(places, _AHEAD))
         self._most = places + ahead
         self._enough = self._most - max(1, min(_AT_ONCE, ahead // 2))
         self._free = places
-        self._ready: deque[Ticket] = deque()
+        self._ready: deque[RowTask] = deque()
         self._lock = Lock()
         self._rows = 0
         self._has_room = Event()
@@ -350,7 +350,7 @@ class Window:
             if self._rows:
                 self._has_room.wait(_GLANCE)
 
-    def add(self, ticket: Ticket) -> None:
+    def add(self, ticket: RowTask) -> None:
         """Start a row, or keep it ready."""
         with self._lock:
             self._rows += 1

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 from attrs import Factory, define, evolve
 
 from context_bench.protocols import Asker
-from context_bench.runner.parts import Job, Slot, Timing, take_apart
-from context_bench.runner.work import Workbench
+from context_bench.run.loop import RowProcessor
+from context_bench.run.model import Job, RunSystem, Timing, take_apart
 from context_bench.store.encoding import from_json
 from context_bench.store.keys import response_key
 from context_bench.store.rows import StoredTurn
 from context_bench.store.runfile import RunFile
 
 if TYPE_CHECKING:
-    from context_bench.runner.admission import Place
+    from context_bench.run.admission import Place
 
 
 @define(eq=False)
@@ -29,13 +29,13 @@ class Conversations:
     Attributes:
         asker: Asks them.
         store: Where their turns are kept.
-        workbench: Takes secrets out of what is kept.
+        processor: Takes secrets out of what is kept.
     """
 
     asker: Asker
     store: RunFile
-    workbench: Workbench
-    _slots: dict[int, Slot] = Factory(dict)
+    processor: RowProcessor
+    _slots: dict[int, RunSystem] = Factory(dict)
 
     def take(self, job: Job, seen: bytes) -> None:
         """Have a job asked as a conversation, given the key of its example as its system sees it."""
@@ -100,7 +100,7 @@ class Transcript:
             TimeoutError: The row's time is up, or the run has ended.
             StoreError: It cannot be written.
         """
-        answer = self.run.workbench.answer(*take_apart(found, Timing(seconds)))
+        answer = self.run.processor.answer(*take_apart(found, Timing(seconds)))
         if self._is_over:
             raise TimeoutError("the row's time was up before this turn was answered.")
         measured = answer.measured

@@ -20,17 +20,23 @@ from attrs import Factory, define, evolve
 
 from context_bench.errors import WiringError
 from context_bench.records import Failure
-from context_bench.runner.parts import Answer, Job, Scorer, async_way, takes_batches
-from context_bench.runner.stopping import Raised, Stop, failure_of, guarded, is_ours
+from context_bench.run.model import Answer, Job, Scorer, async_way, takes_batches
+from context_bench.run.stopping import (
+    CancelToken,
+    CaughtError,
+    capture,
+    failure_of,
+    is_control_flow,
+)
 from context_bench.secrecy import Secrecy
 from context_bench.store.encoding import from_json, isolate, to_json
 from context_bench.store.keys import score_key
 from context_bench.store.rows import StoredEvaluation, StoredRow, storable
 
 if TYPE_CHECKING:
-    from context_bench.runner.children import Children
-    from context_bench.runner.threads import EventLoop
-    from context_bench.runner.work import Workbench
+    from context_bench.run.children import Children
+    from context_bench.run.loop import RowProcessor
+    from context_bench.run.threads import EventLoop
 
 BATCH = 64
 _LONGEST_WAIT = 0.05
@@ -87,7 +93,7 @@ class Scoring:
                     scorer.effort.add(thread_time() - begun)
                 evaluation = self._evaluation(job, scorer, key, found)
             except BaseException as error:
-                if is_ours(error):
+                if is_control_flow(error):
                     raise
                 failures.append((scorer.number, self.failure("evaluator", error, scorer.id)))
                 continue
@@ -115,7 +121,7 @@ class Scoring:
                 job, scorer, score_key(job.key, answer.digest, scorer.key, gold), found
             )
         except BaseException as error:
-            if is_ours(error):
+            if is_control_flow(error):
                 raise
             return scorer.number, self.failure("evaluator", error, scorer.id)
 
@@ -259,7 +265,7 @@ class Pending:
     first: StoredRow
     _open: int
     _said: Said
-    _workbench: Workbench
+    _workbench: RowProcessor
     _is_dropped: bool = False
     _evaluations: list[StoredEvaluation] = Factory(list)
     _failures: list[Any] = Factory(list)
@@ -301,26 +307,26 @@ class Later:
     """Scores committed responses.
 
     Attributes:
-        workbench: Turns what evaluators return into evaluations.
+        processor: Turns what evaluators return into evaluations.
         deadline: Seconds for one evaluation; None for no limit.
         said: Called with the job, what its slow scorers said, and the row that is committed.
         event_loop: Returns the event loop.
         stop: Says that nothing more is to be begun.
     """
 
-    _workbench: Workbench
+    _workbench: RowProcessor
     _deadline: float | None
     _said: Said
     _event_loop: Callable[[], EventLoop]
-    _stop: Stop
+    _stop: CancelToken
     _helpers: dict[int, Asked | Batches | Children] = Factory(dict)
 
     def put(self, job: Job, answer: Answer, scorers: Sequence[Scorer], first: StoredRow) -> None:
         """Score a response."""
         pending = Pending(job, answer, first, len(scorers), self._said, self._workbench)
         for scorer in scorers:
-            begun = guarded(self._begin, pending, scorer)
-            if isinstance(begun, Raised):  # no thread is to be had, no file for an event loop
+            begun = capture(self._begin, pending, scorer)
+            if isinstance(begun, CaughtError):  # no thread is to be had, no file for an event loop
                 pending.add(scorer, begun.error)
 
     def _begin(self, pending: Pending, scorer: Scorer) -> None:
@@ -347,7 +353,7 @@ class Later:
         if scorer.number not in self._helpers:
             limits = self._deadline, self._stop
             if scorer.cpu_bound:
-                from context_bench.runner.children import Children
+                from context_bench.run.children import Children
 
                 self._helpers[scorer.number] = Children(scorer, os.cpu_count() or 1, *limits)
             elif takes_batches(scorer):
@@ -364,7 +370,7 @@ class Asked:
         self,
         scorer: Scorer,
         deadline: float | None,
-        stop: Stop,
+        stop: CancelToken,
         event_loop: Callable[[], EventLoop],
     ) -> None:
         self._scorer, self._deadline, self._stop, self._event_loop = (
@@ -404,8 +410,8 @@ class Asked:
                     return
                 pending = self._waiting.popleft()
                 self._until[pending] = monotonic() + _GRACE + (self._deadline or math.inf)
-            begun = guarded(self._put, pending)
-            if isinstance(begun, Raised) and self._until.pop(pending, None) is not None:
+            begun = capture(self._put, pending)
+            if isinstance(begun, CaughtError) and self._until.pop(pending, None) is not None:
                 pending.add(self._scorer, begun.error)
 
     def _put(self, pending: Pending) -> None:
@@ -449,7 +455,7 @@ class Batches:
     One that is bound to the processor is given pairs one by one.
     """
 
-    def __init__(self, scorer: Scorer, deadline: float | None, stop: Stop) -> None:
+    def __init__(self, scorer: Scorer, deadline: float | None, stop: CancelToken) -> None:
         self._scorer = scorer
         self._most = 1 if scorer.cpu_bound else BATCH
         self._deadline = deadline
@@ -470,7 +476,7 @@ class Batches:
         with self._lock:
             if monotonic() < self._until:
                 return
-            if isinstance(guarded(self._start), Raised):
+            if isinstance(capture(self._start), CaughtError):
                 return  # no thread is to be had in its place; the next moment asks again
             batch, self._batch, self._until = self._batch, [], float("inf")
         told = f"took longer than the deadline of {self._deadline:g} s"
@@ -524,14 +530,14 @@ class Batches:
     def _ask(self, batch: list[Pending]) -> list[Any]:
         evaluator: Any = self._scorer.evaluator
         if self._most > 1:
-            found = guarded(
+            found = capture(
                 lambda: list(
                     islice(evaluator.score_batch([one.pair for one in batch]), len(batch) + 1)
                 )
             )
         else:
-            found = guarded(lambda: [evaluator.score(*pending.pair) for pending in batch])
-        if isinstance(found, Raised):
+            found = capture(lambda: [evaluator.score(*pending.pair) for pending in batch])
+        if isinstance(found, CaughtError):
             return [found.error] * len(batch)
         if len(found) != len(batch):
             return [

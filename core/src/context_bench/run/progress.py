@@ -11,14 +11,14 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, TextIO
 
 from context_bench.console import escape_control, json_text
-from context_bench.runner.admission import Admission
-from context_bench.runner.parts import Slot
-from context_bench.runner.stopping import cause_of
+from context_bench.run.admission import Admission
+from context_bench.run.model import RunSystem
+from context_bench.run.stopping import cause_of
 from context_bench.store.rows import StoredRow
 
 if TYPE_CHECKING:
-    from context_bench.runner.bars import Bars
-    from context_bench.runner.job_source import Feed
+    from context_bench.run.examples import JobSource
+    from context_bench.run.progress_bars import Bars
 
 _SECONDS_BETWEEN_LINES = 5.0
 _REMEMBERED_LATENCIES = 1000
@@ -93,7 +93,7 @@ class Progress:
 
     def __init__(
         self,
-        slots: Sequence[Slot],
+        slots: Sequence[RunSystem],
         total: int | None = None,
         stream: TextIO | None = None,
         log_format: str = "text",
@@ -103,7 +103,7 @@ class Progress:
         self._total = total
         self._tallies = {number: Tally() for number in self._labels}
         self._admission: Admission | None = None
-        self._feed: Feed | None = None
+        self._feed: JobSource | None = None
         self._clean: Callable[[str], str] = str
         self._lock = Lock()
         self._closed = Event()
@@ -112,13 +112,13 @@ class Progress:
         self._told: dict[int, tuple[Any, ...]] = {}
         self._started = self._last_line = monotonic()
         if self._stream is not None and _is_terminal(self._stream) and not self._is_json:
-            from context_bench.runner.bars import Bars
+            from context_bench.run.progress_bars import Bars
 
             self._bars = Bars(self._stream, self._labels, self.state, _note)
             self._bars.start()
 
     def watch(
-        self, admission: Admission, feed: Feed | None = None, clean: Callable[[str], str] = str
+        self, admission: Admission, feed: JobSource | None = None, clean: Callable[[str], str] = str
     ) -> None:
         """Show, too, what is in flight, what was asked again, what is waited for, and what it cost.
 

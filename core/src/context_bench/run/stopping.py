@@ -31,7 +31,7 @@ LONGEST = 10.0
 Item = TypeVar("Item")
 
 
-class Stop(Event):
+class CancelToken(Event):
     """Says whether a run is to send no more, and ends every wait when that comes. It is set once, for good.
 
     Safe to use from any thread.
@@ -100,7 +100,7 @@ class Signals:
 
     def __init__(self, say: Callable[[str], None] | None = None) -> None:
         self._say = say
-        self.stop = Stop()
+        self.stop = CancelToken()
         self.in_flight: Callable[[], int] = int
         self.is_at_once = True
         self._is_deaf = False
@@ -209,13 +209,13 @@ class Interruption(KeyboardInterrupt):
 
 
 @frozen
-class Raised:
+class CaughtError:
     """What somebody else's code raised, in place of what it should have returned."""
 
     error: BaseException
 
 
-def is_ours(error: BaseException) -> bool:
+def is_control_flow(error: BaseException) -> bool:
     """Whether an error that came out of somebody else's code stops the run: a signal brought it, and not that code.
 
     SystemExit, GeneratorExit and a KeyboardInterrupt that the code raises itself are failures like any other.
@@ -227,8 +227,8 @@ def is_ours(error: BaseException) -> bool:
     return not isinstance(getattr(signal.getsignal(signal.SIGINT), "__self__", None), Signals)
 
 
-def guarded(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Return what somebody else's function returns, or :class:`Raised` with what it raised.
+def capture(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Return what somebody else's function returns, or :class:`CaughtError` with what it raised.
 
     Raises:
         KeyboardInterrupt: A Ctrl-C came meanwhile.
@@ -236,14 +236,14 @@ def guarded(function: Callable[..., Any], *arguments: Any) -> Any:
     try:
         return function(*arguments)
     except BaseException as error:
-        if is_ours(error):
+        if is_control_flow(error):
             raise
-        return Raised(error)
+        return CaughtError(error)
 
 
 def failure_of(stage: str, error: BaseException, evaluator: str | None = None) -> Failure:
     """Return the failure that an error is; one that cannot even be written down is a failure, too."""
-    told = guarded(lambda: "".join(format_exception(type(error), error, error.__traceback__)))
+    told = capture(lambda: "".join(format_exception(type(error), error, error.__traceback__)))
     return Failure(
         stage=stage,
         kind=type(error).__name__,
@@ -256,11 +256,11 @@ def failure_of(stage: str, error: BaseException, evaluator: str | None = None) -
 
 def add_attempts(error: BaseException, more: int) -> None:
     """Tell an error that the runner asked ``more`` times besides, so that its message and its failure count them all."""
-    guarded(setattr, error, "attempts", _attempts_of(error) + more)
+    capture(setattr, error, "attempts", _attempts_of(error) + more)
 
 
 def _attempts_of(error: BaseException) -> int:
-    found = guarded(getattr, error, "attempts", 1)
+    found = capture(getattr, error, "attempts", 1)
     return found if type(found) is int and found > 0 else 1
 
 
@@ -321,7 +321,7 @@ class Failures:
             )
 
 
-class Breaker:
+class CircuitBreaker:
     """Stops a run whose system is dead: its first rows, or later many in a row, failed with one cause.
 
     It does not need to know how long the run is. A row that is answered closes it again. Systems that ask one endpoint

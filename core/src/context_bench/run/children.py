@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from context_bench.errors import message_of
 from context_bench.plugins.apart import Child
-from context_bench.runner.stopping import Raised, Stop, guarded
+from context_bench.run.stopping import CancelToken, CaughtError, capture
 
 if TYPE_CHECKING:
-    from context_bench.runner.parts import Scorer
-    from context_bench.runner.scoring import Batches
+    from context_bench.run.model import Scorer
+    from context_bench.run.scoring import Batches
 
 _PATIENCE = 60.0
 
@@ -33,10 +33,10 @@ class Children:
     """
 
     def __init__(
-        self, scorer: Scorer, most: int, deadline: float | None, stop: Stop | None = None
+        self, scorer: Scorer, most: int, deadline: float | None, stop: CancelToken | None = None
     ) -> None:
         self._scorer, self._most, self._deadline = scorer, most, deadline
-        self._stop = stop or Stop()
+        self._stop = stop or CancelToken()
         self._queue: SimpleQueue[Any] = SimpleQueue()
         self._lock = Lock()
         self._threads = 0
@@ -94,10 +94,10 @@ class Children:
                     if self._is_needless():
                         self._queue.put(pending)
                         return
-                    if isinstance(refused := guarded(self._score_here, pending), Raised):
+                    if isinstance(refused := capture(self._score_here, pending), CaughtError):
                         pending.add(self._scorer, refused.error)
                     continue
-                found = guarded(self._score, child, pending)
+                found = capture(self._score, child, pending)
                 if child.is_dead:
                     self._forget(child)
                     child = None
@@ -106,7 +106,7 @@ class Children:
                     ):  # it was killed for that, and is asked again in the next session
                         pending.drop()
                         continue
-                pending.add(self._scorer, found.error if isinstance(found, Raised) else found)
+                pending.add(self._scorer, found.error if isinstance(found, CaughtError) else found)
         finally:
             if child is not None:
                 self._forget(child)
@@ -149,7 +149,7 @@ class Children:
     def _score_here(self, pending: Any) -> None:
         with self._lock:
             if self._here is None:
-                from context_bench.runner.scoring import Batches  # a child has no need of it
+                from context_bench.run.scoring import Batches  # a child has no need of it
 
                 self._here = Batches(self._scorer, self._deadline, self._stop)
         self._here.put(pending)

@@ -1,7 +1,7 @@
 """Limits: how often and how many at once an endpoint is asked, and who waits for it.
 
 The number in flight is one thing (:class:`Growth`), the rate another (:class:`~context_bench.protocols.Rates`): a package
-that learns limits brings it, else :mod:`context_bench.runner.rates` does.
+that learns limits brings it, else :mod:`context_bench.run.rates` does.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from attrs import frozen
 
 from context_bench.errors import message_of
 from context_bench.protocols import Rates
-from context_bench.runner.stopping import DeadSystemError
+from context_bench.run.stopping import DeadSystemError
 
 _WORTH_TELLING = 1.0
 _GENTLE_SECONDS, _GENTLE_RATE = 0.22, 300.0
@@ -32,7 +32,7 @@ FULL = OwnPause(0.0625)
 """What whoever asks for leave is told when as many calls are in flight as may be: whoever ends one says so."""
 
 
-class Road:
+class EndpointState:
     """The way to one endpoint; slots that ask the same endpoint share it.
 
     Attributes:
@@ -167,7 +167,7 @@ class Line:
                 first.wake()
 
     def note(self, wait: float, now: float) -> None:
-        """Say what :meth:`Road.enter` told the first one: it waits for a rate, or only because we hold it back."""
+        """Say what :meth:`EndpointState.enter` told the first one: it waits for a rate, or only because we hold it back."""
         with self._lock:
             self._throttled = self._throttled_until(now)
             self._throttled_since = None if isinstance(wait, OwnPause) else now

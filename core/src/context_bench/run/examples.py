@@ -19,24 +19,24 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 from attrs import define, field, frozen
 
 from context_bench.errors import ContextBenchError, DatasetError, UnstorableError, reason_of
-from context_bench.runner.parts import (
+from context_bench.run.model import (
     EVERYTHING,
     Job,
     LabelWiring,
-    Slot,
-    Stream,
+    RunDataset,
+    RunSystem,
     is_conversation,
     private,
     shown,
 )
-from context_bench.runner.stopping import Raised, guarded, is_ours
+from context_bench.run.stopping import CaughtError, capture, is_control_flow
 from context_bench.store.encoding import from_json, to_json
 from context_bench.store.keys import RowId, dataset_hash, example_key, response_key
 from context_bench.store.rows import StoredExample, storable
 
 if TYPE_CHECKING:
-    from context_bench.runner.stored_jobs import Reference
-    from context_bench.runner.work import Workbench
+    from context_bench.run.loop import RowProcessor
+    from context_bench.run.second_pass import Reference
     from context_bench.store.reader import Further
     from context_bench.store.runfile import RunFile
 
@@ -47,7 +47,7 @@ _NOTHING = _NO_ROW, b"", b""
 _CONTENT = 64
 """Bits of an example's key that tell two examples with one id apart."""
 _WHOLE_CONTENT = (1 << _CONTENT) - 1
-_END, _LATE = object(), Raised(TimeoutError())
+_END, _LATE = object(), CaughtError(TimeoutError())
 _TICK = 0.25
 """Seconds after which a wait looks up: on Windows a Ctrl-C ends no wait."""
 
@@ -56,14 +56,14 @@ Placed = tuple[int, Mapping[str, Any]]
 
 
 @define(eq=False)
-class Feed:
+class JobSource:
     """Turns streams of examples into jobs.
 
     Attributes:
         slots: The systems.
         streams: The datasets.
         wire: Returns the wiring of a label; called once for each, before the first job of its rows.
-        workbench: Counts tokens.
+        processor: Counts tokens.
         samples: How often each example is given to each system.
         store: The run file; rows that are done in it are not done again.
         reuse: Finds a response of an earlier run by its key: (output, latency), or None.
@@ -77,10 +77,10 @@ class Feed:
         skipped: Rows that were done already.
     """
 
-    _slots: Sequence[Slot]
-    _streams: Sequence[Stream]
+    _slots: Sequence[RunSystem]
+    _streams: Sequence[RunDataset]
     _wire: Callable[[str], LabelWiring]
-    _workbench: Workbench
+    _workbench: RowProcessor
     _samples: int
     _store: RunFile
     _reuse: Callable[[bytes], tuple[Mapping[str, Any], float] | None] | None
@@ -93,7 +93,7 @@ class Feed:
     skipped: int = field(default=0, init=False)
     _changed: set[tuple[int, int]] = field(factory=set, init=False)
     _wirings: dict[str, LabelWiring] = field(factory=dict, init=False)
-    _pulled: Stream | None = field(default=None, init=False)
+    _pulled: RunDataset | None = field(default=None, init=False)
     _since: float = field(default=math.inf, init=False)
 
     def jobs(self) -> Iterator[Job]:
@@ -124,7 +124,7 @@ class Feed:
             else None
         )
 
-    def _read(self) -> Iterator[Fed]:
+    def _read(self) -> Iterator[SourceExample]:
         for stream in self._streams:
             length = 0
             names = _Names(stream)
@@ -146,14 +146,16 @@ class Feed:
                 content.update(key)
                 length += 1
                 self._since = math.inf
-                yield Fed(stream.number, position, name, _label(stream, example), key, example)
+                yield SourceExample(
+                    stream.number, position, name, _label(stream, example), key, example
+                )
                 self._since = monotonic()
             self._since = math.inf
             if not length:
                 raise DatasetError(f"{named(stream)} is empty: it gave no example.")
             self._store.close_dataset(stream.number, length, content.digest())
 
-    def _pass(self, slots: Sequence[Slot], examples: Iterable[Fed]) -> Iterator[Job]:
+    def _pass(self, slots: Sequence[RunSystem], examples: Iterable[SourceExample]) -> Iterator[Job]:
         streams, reference = {stream.number: stream for stream in self._streams}, self._reference
         done = self._store.finished()
         number, known, held = next(done, _NOTHING)
@@ -219,7 +221,7 @@ class Feed:
                     yield job
                     stored = None
 
-    def _scored_again(self, job: Job, fed: Fed, is_changed: bool) -> Job:
+    def _scored_again(self, job: Job, fed: SourceExample, is_changed: bool) -> Job:
         """Return the job with the response of a row that is done.
 
         The example may not be the one that was answered: its gold differs, for a system that is not shown it. Else it is for
@@ -233,7 +235,7 @@ class Feed:
         job.output = from_json(self._store.output(number))
         return job
 
-    def _prepared(self, fed: Fed, wiring: LabelWiring) -> tuple[int, StoredExample]:
+    def _prepared(self, fed: SourceExample, wiring: LabelWiring) -> tuple[int, StoredExample]:
         """Return an example's tokens, and how it is written before the first row of it that is not done."""
         try:
             body = to_json(fed.example) if self._keep_bodies else None
@@ -251,7 +253,7 @@ class Feed:
         return self._wirings[label]
 
 
-class Fed(NamedTuple):
+class SourceExample(NamedTuple):
     """An example with its identity."""
 
     dataset: int
@@ -262,24 +264,24 @@ class Fed(NamedTuple):
     example: Mapping[str, Any]
 
 
-def _keep(examples: Iterable[Fed], spool: IO[str]) -> Iterator[Fed]:
+def _keep(examples: Iterable[SourceExample], spool: IO[str]) -> Iterator[SourceExample]:
     """Yield examples, and keep each for the passes of further systems."""
     for fed in examples:
         spool.write(to_json(list(fed)) + "\n")
         yield fed
 
 
-def _again(spool: IO[str]) -> Iterator[Fed]:
+def _again(spool: IO[str]) -> Iterator[SourceExample]:
     """Yield the examples that are kept."""
     spool.seek(0)
     for line in spool:
-        yield Fed(*from_json(line))
+        yield SourceExample(*from_json(line))
 
 
 class _Names:
     """Gives each example of a dataset its name, and finds one name on two different examples."""
 
-    def __init__(self, stream: Stream) -> None:
+    def __init__(self, stream: RunDataset) -> None:
         self._stream = stream
         self._seen: dict[
             int, int
@@ -318,7 +320,7 @@ class _Names:
         return self._further.setdefault(name, place)
 
 
-def _label(stream: Stream, example: Mapping[str, Any]) -> str:
+def _label(stream: RunDataset, example: Mapping[str, Any]) -> str:
     if stream.label is not None:
         return stream.label
     found = example.get("dataset")
@@ -388,7 +390,7 @@ class ById:
 Selection = RandomSample | ById
 
 
-def chosen(stream: Stream, timeout: float | None = None) -> Iterable[Placed]:
+def chosen(stream: RunDataset, timeout: float | None = None) -> Iterable[Placed]:
     """Return the examples that a run takes of a dataset, each behind its place.
 
     Args:
@@ -403,7 +405,7 @@ def chosen(stream: Stream, timeout: float | None = None) -> Iterable[Placed]:
     return placed if stream.selection is None else stream.selection.of(placed)
 
 
-def _placed(stream: Stream, timeout: float | None) -> Iterator[Placed]:
+def _placed(stream: RunDataset, timeout: float | None) -> Iterator[Placed]:
     position, examples = 0, None
     while True:
         try:
@@ -413,12 +415,12 @@ def _placed(stream: Stream, timeout: float | None) -> Iterator[Placed]:
                 )
             found: Any = private(next(examples, _END))
         except BaseException as error:
-            if is_ours(error):
+            if is_control_flow(error):
                 raise
-            found = Raised(error)
+            found = CaughtError(error)
         if found is _END:
             return
-        if type(found) is Raised:
+        if type(found) is CaughtError:
             where = f"after row {position - 1}" if position else "at its beginning"
             if found is _LATE:
                 raise _hangs(named(stream), f"{where}: it gave no example", timeout)
@@ -431,7 +433,7 @@ def _placed(stream: Stream, timeout: float | None) -> Iterator[Placed]:
         position += 1
 
 
-def _damaged(stream: Stream, position: int, error: Exception) -> DatasetError:
+def _damaged(stream: RunDataset, position: int, error: Exception) -> DatasetError:
     done = "stored" if isinstance(error, UnstorableError) else "taken"
     return DatasetError(f"Row {position} of {called(stream)} cannot be {done}: {reason_of(error)}")
 
@@ -442,9 +444,9 @@ def _elsewhere(items: Iterable[Any], timeout: float) -> Iterator[Any]:
     given: SimpleQueue[Any] = SimpleQueue()
 
     def pull() -> None:
-        source = guarded(iter, items)
+        source = capture(iter, items)
         while wanted.get():
-            given.put(source if isinstance(source, Raised) else guarded(next, source, _END))
+            given.put(source if isinstance(source, CaughtError) else capture(next, source, _END))
 
     Thread(target=pull, name="context-bench-dataset", daemon=True).start()
     try:
@@ -485,7 +487,7 @@ def bounded(load: Callable[[], Any], timeout: float | None, name: str) -> Any:
         raise _hangs(
             f"{name[:1].upper()}{name[1:]}", "before its first row: it was not loaded", timeout
         )
-    if isinstance(found, Raised):
+    if isinstance(found, CaughtError):
         raise found.error
     return found
 
@@ -496,13 +498,13 @@ def _hangs(name: str, how: str, timeout: float | None) -> DatasetError:
     )
 
 
-def named(stream: Stream) -> str:
+def named(stream: RunDataset) -> str:
     """Return what a stream is called at the beginning of a sentence; its own name keeps its letters."""
     name = called(stream)
     return name[:1].upper() + name[1:]
 
 
-def called(stream: Stream) -> str:
+def called(stream: RunDataset) -> str:
     """Return what a stream is called within a sentence."""
     name = stream.label or stream.fallback
     return f"dataset {name!r}" if name else "the dataset"

@@ -18,18 +18,18 @@ from context_bench.answers import REFERENCE_FIELDS, parted_output, text_of
 from context_bench.errors import ConfigurationError, message_of
 from context_bench.protocols import Evaluator, System
 from context_bench.records import ANY_KEY, KeyMeaning, Usage, quantity
-from context_bench.runner.stopping import Raised, guarded, is_ours
+from context_bench.run.stopping import CaughtError, capture, is_control_flow
 from context_bench.store.encoding import isolate, to_json
 from context_bench.store.keys import RowId, agreement_key, example_key
 from context_bench.store.rows import StoredExample
 
 if TYPE_CHECKING:
-    from context_bench.runner.conversation import Transcript
-    from context_bench.runner.job_source import Selection
+    from context_bench.run.conversation import Transcript
+    from context_bench.run.examples import Selection
 
 
 @frozen(eq=False)
-class Slot:
+class RunSystem:
     """A system in its place.
 
     Attributes:
@@ -62,7 +62,7 @@ class Slot:
 
 
 @frozen(eq=False)
-class Stream:
+class RunDataset:
     """A dataset in its place.
 
     Attributes:
@@ -205,7 +205,7 @@ def async_way(component: Any, name: str) -> Callable[..., Any] | None:
     return found if iscoroutinefunction(found) else None
 
 
-def is_async(slot: Slot) -> bool:
+def is_async(slot: RunSystem) -> bool:
     """Whether a system is called on the event loop."""
     return async_way(slot.system, "process") is not None
 
@@ -250,7 +250,7 @@ class Job:
     """
 
     id: RowId
-    slot: Slot
+    slot: RunSystem
     wiring: LabelWiring
     example: Mapping[str, Any]
     key: bytes
@@ -307,7 +307,7 @@ def private(found: Any) -> Any:
             return isolate(found)
         return isolate(dict(found)) if isinstance(found, Mapping) else found
     except BaseException as error:
-        if is_ours(error):
+        if is_control_flow(error):
             raise
         return found
 
@@ -350,7 +350,7 @@ _AS_THEY_ARE = ("id", "context", "question", "messages", "tools")
 EVERYTHING, COLUMNS, INPUT = "everything", "columns", "inputs"
 
 
-def shown(slot: Slot, stream: Stream, example: Mapping[str, Any]) -> Mapping[str, Any]:
+def shown(slot: RunSystem, stream: RunDataset, example: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return what a system is given of an example.
 
     A system that was named by a spec is given the input fields and those that it declares to read, gold left out; one that
@@ -379,7 +379,7 @@ def _fields(
     return whole, whole.union(_MARKS), frozenset().union(*named) - whole
 
 
-def gold_among(stream: Stream) -> list[str]:
+def gold_among(stream: RunDataset) -> list[str]:
     """Return the fields that the caller would let systems see, and that stay home because they are gold."""
     return [name for name in stream.more_inputs if name in GOLD or name in stream.gold]
 
@@ -426,7 +426,7 @@ def gold_sources(fields: Mapping[str, str], gold: Iterable[str] = ()) -> tuple[s
     )
 
 
-def usual_workers(slots: Iterable[Slot], is_waiting: bool) -> int:
+def usual_workers(slots: Iterable[RunSystem], is_waiting: bool) -> int:
     """Return how many calls are in flight when the user does not say.
 
     An endpoint gets up to 64: it begins with few, and has more only as long as it answers more for it.
@@ -449,7 +449,7 @@ def endpoint_of(system: Any) -> str | None:
     return _first_text(_fingerprint(step).get("endpoint") for step in steps_of_system(system))
 
 
-def close_systems(slots: Iterable[Slot]) -> list[str]:
+def close_systems(slots: Iterable[RunSystem]) -> list[str]:
     """Close the systems that the run made itself and that have a ``close()``; return a line for each that could not be."""
     told = []
     for slot in slots:
@@ -457,8 +457,8 @@ def close_systems(slots: Iterable[Slot]) -> list[str]:
             close = getattr(step, "close", None)
             if not callable(close):
                 continue
-            found = guarded(close)
-            if isinstance(found, Raised):
+            found = capture(close)
+            if isinstance(found, CaughtError):
                 kind, message = type(found.error).__name__, message_of(found.error)
                 told.append(f"System {slot.label} could not be closed: {kind}: {message}")
     return told
@@ -490,7 +490,7 @@ def _first_text(found: Iterable[object]) -> str | None:
 
 
 def _fingerprint(step: Any) -> Mapping[str, Any]:
-    found = guarded(lambda: step.fingerprint())
+    found = capture(lambda: step.fingerprint())
     return (
         found if isinstance(found, Mapping) else {}
     )  # one without a usable fingerprint tells nothing of itself
@@ -660,7 +660,7 @@ def reported_cost(
     return (None, None) if cost is None else (float(cost), "reported")
 
 
-def models_of(slot: Slot, output: Mapping[str, Any]) -> tuple[str | None, str | None]:
+def models_of(slot: RunSystem, output: Mapping[str, Any]) -> tuple[str | None, str | None]:
     """Return the names of a response's model: the one asked for, and the one that answered."""
     answered = output.get("model")
     return slot.model, answered if isinstance(answered, str) else None

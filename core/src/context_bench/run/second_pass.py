@@ -22,8 +22,8 @@ from context_bench.answers import REFERENCE_FIELDS
 from context_bench.errors import StoreError
 from context_bench.protocols import AnswerSource, DerivedSlot, System
 from context_bench.records import AGREEMENT
-from context_bench.runner.parts import Job, LabelWiring, Scorer, Slot, Stream, shown
-from context_bench.runner.work import Workbench
+from context_bench.run.loop import RowProcessor
+from context_bench.run.model import Job, LabelWiring, RunDataset, RunSystem, Scorer, shown
 from context_bench.store.encoding import from_json, isolate
 from context_bench.store.keys import (
     RowId,
@@ -40,7 +40,7 @@ _MARK = " (agreement)"
 
 
 @define(eq=False)
-class Again:
+class RescoreJobs:
     """Turns the responses of a run file into jobs that score them, and never ask a system.
 
     Attributes:
@@ -53,7 +53,7 @@ class Again:
     """
 
     _store: RunReader
-    _slots: Iterable[Slot]
+    _slots: Iterable[RunSystem]
     _wire: Callable[[str], LabelWiring]
     _force: bool = False
     _reference: Reference | None = None
@@ -200,7 +200,7 @@ class Reference:
         """Return the label of the dataset whose rows without a gold answer have this label; None for any other label."""
         return label.removesuffix(_MARK) if label.endswith(_MARK) else None
 
-    def described(self, slots: Iterable[Slot]) -> list[Slot]:
+    def described(self, slots: Iterable[RunSystem]) -> list[RunSystem]:
         """Return the slots of a run, with what is recorded of the reference."""
         told = {"reference": {"samples": self.samples}}
         return [
@@ -290,16 +290,16 @@ class DerivedRows:
         slots: The slots of the run.
         streams: Its datasets.
         wire: Returns the wiring of a label.
-        workbench: Counts tokens.
+        processor: Counts tokens.
         samples: How often each example was given to each system.
         unscored: Evaluators that have said nothing of a response that is done, by its packed identity.
     """
 
     _store: RunReader
-    _slots: Iterable[Slot]
-    _streams: Iterable[Stream]
+    _slots: Iterable[RunSystem]
+    _streams: Iterable[RunDataset]
     _wire: Callable[[str], LabelWiring]
-    _workbench: Workbench
+    _workbench: RowProcessor
     _samples: int
     _unscored: Mapping[int, Collection[int]]
 

@@ -19,14 +19,14 @@ from attrs import Factory, define, evolve
 
 from context_bench.answers import text_of
 from context_bench.records import Failure, Usage
-from context_bench.runner.admission import Admission, AskAgainError, is_refusal
-from context_bench.runner.parts import (
+from context_bench.run.admission import Admission, AskAgainError, is_refusal
+from context_bench.run.model import (
     Answer,
     Bill,
     Job,
     LabelWiring,
     Measured,
-    Slot,
+    RunSystem,
     Timing,
     models_of,
     needs_lanes,
@@ -34,8 +34,8 @@ from context_bench.runner.parts import (
     scorers_of,
     take_apart,
 )
-from context_bench.runner.scoring import Scoring, scores_only, unscored_of
-from context_bench.runner.stopping import Interruption, Signals, add_attempts, is_ours
+from context_bench.run.scoring import Scoring, scores_only, unscored_of
+from context_bench.run.stopping import Interruption, Signals, add_attempts, is_control_flow
 from context_bench.secrecy import Secrecy
 from context_bench.store.encoding import from_json, to_json
 from context_bench.store.keys import output_key
@@ -54,11 +54,11 @@ OnRow = Callable[[StoredRow], None]
 
 
 @define(eq=False)
-class Loop:
+class RunLoop:
     """Does jobs and commits their rows.
 
     Attributes:
-        workbench: Does a job.
+        processor: Does a job.
         store: Where rows are committed.
         workers: Number of calls in flight. With one, systems are called on the caller's thread, unless a deadline, an
             endpoint or an evaluator asks for more.
@@ -68,7 +68,7 @@ class Loop:
         deadline: Seconds for one row, from the first call until it is scored; None for no limit.
     """
 
-    workbench: Workbench
+    processor: RowProcessor
     store: RunFile
     workers: int
     signals: Signals
@@ -77,7 +77,7 @@ class Loop:
     deadline: float | None = None
     _group: list[StoredRow | StoredExample] = Factory(list)
     _committed: int = 0
-    _plain: set[Slot | LabelWiring] = Factory(set)
+    _plain: set[RunSystem | LabelWiring] = Factory(set)
 
     def run(self, jobs: Iterable[Job]) -> None:
         """Do every job and return when all rows are committed.
@@ -96,7 +96,7 @@ class Loop:
             if self.workers == 1 and self.deadline is None and not admission.is_limited:
                 rest = self._do_here(iter(jobs))
             if rest is not None and not admission.stop.is_set():
-                from context_bench.runner.lanes import Lanes
+                from context_bench.run.lanes import Lanes
 
                 Lanes(self).run(rest)
         finally:
@@ -106,7 +106,7 @@ class Loop:
 
     def _do_here(self, jobs: Iterator[Job]) -> Iterator[Job] | None:
         """Do jobs on the caller's thread, which costs no hand-over; return those that are better done in the lanes, or None."""
-        pull, plain, oldest, most, do = self.signals.pull, self._plain, 0.0, 1, self.workbench.do
+        pull, plain, oldest, most, do = self.signals.pull, self._plain, 0.0, 1, self.processor.do
         try:
             while (job := pull(jobs)) is not None:
                 is_asked = job.output is None
@@ -159,7 +159,7 @@ class AskedTooOftenError(Exception):
     """A system said that it is asked too often, or to ask again later; its cause is what the system raised."""
 
 
-class Workbench:
+class RowProcessor:
     """Does jobs. Any number of threads may use it: the one thing that it keeps only ever shrinks.
 
     Attributes:
@@ -208,7 +208,7 @@ class Workbench:
         try:
             found = job.output if job.output is not None else job.ask()
         except BaseException as error:
-            if is_ours(error):
+            if is_control_flow(error):
                 raise
             if isinstance(error, AskAgainError) or is_refusal(error):
                 raise AskedTooOftenError from error
@@ -240,7 +240,7 @@ class Workbench:
                 answer.context_tokens = self._context_tokens(job.example, output)
             return answer
         except BaseException as error:  # a value that cannot be stored is this row's failure
-            if is_ours(error):
+            if is_control_flow(error):
                 raise
             return self.failed(job, error, timing.before + timing.seconds, timing.attempts)
 

@@ -17,10 +17,10 @@ from typing import Any
 from attrs import Factory, define
 
 from context_bench.errors import CallRefusedError
-from context_bench.runner.admission import Admission, AskAgainError, PauseEndedError, Place
-from context_bench.runner.parts import Answer, Job, Scorer, Timing, private
-from context_bench.runner.stopping import Raised, Stop, call_on, guarded, is_ours
-from context_bench.runner.work import Workbench
+from context_bench.run.admission import Admission, AskAgainError, PauseEndedError, Place
+from context_bench.run.loop import RowProcessor
+from context_bench.run.model import Answer, Job, Scorer, Timing, private
+from context_bench.run.stopping import CancelToken, CaughtError, call_on, capture, is_control_flow
 from context_bench.store.rows import StoredRow
 
 _LONGEST_SLEEP = 3600.0
@@ -28,14 +28,14 @@ _LONGEST_SLEEP = 3600.0
 Step = float | Callable[[], Any] | None
 """Seconds to wait, or until somebody wakes the call; something to do that may wait by itself; or None: ask the system.
 
-What was done or asked returned, or :class:`Raised`, is sent back.
+What was done or asked returned, or :class:`CaughtError`, is sent back.
 """
 
 Steps = Generator[Step, Any, bool]
 
 
 @define(eq=False)
-class Ticket:
+class RowTask:
     """A row on its way. It ends once: whoever :meth:`settle`s it first says how, and whoever comes later is not heard.
 
     Attributes:
@@ -97,7 +97,7 @@ class Ticket:
 
 
 def steps_of(
-    ticket: Ticket, admission: Admission, workbench: Workbench, wake: Callable[[], None]
+    ticket: RowTask, admission: Admission, processor: RowProcessor, wake: Callable[[], None]
 ) -> Steps:
     """Yield what the call of a ticket needs; return False when the run is stopping, or somebody else has ended the row.
 
@@ -106,7 +106,7 @@ def steps_of(
     Args:
         ticket: The ticket.
         admission: Lets calls go, and learns from them.
-        workbench: Makes rows.
+        processor: Makes rows.
         wake: Ends a sleep of this call, from any thread.
 
     Raises:
@@ -122,13 +122,13 @@ def steps_of(
         if place is None:
             if error is None or stop.is_set() or ticket.is_settled:
                 return False
-            ticket.failed = workbench.failed(job, error, ticket.seconds, ticket.attempts)
+            ticket.failed = processor.failed(job, error, ticket.seconds, ticket.attempts)
             return True
         ticket.place = place
         try:
             if place.has_governors:
                 found = yield place.govern
-                if isinstance(found, Raised):
+                if isinstance(found, CaughtError):
                     raise found.error
                 if stop.is_set():
                     return False
@@ -141,11 +141,11 @@ def steps_of(
                 ticket.sent = started
             found = yield None
             seconds = perf_counter() - started
-            if type(found) is not Raised:
+            if type(found) is not CaughtError:
                 place.answered(found, seconds)
                 before = started - ticket.sent
                 ticket.take(
-                    workbench.take(
+                    processor.take(
                         job, found, Timing(seconds, attempt, before, ticket.waiting + before)
                     )
                 )
@@ -161,7 +161,7 @@ def steps_of(
             if isinstance(error, AskAgainError):
                 error = error.__cause__ or error
             if pause is None:
-                ticket.failed = workbench.failed(job, error, ticket.seconds, attempt)
+                ticket.failed = processor.failed(job, error, ticket.seconds, attempt)
                 return True
         finally:
             place.leave()
@@ -173,7 +173,7 @@ def steps_of(
 
 
 def _line_up(
-    ticket: Ticket, attempt: int, admission: Admission, wake: Callable[[], None]
+    ticket: RowTask, attempt: int, admission: Admission, wake: Callable[[], None]
 ) -> Generator[Step, Any, Place | None]:
     """Wait for leave to call; return None when there is none any more: the run is stopping, or nobody is to ask again."""
     line = admission.road(ticket.job.slot).line
@@ -194,10 +194,10 @@ def _line_up(
             ticket.waiting += seconds
 
 
-def drive(ticket: Ticket, admission: Admission, workbench: Workbench) -> bool:
+def drive(ticket: RowTask, admission: Admission, processor: RowProcessor) -> bool:
     """Do the call of a ticket on the calling thread; see :func:`steps_of`."""
     sleeper = _ThreadSleeper(admission.stop)
-    steps = steps_of(ticket, admission, workbench, sleeper.wake)
+    steps = steps_of(ticket, admission, processor, sleeper.wake)
     found: Any = None
     try:
         while True:
@@ -206,17 +206,17 @@ def drive(ticket: Ticket, admission: Admission, workbench: Workbench) -> bool:
                 sleeper.sleep(step)
                 found = None
             else:
-                found = private(guarded(step or ticket.job.ask))
+                found = private(capture(step or ticket.job.ask))
     except StopIteration as end:
         return bool(end.value)
     finally:
         steps.close()
 
 
-async def adrive(ticket: Ticket, admission: Admission, workbench: Workbench) -> bool:
+async def adrive(ticket: RowTask, admission: Admission, processor: RowProcessor) -> bool:
     """Do the same on an event loop."""
     sleeper = _LoopSleeper(admission.stop)
-    ticket.steps = steps = steps_of(ticket, admission, workbench, sleeper.wake)
+    ticket.steps = steps = steps_of(ticket, admission, processor, sleeper.wake)
     found: Any = None
     try:
         while True:
@@ -225,7 +225,7 @@ async def adrive(ticket: Ticket, admission: Admission, workbench: Workbench) -> 
                 await sleeper.sleep(step)
                 found = None
             elif step is not None:
-                found = await asyncio.to_thread(guarded, step)
+                found = await asyncio.to_thread(capture, step)
             else:
                 try:
                     found = ticket.job.aask()
@@ -233,9 +233,9 @@ async def adrive(ticket: Ticket, admission: Admission, workbench: Workbench) -> 
                 except asyncio.CancelledError:
                     raise
                 except BaseException as error:
-                    if is_ours(error):
+                    if is_control_flow(error):
                         raise
-                    found = Raised(error)
+                    found = CaughtError(error)
     except StopIteration as end:
         return bool(end.value)
     finally:
@@ -245,7 +245,7 @@ async def adrive(ticket: Ticket, admission: Admission, workbench: Workbench) -> 
 class _ThreadSleeper:
     """Sleeps on a thread, until it is woken or the run is stopped."""
 
-    def __init__(self, stop: Stop) -> None:
+    def __init__(self, stop: CancelToken) -> None:
         self._stop = stop
         self._woken: Event | None = None
 
@@ -265,7 +265,7 @@ class _ThreadSleeper:
 class _LoopSleeper:
     """Sleeps on the running event loop, until it is woken or the run is stopped."""
 
-    def __init__(self, stop: Stop) -> None:
+    def __init__(self, stop: CancelToken) -> None:
         self._stop = stop
         self._loop = asyncio.get_running_loop()
         self._woken: asyncio.Event | None = None
