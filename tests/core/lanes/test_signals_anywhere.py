@@ -23,7 +23,7 @@ from pathlib import Path
 from context_bench import evaluate
 from context_bench.bench import rescoring, runs
 from context_bench.errors import RunStoppedError
-from context_bench.run import stopping, second_pass, loop
+from context_bench.run import loop, second_pass, stopping
 from context_bench.store.runfile import Rescoring
 from context_bench.store.runfile import RunFile
 
