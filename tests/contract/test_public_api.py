@@ -38,6 +38,7 @@ OPEN = {
     "errors",
     "evaluators",
     "messages",
+    "metrics",
     "protocols",
     "records",
     "secrecy",

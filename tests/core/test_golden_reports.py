@@ -32,7 +32,7 @@ REPORTS = {
     "narrow.txt": TableReporter(),
     "report.json": JsonReporter(),
 }
-RANKS = "context-bench-compare"
+USUAL = ("context-bench", "context-bench-compare", "context-bench-efficiency")
 OF_PACKAGES = {"report.md": "markdown", "report.csv": "csv"}
 
 
@@ -85,11 +85,7 @@ def result() -> EvalResult:
         "baseline": "direct",
         "num_examples": 6,
     }
-    usual = [
-        c.id
-        for c in discover().of_kind("metrics")
-        if c.distribution.name in ("context-bench", RANKS)
-    ]
+    usual = [c.id for c in discover().of_kind("metrics") if c.distribution.name in USUAL]
     return EvalResult(rows(), metrics_for(discover(), usual), {}, config)
 
 
@@ -111,6 +107,7 @@ def written(name: str, monkeypatch: pytest.MonkeyPatch) -> str:
 @pytest.mark.parametrize("name", [*REPORTS, *OF_PACKAGES])
 def test_a_report_equals_its_golden_file(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("context_bench_compare", reason="it ranks the systems")
+    pytest.importorskip("context_bench_efficiency", reason="it adds up tokens and seconds")
     assert written(name, monkeypatch) == (GOLDEN / name).read_text(encoding="utf-8")
 
 

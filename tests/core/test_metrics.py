@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import math
 from array import array
 from typing import Any
 
@@ -9,24 +8,17 @@ from attrs import evolve
 
 from context_bench.aggregation import Columns, percentiles
 from context_bench.metrics import (
-    CompressionRatio,
-    CostOfPass,
     Counts,
-    Latency,
     MeanScore,
     PassRate,
     PerDatasetBreakdown,
-    PromptTokens,
-    TrueCompression,
 )
-from context_bench.metrics.registry import weak_baseline
+from context_bench.metrics.findings import weak_baseline
 from context_bench.protocols import Metric
 from context_bench.records import (
-    BaselineRow,
     EvalRow,
     Failure,
     KeyMeaning,
-    Usage,
     number_passing,
     passes,
 )
@@ -65,10 +57,6 @@ def test_a_row_is_made_by_hand_in_the_order_of_the_documented_fields() -> None:
     assert [row.output_tokens for row in rows] == [40, 20]
     assert (rows[0].metadata, rows[0].latency, rows[0].dataset) == ({"attempts": 2}, 1.5, "d")
     assert evolve(rows[0], latency=2.0).output_tokens == 40
-    assert CompressionRatio().compute(rows) == pytest.approx(
-        {"compression_ratio": 0.7, "mean_input_tokens": 100, "mean_output_tokens": 30}
-    )
-    assert CostOfPass(0.7, "f1").compute(rows) == {"cost_of_pass": 60.0, "num_passing": 1}
 
 
 def test_output_tokens_that_nobody_gives_are_those_of_the_prompt_or_of_the_response() -> None:
@@ -85,11 +73,6 @@ ALL = [
     Counts,
     MeanScore,
     PassRate,
-    CompressionRatio,
-    PromptTokens,
-    TrueCompression,
-    CostOfPass,
-    Latency,
     PerDatasetBreakdown,
 ]
 
@@ -115,8 +98,8 @@ def test_failed_rows_count_as_wrong_and_unscored_rows_are_left_out() -> None:
     assert PassRate().compute(ROWS)["pass_rate"] == pytest.approx(2 / 5)
 
 
-def test_counts_and_costs_are_those_of_the_score_that_is_asked_for() -> None:
-    """A row with a headline but without that score was counted as scored, and its tokens among those of rows that can pass."""
+def test_counts_are_those_of_the_requested_score() -> None:
+    """A row with a headline but without that score was counted as scored."""
     failure = Failure("evaluator", "ValueError", "bad", evaluator="d/o")
     spent = {"input_tokens": 10, "output_tokens": 5}
     rows = [
@@ -139,7 +122,6 @@ def test_counts_and_costs_are_those_of_the_score_that_is_asked_for() -> None:
         "num_failed": 1,
     }
     assert MeanScore("other").compute(rows)["mean_score"] == pytest.approx(1.0 / 4)
-    assert CostOfPass(0.7, "other").compute(rows) == {"cost_of_pass": 15.0, "num_passing": 1}
 
 
 def test_a_failed_row_gets_the_worst_value_of_its_score() -> None:
@@ -177,7 +159,6 @@ def test_a_row_passes_on_the_better_side_of_the_threshold_or_at_it(
     meaning = KeyMeaning("d/e", worst) if better is None else KeyMeaning("d/e", worst, better)
     rows = [evolve(row(score), keys={"f1": meaning}) for score in (0.2, 0.5, 0.9, 1.0)]
     assert PassRate(0.5).compute(rows) == {"pass_rate": passing / 4}
-    assert CostOfPass(0.5, "f1").compute(rows)["num_passing"] == passing
 
 
 def test_each_dataset_passes_by_the_direction_of_its_own_headline() -> None:
@@ -226,91 +207,6 @@ def test_where_no_score_is_known_to_be_the_headline_a_broken_evaluator_fails_the
 def test_without_a_scored_row_there_is_no_mean_rather_than_a_zero() -> None:
     assert MeanScore().compute([row(), row()]) == {}
     assert PassRate(0.0).compute([row()]) == {}
-
-
-def test_compression_counts_what_goes_on_to_the_model_against_what_was_given() -> None:
-    rows = [
-        row(1.0, input_tokens=100, context_tokens=30, response_tokens=5),
-        row(1.0, input_tokens=100, context_tokens=50),
-    ]
-    assert CompressionRatio().compute(rows) == {
-        "compression_ratio": pytest.approx(0.6),
-        "mean_input_tokens": 100,
-        "mean_output_tokens": 40,
-    }
-    passed_through = [row(1.0, input_tokens=100, context_tokens=100, response_tokens=20)]
-    assert CompressionRatio().compute(passed_through)["compression_ratio"] == 0.0
-    assert CompressionRatio().compute([row(1.0, input_tokens=100, response_tokens=5)]) == {}
-
-
-def test_an_endpoints_count_is_never_held_against_our_own() -> None:
-    reported = [row(1.0, input_tokens=100, usage=Usage(110, 5))]
-    assert CompressionRatio().compute(reported) == {}
-    assert PromptTokens().compute(reported) == {"mean_prompt_tokens": 110}
-    assert PromptTokens().compute(
-        [row(1.0, usage=Usage(100, 5, 25)), row(1.0, usage=Usage(100, 5))]
-    ) == {
-        "mean_prompt_tokens": 100,
-        "cache_read_share": 0.125,
-    }
-
-
-def test_true_compression_is_what_endpoints_report_against_the_baseline() -> None:
-    rows = [
-        row(1.0, usage=Usage(50), baseline=BaselineRow(100)),
-        row(1.0, usage=Usage(300), baseline=BaselineRow(300)),
-        row(1.0, usage=Usage(10), baseline=BaselineRow(None)),
-        row(1.0, usage=Usage(10)),
-        row(1.0, baseline=BaselineRow(100)),
-        row(1.0, usage=Usage(0), baseline=BaselineRow(100)),
-        row(failed=True, baseline=BaselineRow(100)),
-    ]
-    assert TrueCompression().compute(rows) == {
-        "tokens_saved": pytest.approx(1 - 350 / 400),
-        "tokens_saved_mean": pytest.approx((0.5 + 0.0) / 2),
-        "compression_factor": pytest.approx(400 / 350),
-        "num_compared": 2,
-        "num_uncompared": 5,
-    }
-    assert [found.tokens_saved for found in rows[:3]] == [0.5, 0.0, None]
-    assert TrueCompression().compute([row(1.0, baseline=BaselineRow(5))]) == {
-        "num_compared": 0,
-        "num_uncompared": 1,
-    }
-    assert TrueCompression().compute([row(1.0, usage=Usage(10))]) == {}
-
-
-def test_cost_of_pass_is_tokens_for_each_passing_row_and_infinite_when_none_passes() -> None:
-    rows = [
-        row(1.0, input_tokens=100, usage=Usage(40, 10), response_tokens=10),
-        row(0.0, input_tokens=100, usage=Usage(100, 10), response_tokens=10),
-    ]
-    assert CostOfPass().compute(rows) == {"cost_of_pass": 160.0, "num_passing": 1}
-    counted = row(0.0, input_tokens=100, response_tokens=10)
-    assert CostOfPass().compute([*rows, counted]) == {"num_passing": 1}
-    assert (
-        CostOfPass().compute([row(1.0, input_tokens=100, response_tokens=10), counted])[
-            "cost_of_pass"
-        ]
-        == 220
-    )
-    assert CostOfPass().compute([row(0.0, input_tokens=1)]) == {
-        "cost_of_pass": math.inf,
-        "num_passing": 0,
-    }
-
-
-def test_latency_interpolates_and_leaves_failed_rows_out() -> None:
-    rows = [row(1.0, latency=float(seconds)) for seconds in range(1, 21)] + [
-        row(failed=True, latency=999.0)
-    ]
-    values = Latency().compute(rows)
-    assert values == {
-        "latency_mean": 10.5,
-        "latency_median": 10.5,
-        "latency_p95": pytest.approx(19.05),
-        "latency_p99": pytest.approx(19.81),
-    }
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,15 @@ from __future__ import annotations
 
 import io
 import json
+import math
+from collections.abc import Sequence
+from statistics import median
+from typing import ClassVar
 
 import pytest
 
 from context_bench.errors import ContextBenchError
-from context_bench.metrics import CostOfPass, Counts, Latency, MeanScore, PerDatasetBreakdown
+from context_bench.metrics import Counts, MeanScore, PerDatasetBreakdown
 from context_bench.plugins.catalog import Catalog
 from context_bench.protocols import Reporter
 from context_bench.records import EvalRow, Failure, KeyMeaning
@@ -15,6 +19,19 @@ from context_bench.reporters import JsonReporter, TableReporter
 from context_bench.results import EvalResult
 
 NASTY = 'a|b\\`<script>alert(1)</script>\n\x1b[31m"q" 日本 \ud800'
+
+
+class Pace:
+    """A metric with an infinite value and with seconds."""
+
+    name = "pace"
+    values: ClassVar = {
+        "tokens_each": {"heading": "tokens each", "format": "number"},
+        "seconds": {"heading": "p50", "format": "seconds"},
+    }
+
+    def compute(self, rows: Sequence[EvalRow]) -> dict[str, float]:
+        return {"tokens_each": math.inf, "seconds": median(row.latency for row in rows)}
 
 
 def result(system: str = "plain") -> EvalResult:
@@ -25,7 +42,7 @@ def result(system: str = "plain") -> EvalResult:
         EvalRow(system, "3", {}, 10, dataset="two", headline="f1", keys=meaning, errors=(Failure("system", "E", "late"),)),
         EvalRow(system, "4", {}, 10, latency=0.1, dataset="two", headline="f1", keys=meaning, unscored={"d/e": "no answer"}),
     ]  # fmt: skip
-    metrics = [Counts(), MeanScore(), CostOfPass(), Latency(), PerDatasetBreakdown()]
+    metrics = [Counts(), MeanScore(), Pace(), PerDatasetBreakdown()]
     return EvalResult(
         rows,
         metrics,
@@ -44,8 +61,8 @@ def test_json_is_strict_and_holds_every_row() -> None:
     told = json.loads(written(JsonReporter(), result(NASTY)), parse_constant=pytest.fail)
     assert len(told["rows"]) == 4
     [values] = told["summary"].values()
-    assert values["cost_of_pass"] is None
-    assert values["num_passing"] == 0
+    assert values["tokens_each"] is None
+    assert values["seconds"] == 0.175
     assert written(JsonReporter(), result(NASTY)).encode("utf-8")
 
 
@@ -53,7 +70,7 @@ def test_json_is_strict_and_holds_every_row() -> None:
 def test_the_table_is_complete_at_any_width(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
     text = written(TableReporter(), result())
-    for value in ("plain", "0.1667", "never", "250.0 ms", "failed"):
+    for value in ("plain", "0.1667", "never", "175.0 ms", "failed"):
         assert value in text
     assert max(len(line.rstrip()) for line in text.splitlines() if "score is" not in line) <= max(
         width or 80, 30
@@ -74,7 +91,7 @@ def several(labels: list[str]) -> EvalResult:
         for number, label in enumerate(labels)
         for row in range(2)
     ]
-    metrics = [Counts(), MeanScore(), CostOfPass(), Latency()]
+    metrics = [Counts(), MeanScore(), Pace()]
     return EvalResult(rows, metrics, {}, {"systems": labels, "evaluators": ["d/e"]})
 
 

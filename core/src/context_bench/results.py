@@ -12,14 +12,9 @@ from attrs import frozen
 
 from context_bench.console import finite
 from context_bench.errors import ConfigurationError
-from context_bench.metrics.registry import (
-    NESTED,
-    SCORES,
-    SOURCES,
-    ChosenRows,
-    summarise,
-    with_declarations,
-)
+from context_bench.metrics import SOURCES
+from context_bench.metrics.registry import with_declarations
+from context_bench.metrics.summary import NESTED, SCORES, ChosenRows, metric_notes, summarize
 from context_bench.plugins.component_metadata import SummaryValue
 from context_bench.protocols import Metric
 from context_bench.records import (
@@ -51,7 +46,7 @@ class EvalResult:
         warnings: What the user should know, a line each.
         findings: Those of the warnings that come of the numbers.
         metrics: The metrics, each with what its values mean.
-        said: Keys of the summary that each metric gave, by its name.
+        keys_by_metric: Keys of the summary that each metric returned, by its name.
         completeness: How much of the run is there; a filtered result says it of the whole run.
     """
 
@@ -74,9 +69,10 @@ class EvalResult:
         self.config = dict(config)
         self.metrics = tuple(map(with_declarations, metrics))
         self._declared = tuple(declared)
-        self.summary, self.said, self.findings = summarise(
-            rows, self.metrics, self._declared, self.config
-        )
+        summary = summarize(rows, self.metrics, self._declared, self.config)
+        self.summary = summary.values
+        self.keys_by_metric = summary.keys
+        self.findings = summary.findings
         self.warnings = (*warnings, *(line for line in self.findings if line not in warnings))
 
     @property
@@ -169,9 +165,10 @@ class EvalResult:
 
     def notes(self) -> list[str]:
         """Return what a reader must know beside the numbers, a line each."""
-        warnings = (f"Warning: {line}" for line in self.findings)
-        parts = (_scored(self), _counted(self), _compared(self), _billed(self), warnings)
-        return [*self.completeness.sentences, *(note for part in parts for note in part)]
+        notes = [*self.completeness.sentences, *_score_notes(self)]
+        notes += map(one_line, metric_notes(self.metrics, self.summary, self.config))
+        notes += [f"Warning: {finding}" for finding in self.findings]
+        return notes
 
     def to_dict(self, rows: bool = True) -> dict[str, Any]:
         """Return the result as JSON values: infinite and undefined numbers become None."""
@@ -324,7 +321,7 @@ def _pattern(declared: Mapping[str, SummaryValue], key: str) -> str:
 _NONE = {"n": 0, "failed": 0, "unscored": 0}
 
 
-def _scored(result: EvalResult) -> Iterator[str]:
+def _score_notes(result: EvalResult) -> Iterator[str]:
     """Tell what the score is, and what else stands beside or in its place."""
     field = result.config.get("score_field", "score")
     headlines, agreements = headlines_of(result)
@@ -362,79 +359,6 @@ def _scored(result: EvalResult) -> Iterator[str]:
                 + "; ".join(f"{reason} ({count})" for reason, count in reasons.most_common(3))
                 + "."
             )
-
-
-def _counted(result: EvalResult) -> Iterator[str]:
-    """Tell where token counts come from, where that is not the same for all systems and rows."""
-    found = {
-        system: values.get(SOURCES, {}).get("cost_of_pass")
-        for system, values in result.summary.items()
-    }
-    sources = {system: source for system, source in found.items() if source is not None}
-    if len({source["source"] for source in sources.values()}) < 2 and all(
-        s["covered"] == 1 for s in sources.values()
-    ):
-        return
-    words = {"reported": "as its endpoint reports them", "none": "not all from one source"}
-    told = "; ".join(
-        f"{system} {words.get(source['source'], 'counted by the tokenizer ' + source['source'])}"
-        for system, source in sources.items()
-    )
-    yield f"Tokens: {told}. Counts from different sources are neither added nor ranked; - (50 %): half the rows have one."
-
-
-def _compared(result: EvalResult) -> Iterator[str]:
-    """Tell what the savings are held against, and whose rows are left out."""
-    baseline, others = result.config.get("baseline"), result.config.get("baselines", {})
-    if not baseline:
-        return
-    missing = {
-        system: values.get("num_uncompared", values.get("num_rows", 0))
-        for system, values in result.summary.items()
-        if "tokens_saved" not in values or values.get("num_uncompared")
-    }
-    if not any("tokens_saved" in values for values in result.summary.values()):
-        yield f"Nothing could be compared with the baseline {baseline}: no row has prompt tokens reported on both sides."
-        return
-    yield f"tokens saved: prompt tokens as the model's endpoint reports them, against {baseline}."
-    yield from (
-        f"{system} is held against {other}." for system, other in others.items() if system != other
-    )
-    for system, how in result.config.get(
-        "unpaired", {}
-    ).items():  # what it saves is not its own doing alone
-        told = {
-            name: ["unset" if one is None else one_line(str(one)) for one in pair]
-            for name, pair in how.items()
-        }
-        own, theirs = (
-            ", ".join(f"{name} {pair[side]}" for name, pair in told.items()) for side in (0, 1)
-        )
-        yield f"Not paired: {system} is asked with {own}, {others.get(system, baseline)} with {theirs}."
-    if missing:
-        yield f"Rows left out of that, because they or their baseline's report no prompt tokens: {_rows(missing)}."
-
-
-def _billed(result: EvalResult) -> Iterator[str]:
-    """Tell what the money is, and whose rows are left out."""
-    if not any("cost" in values for values in result.summary.values()):
-        return
-    date = f" of {result.config['prices_date']}" if "prices_date" in result.config else ""
-    yield (
-        f"cost is in {result.config.get('currency', 'USD')}: as the endpoint reports it, else by the given prices{date}, "
-        "cached and uncached tokens each at theirs."
-    )
-    unpriced = {
-        label: values["num_unpriced"]
-        for label, values in result.summary.items()
-        if values.get("num_unpriced")
-    }
-    if unpriced:
-        yield f"Answered rows without a known cost, left out of it: {_rows(unpriced)}."
-
-
-def _rows(counts: Mapping[str, float]) -> str:
-    return ", ".join(f"{count:.0f} of {system}" for system, count in counts.items())
 
 
 def one_line(text: str) -> str:

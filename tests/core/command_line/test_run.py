@@ -189,7 +189,7 @@ def test_the_project_file_holds_the_same_things_as_the_flags(
         ),
         (
             ["-s", "replay:field=pred", "-d", "rows.jsonl", "--score-field", "exact_mach"],
-            "'exact_mach', which no evaluator of this run gives. Did you mean 'exact_match'",
+            "'exact_mach', which no evaluator of this run returns. Did you mean 'exact_match'",
         ),
         (
             ["-s", "replay", "-d", "rows.jsonl", "-o", "out.docx"],

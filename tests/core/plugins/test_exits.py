@@ -76,7 +76,7 @@ POINTS = {
 @pytest.mark.parametrize(
     ("flags", "code", "told"),
     [
-        (("--add-metric", "leaves"), 2, "The metric leaves broke: SystemExit: 0"),
+        (("--add-metric", "leaves"), 2, "The metric leaves raised SystemExit: 0"),
         (("--format", "leaves"), 2, "The reporter leaves failed: SystemExit: 0"),
         (("--part", "leaves"), 2, "The run part leaves failed: SystemExit: 0"),
         (("--part", "leaves-at-a-row"), 2, "The run part leaves failed: SystemExit: 0"),

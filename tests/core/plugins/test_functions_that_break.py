@@ -138,7 +138,7 @@ CASES = [
     ("Loud.__init__", "raises leaves", "system loud (acme-breaks/loud) cannot be set up: "),
     ("Loud.fingerprint", "raises", "System loud cannot be used: KeyError: 'no such thing'"),
     ("Loud.fingerprint", "nothing number texts", "The fingerprint of system loud is "),
-    ("Spread.compute", "raises leaves", "The metric spread broke: "),
+    ("Spread.compute", "raises leaves", "The metric spread raised "),
     ("Spread.compute", "nothing number texts", "The metric spread returned "),
     ("Tab.write", "raises leaves", "The reporter tab failed: "),
     ("Prepare.prepare", "raises leaves nothing number", "The run part prepare failed: "),

@@ -84,6 +84,7 @@ def test_a_system_names_the_headers_of_its_proxy(make_system: Make) -> None:
 
 
 def test_the_split_is_in_the_summary_where_it_is_known(make_system: Make, tmp_path: Any) -> None:
+    pytest.importorskip("context_bench_efficiency", reason="latency is its metric")
     path = tmp_path / "run.sqlite"
     split = make_system(
         "split", lambda example: {"response": "one", "latency": 3.0, "system_latency": 1.0}

@@ -161,7 +161,7 @@ def test_a_value_of_a_metric_that_is_no_number_is_told_with_the_name_of_the_metr
             return values
 
     with pytest.raises(
-        MetricError, match=r"The metric odd returned .*, which is no number for a key"
+        MetricError, match=r"The metric odd returned .*, which is not a number for a key"
     ):
         evaluate([echo], EXAMPLES, [same], metrics=[Odd()], progress=False)
 

@@ -21,6 +21,8 @@ import pytest
 from context_bench import EvalResult, evaluate
 from context_bench.bench.reading import read_result
 
+pytest.importorskip("context_bench_efficiency", reason="it adds up what rows waited")
+
 TOLERANCE = 1e-3  # figures are kept in microseconds, and two clocks tick apart
 
 

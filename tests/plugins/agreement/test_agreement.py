@@ -86,7 +86,7 @@ def test_a_score_of_agreement_is_known_before_the_first_call(field: str, named: 
             == 0.5
         )
         return
-    with pytest.raises(MetricError, match="'agreement_f2', which no evaluator of this run gives"):
+    with pytest.raises(MetricError, match="'agreement_f2'"):
         run(Says("proxy", "red bus"), direct, score_field=field, **given)
     assert direct.calls == []
 
@@ -288,6 +288,7 @@ def test_only_evaluators_that_need_an_answer_are_given_one(tmp_path: Path) -> No
 
 
 def test_rows_without_gold_cannot_pass_so_their_tokens_do_not_count_for_a_pass() -> None:
+    pytest.importorskip("context_bench_efficiency", reason="the cost of a pass is its metric")
     result = run(Says("proxy", "red car"), Says("direct", "red car"))
     assert result.summary["proxy"]["num_passing"] == 1
     assert result.summary["proxy"]["cost_of_pass"] == 11.0

@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 
 from context_bench import evaluate
-from context_bench.aggregation import Columns
 from context_bench.errors import UnknownNameError
-from context_bench.metrics import CostOfPass, MeanScore, PassRate
+from context_bench.metrics import Columns, MeanScore, PassRate
 from context_bench.runs import open_run
 from context_bench_compare.columns import read_columns
 from context_bench_compare.comparing import overview
 from context_bench_compare.gates import MISSED, parse_gate
 from context_bench_compare.gating import judge
 from context_bench_compare.verdicts import Rules
+from context_bench_efficiency import CostOfPass
 
 pytest.importorskip(
     "context_bench_answer_quality", reason="the rows of these runs are scored by it"

@@ -81,7 +81,9 @@ def rescore(
                 ).run(RescoreJobs(store, slots, planner.wire, force, reference).jobs())
                 store.settle_headlines()
                 result = read_result(store.path, catalog=catalog)
-                store.keep_metrics(metrics_record(result.metrics, result.summary, result.said))
+                store.keep_metrics(
+                    metrics_record(result.metrics, result.summary, result.keys_by_metric)
+                )
                 with signals.unheard():  # all at once, or a signal would leave the lock
                     session.publish()
             finally:

@@ -31,8 +31,8 @@ from context_bench.errors import (
     StoreError,
     message_of,
 )
-from context_bench.metrics import check_score_field
 from context_bench.metrics.registry import RunMetric, metrics_record
+from context_bench.metrics.summary import check_score_field
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.hooks import Hooks
 from context_bench.plugins.settings import PluginSettings
@@ -754,7 +754,9 @@ class Run:
             "reused_rows": skipped,
         }
         result = EvalResult(rows, self._metrics, timing, config, warnings=self._store.warnings())
-        self._store.keep_metrics(metrics_record(result.metrics, result.summary, result.said))
+        self._store.keep_metrics(
+            metrics_record(result.metrics, result.summary, result.keys_by_metric)
+        )
         self._store.warn(result.findings)
         return result
 

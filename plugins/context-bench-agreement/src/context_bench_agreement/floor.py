@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
 from attrs import frozen
 
+from context_bench.metrics import ColumnMetric, Columns
+
 
 @frozen
-class Agreement:
+class Agreement(ColumnMetric):
     """How far rows without a gold answer agree with the reference: the mean of the score, its response as the answer.
 
     Keys: ``agreement``; and ``agreement_floor``, how far the reference agrees with itself when it is asked twice. A system
@@ -20,21 +21,23 @@ class Agreement:
     score_field: str = "score"
     name: str = "agreement"
 
-    def compute_columns(self, columns: Any) -> dict[str, float]:
+    def compute_columns(self, columns: Columns) -> dict[str, float]:
         """Return the mean; of the reference's own rows, the floor."""
         values = columns.agreements(self.score_field)
         if not values:
             return {}
-        return {
-            "agreement_floor" if columns.is_reference else self.name: math.fsum(values)
-            / len(values)
-        }
+        key = "agreement_floor" if columns.is_reference else self.name
+        return {key: math.fsum(values) / len(values)}
 
-    def compare(self, columns_by_system: Mapping[str, Any]) -> dict[str, dict[str, float]]:
+    def compare(self, columns_by_system: Mapping[str, Columns]) -> dict[str, dict[str, float]]:
         """Return the floor of the reference for every other system that has an agreement."""
-        summary = {label: columns.summary for label, columns in columns_by_system.items()}
-        floors = [
-            values["agreement_floor"] for values in summary.values() if "agreement_floor" in values
-        ]
-        agreeing = [label for label, values in summary.items() if "agreement" in values]
-        return {label: {"agreement_floor": floors[-1]} for label in agreeing} if floors else {}
+        floor: float | None = None
+        for columns in columns_by_system.values():
+            floor = columns.summary.get("agreement_floor", floor)
+        if floor is None:
+            return {}
+        return {
+            label: {"agreement_floor": floor}
+            for label, columns in columns_by_system.items()
+            if self.name in columns.summary
+        }

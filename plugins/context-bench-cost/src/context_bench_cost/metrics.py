@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from attrs import frozen
 
+from context_bench.metrics import ColumnMetric, Columns
+
 
 @frozen
-class Cost:
+class Cost(ColumnMetric):
     """What the rows cost in money: as the endpoint reports it, else by the prices of cached and uncached tokens.
 
     A prefix that was read from the provider's cache is billed as such, so a system that breaks the cache shows what it
@@ -19,40 +22,57 @@ class Cost:
 
     name: str = "cost"
 
-    def compute_columns(self, columns: Any) -> dict[str, float]:
-        """Return the costs, from the columns of the rows; nothing when none is known."""
-        if not columns.costs:
+    def compute_columns(self, columns: Columns) -> dict[str, float]:
+        """Return the costs, from the columns of the rows; nothing when no cost is known."""
+        priced = len(columns.costs)
+        if not priced:
             return {}
-        total, baseline = math.fsum(columns.costs), math.fsum(columns.baseline_costs)
-        columns.sources["cost"] = (
-            "money",
-            len(columns.costs) / max(columns.answered, len(columns.costs)),
-        )
-        found = {"cost": total, "mean_cost": total / len(columns.costs)}
+        total = math.fsum(columns.costs)
+        columns.sources["cost"] = ("money", priced / max(columns.answered, priced))
+        values = {"cost": total, "mean_cost": total / priced}
+        baseline = math.fsum(columns.baseline_costs)
         if baseline > 0:
-            found["cost_saved"] = 1 - math.fsum(columns.compared_costs) / baseline
-        return {**found, "num_unpriced": columns.answered - len(columns.costs)}
+            values["cost_saved"] = 1 - math.fsum(columns.compared_costs) / baseline
+        values["num_unpriced"] = columns.answered - priced
+        return values
+
+    def notes(
+        self, summary: Mapping[str, Mapping[str, Any]], config: Mapping[str, Any]
+    ) -> Iterator[str]:
+        """Yield the currency and the source of the costs, and whose rows are left out."""
+        if not any("cost" in values for values in summary.values()):
+            return
+        date = f" of {config['prices_date']}" if "prices_date" in config else ""
+        yield (
+            f"cost is in {config.get('currency', 'USD')}: as the endpoint reports it, else by the given "
+            f"prices{date}, cached and uncached tokens each at theirs."
+        )
+        unpriced = []
+        for label, values in summary.items():
+            if values.get("num_unpriced"):
+                unpriced.append(f"{values['num_unpriced']:.0f} of {label}")
+        if unpriced:
+            yield f"Answered rows without a known cost, left out of it: {', '.join(unpriced)}."
 
 
 @frozen
-class PriceOfPass:
+class PriceOfPass(ColumnMetric):
     """Money spent for each row that passes (after Erol et al. 2025, arXiv:2504.13359), input and output at their prices.
 
-    Rows that are not scored, as those without a gold answer, cannot pass, so what they cost is not counted. Only where every
-    other answered row has a cost; a failed row took nothing that anybody knows of. Key: ``price_of_pass``, infinite when nothing
-    passes.
+    Rows that are not scored, as those without a gold answer, cannot pass, so what they cost is not counted. The price exists
+    only where every other answered row has a cost; the cost of a failed row is unknown. Key: ``price_of_pass``, infinite when
+    no row passes.
     """
 
     threshold: float = 0.7
     score_field: str = "score"
     name: str = "price_of_pass"
 
-    def compute_columns(self, columns: Any) -> dict[str, float]:
+    def compute_columns(self, columns: Columns) -> dict[str, float]:
         """Return the price, from the columns of the rows, where it is known."""
-        values = columns.values(self.score_field)
         costs = columns.scored_costs
-        is_known = columns.costs and len(costs) == sum(columns.spenders.values())
-        if not values or not is_known:
+        is_known = bool(columns.costs) and len(costs) == sum(columns.spenders.values())
+        if not is_known or not columns.values(self.score_field):
             return {}
         passing = columns.passing(self.score_field, self.threshold)
         return {"price_of_pass": math.fsum(costs) / passing if passing else math.inf}

@@ -12,12 +12,8 @@ from hypothesis import strategies as st
 from context_bench import EvalResult, EvalRow, evaluate
 from context_bench.bench.reading import read_result
 from context_bench.errors import UnknownNameError
-from context_bench.metrics import TrueCompression
 from context_bench.store.reader import RunReader
-
-pytest.importorskip(
-    "context_bench_answer_quality", reason="these rows are scored by the answer-quality plugin"
-)
+from context_bench_efficiency import TrueCompression
 
 Make = Callable[..., Any]
 TOKENS = {
@@ -27,6 +23,13 @@ TOKENS = {
     "silent": (None, None, None),
 }
 EXAMPLES = [{"id": str(number), "question": "q", "answer": "a"} for number in range(3)]
+
+
+class Exact:
+    name = "exact"
+
+    def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> dict[str, float]:
+        return {"exact": float(processed.get("response") == original["answer"])}
 
 
 class Fixed:
@@ -51,7 +54,7 @@ def systems(*names: str) -> list[Fixed]:
 
 
 def run(*names: str, **options: Any) -> EvalResult:
-    return evaluate(systems(*names), EXAMPLES, ["answer-quality"], progress=False, **options)
+    return evaluate(systems(*names), EXAMPLES, [Exact()], progress=False, **options)
 
 
 def saved(result: EvalResult) -> Mapping[str, Any]:
@@ -84,15 +87,13 @@ def test_without_a_baseline_nothing_is_compared_and_no_words_are_held_against_to
 def test_a_row_is_left_out_where_either_side_has_no_count_or_failed() -> None:
     ours = Fixed("ours", (10, None, 40), failing=["2"])
     theirs = Fixed("theirs", (20, 20, 20))
-    result = evaluate([ours, theirs], EXAMPLES, ["answer-quality"], baseline=theirs, progress=False)
+    result = evaluate([ours, theirs], EXAMPLES, [Exact()], baseline=theirs, progress=False)
     assert (result.summary["ours"]["tokens_saved"], result.summary["ours"]["num_uncompared"]) == (
         0.5,
         2,
     )
     broken = Fixed("broken", (20, 20, 20), failing=["0", "1"])
-    result = evaluate(
-        [ours, broken], EXAMPLES, ["answer-quality"], baseline="broken", progress=False
-    )
+    result = evaluate([ours, broken], EXAMPLES, [Exact()], baseline="broken", progress=False)
     assert "tokens_saved" not in result.summary["ours"]
     assert result.summary["broken"]["num_compared"] == 1
 
@@ -110,7 +111,7 @@ def test_each_repetition_is_held_against_the_same_repetition_of_the_baseline(
     result = evaluate(
         [told("s"), told("b")],
         EXAMPLES[:1],
-        ["answer-quality"],
+        [Exact()],
         baseline="b",
         repeat=2,
         progress=False,
@@ -129,7 +130,7 @@ def test_the_transformers_own_view_stands_beside_what_the_endpoint_reports(
         make_system("direct", lambda e: {"response": "a", "usage": {"prompt_tokens": 40}}),
     ]
     examples = [{"context": "one two three four", "answer": "a"}]
-    result = evaluate(pair, examples, ["answer-quality"], baseline="direct", progress=False)
+    result = evaluate(pair, examples, [Exact()], baseline="direct", progress=False)
     assert (
         result.summary["shorten"]["compression_ratio"],
         result.summary["shorten"]["tokens_saved"],
@@ -157,9 +158,7 @@ def test_a_filtered_result_keeps_what_its_rows_were_held_against() -> None:
 
 def test_a_system_that_is_not_there_yet_is_added_as_the_baseline() -> None:
     extra = Fixed("extra", (200, 400, 800))
-    result = evaluate(
-        systems("direct"), EXAMPLES, ["answer-quality"], baseline=extra, progress=False
-    )
+    result = evaluate(systems("direct"), EXAMPLES, [Exact()], baseline=extra, progress=False)
     assert saved(result) == {"direct": 0.5, "extra": 0.0}
 
 
@@ -211,7 +210,7 @@ def test_the_columns_say_what_the_rows_say(tmp_path: Path) -> None:
     result = evaluate(
         [*systems("half", "direct"), broken],
         EXAMPLES,
-        ["answer-quality"],
+        [Exact()],
         baseline="direct",
         progress=False,
     )
