@@ -327,11 +327,13 @@ def test_the_metrics_page_has_every_metric_key_and_heading(tables: Tables, plugi
     pytest.importorskip("context_bench_cost", reason="the page tells of the metrics of money")
     pytest.importorskip("context_bench_agreement", reason="the page tells of agreement")
     pytest.importorskip("context_bench_compare", reason="the page tells of ranks")
+    pytest.importorskip("context_bench_efficiency", reason="the page tells of tokens and seconds")
     told_here = (
         "context-bench",
         "context-bench-cost",
         "context-bench-agreement",
         "context-bench-compare",
+        "context-bench-efficiency",
     )
     core = [c.name for c in discover().of_kind("metrics") if c.distribution.name in told_here]
     assert sorted(first(page["The usual metrics"])) == sorted(core)

@@ -106,9 +106,10 @@ class Evaluator(Protocol):
 class Metric(Protocol):
     """Something that aggregates the rows of one system, or compares all systems.
 
-    In place of ``compute``, or beside it: ``compute_columns(columns)``, from the columns of the rows; and
-    ``compare(columns_by_system)``, which is asked when all other metrics have answered, and returns values by system. Optional:
-    ``score_field``, the score that it looks at; ``values``, what its keys mean, for one without a manifest.
+    Instead of ``compute``, or in addition: ``compute_columns(columns)``, from the columns of the rows; and
+    ``compare(columns_by_system)``, which is called after all other metrics, and returns values by system. Optional:
+    ``score_field``, the score that it reads; ``values``, what its keys mean, for a metric without a manifest;
+    ``notes(summary, config)``, sentences that reports print with the values.
     """
 
     @property
