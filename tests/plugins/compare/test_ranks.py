@@ -177,8 +177,6 @@ def test_a_run_file_says_the_same_with_the_package_and_without_it(tmp_path: Path
         if "pareto_rank" in metric.values
     ]
     assert (pareto.heading, pareto.order) == ("rank", 120)
-    assert recalled.warnings == tuple(
-        f"Metric {name}_rank is not computed: {name}-rank comes with context-bench-compare: `pip install ./core "
-        "./plugins/context-bench-compare`; its values are those of when the run ended."
-        for name in ("pareto", "speed")
-    )
+    for name, warning in zip(("pareto_rank", "speed_rank"), recalled.warnings, strict=True):
+        assert name in warning
+        assert "./plugins/context-bench-compare`" in warning
