@@ -126,6 +126,7 @@ def test_no_table_carries_escape_sequences_of_the_data() -> None:
 def test_a_result_names_the_package_that_a_method_needs(
     monkeypatch: pytest.MonkeyPatch, method: str, package: str
 ) -> None:
+    computed = result()
     monkeypatch.setattr("context_bench.plugins.discovery.discover", lambda: Catalog(()))
     with pytest.raises(ContextBenchError, match=package):
-        getattr(result(), method)()
+        getattr(computed, method)()
