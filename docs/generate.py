@@ -18,6 +18,7 @@ from operator import attrgetter
 from pathlib import Path
 
 import click
+import row_route
 import tomli
 from attrs import frozen
 from pages import with_outputs
@@ -295,6 +296,8 @@ def files() -> dict[Path, str]:
         reference / "protocols.md": protocols_page(NOTE),
         ROOT / "docs" / "concepts" / "architecture.md": architecture(),
         ROOT / "docs" / "concepts" / "decisions.md": decisions(),
+        ROOT / "docs" / "concepts" / "how-a-row-travels.md": row_route.page(NOTE),
+        ROOT / "docs" / "images" / "row.svg": row_route.picture(),
         ROOT / "README.md": readme_with_table(),
     }
 
