@@ -54,7 +54,7 @@ def test_the_facade_of_core_finds_every_metric_and_a_run_computes_all_by_default
         if component.distribution.name == "context-bench-efficiency"
     ]
     assert len(components) == len(OF_ONE_SYSTEM) + 1
-    assert all(component.said.default for component in components)
+    assert all(component.manifest.default for component in components)
     for kind in (*OF_ONE_SYSTEM, Waiting):
         assert getattr(metrics, kind.__name__) is kind
 
