@@ -16,7 +16,7 @@ from textwrap import wrap
 
 import tomli
 
-from context_bench.bench.requests import PARAMETERS
+from context_bench.bench.run_config import PARAMETERS
 from context_bench.plugins.catalog import singular
 from context_bench.plugins.component_metadata import Facts
 from context_bench.plugins.manifest import FILE_NAME, parse_manifest

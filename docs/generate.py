@@ -24,7 +24,7 @@ from attrs import frozen
 from pages import with_outputs
 from signatures import protocols_page
 
-from context_bench.bench.requests import PARAMETERS
+from context_bench.bench.run_config import PARAMETERS
 from context_bench.cli.commands import app
 from context_bench.plugins.catalog import install_line
 from context_bench.plugins.component_metadata import Facts

@@ -22,13 +22,13 @@ SURFACE = {
         "write_json",
     ],
     "catalog": ["Catalog", "Component", "open_catalog"],
-    "requests": [
-        "AskedSystem",
-        "Request",
+    "config": [
+        "RunConfig",
+        "SystemConfig",
         "examples_of",
-        "read_request",
+        "load_config",
         "recompute",
-        "request_command",
+        "run_options",
     ],
     "runs": ["Run", "open_run", "run_files"],
 }
@@ -41,7 +41,7 @@ OPEN = {
     "metrics",
     "protocols",
     "records",
-    "secrecy",
+    "redaction",
     "tokens",
     "",
 }

@@ -54,10 +54,10 @@ def sql_outside_of_the_store(path: Path) -> str | None:
 def parameters_used_in_more_places() -> list[str]:
     """Return the parameters of a run that more than one module of core uses, besides their declaration.
 
-    A use is ``request.NAME``, ``flags["NAME"]``, or an argument of ``Request`` or ``evolve(request)``. What a run is about - its
-    systems, datasets, evaluators and their options, and the labels of two systems - is nobody's alone.
+    A use is ``request.NAME``, ``flags["NAME"]``, or an argument of ``RunConfig`` or ``evolve(request)``. What a run is
+    about - systems, datasets, evaluators with options, labels of two systems - belongs to no module.
     """
-    from context_bench.bench.requests import PARAMETERS
+    from context_bench.bench.run_config import PARAMETERS
 
     uses: dict[str, list[str]] = {}
     for path in MODULES:
@@ -95,7 +95,7 @@ def _named_in(tree: ast.AST) -> Iterator[str]:
             of_request = (
                 node.func.id == "evolve" and isinstance(first, ast.Name) and first.id == "request"
             )
-            if node.func.id == "Request" or of_request:
+            if node.func.id == "RunConfig" or of_request:
                 yield from (keyword.arg for keyword in node.keywords if keyword.arg)
 
 

@@ -313,10 +313,10 @@ def test_other_commands_with_the_arguments_of_a_run_refuse_such_a_flag_as_well(
         "acme-ping",
         code="""
             from context_bench.console import echo
-            from context_bench.requests import request_command
+            from context_bench.config import run_options
 
-            @request_command()
-            def ping(request, catalog):
+            @run_options()
+            def ping(config, catalog):
                 echo("pong")
         """,
         manifest='schema = 1\napi = "1.0"\n[commands.ping]\nsummary = "Pings"\nfunction = "ping"\n',

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from context_bench.bench.planner import Planner
-from context_bench.bench.requests import Request
+from context_bench.bench.run_config import RunConfig
 from context_bench.plugins.discovery import discover
 from context_bench.records import ANY_KEY
 
@@ -108,7 +108,7 @@ def test_what_rows_can_have_is_known_of_an_object_only_where_a_package_describes
 ) -> None:
     catalog = discover()
     of_a_package = catalog.find("evaluators", "special").build({})
-    described = Request(evaluators=(of_a_package, "exact"), score_prefixes={"special": "my_"})
+    described = RunConfig(evaluators=(of_a_package, "exact"), score_prefixes={"special": "my_"})
     assert sorted(Planner(catalog, described).possible_keys()) == ["exact", "my_special"]
-    own = Request(evaluators=(Undescribed(), "exact"))
+    own = RunConfig(evaluators=(Undescribed(), "exact"))
     assert ANY_KEY in Planner(catalog, own).possible_keys()

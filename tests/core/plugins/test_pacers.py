@@ -13,7 +13,7 @@ import pytest
 from attrs import evolve
 
 from context_bench.bench.parameters import SystemSpec
-from context_bench.bench.requests import Request
+from context_bench.bench.run_config import RunConfig
 from context_bench.bench.run_parts import described_parts
 from context_bench.plugins.catalog import BLOCKED, Catalog, Component, Distribution
 from context_bench.plugins.component_metadata import Facts
@@ -201,7 +201,7 @@ def test_an_installed_pacer_changes_nothing_where_ours_is_there() -> None:
     asks = component("acme", "systems", "ask", capabilities=("network",))
     theirs = component("acme", "run_parts", "their-pacer", part_kind="pacer", default=True)
     ours = component("context-bench-limits", "run_parts", "limits", part_kind="pacer", default=True)
-    request = Request(systems=(SystemSpec("ask"),))
+    request = RunConfig(systems=(SystemSpec("ask"),))
     assert list(described_parts(Catalog([asks, theirs, ours]), request)) == [ours.id]
     off = ours.with_state(BLOCKED, "switched off", "")
     assert list(described_parts(Catalog([asks, theirs, off]), request)) == [theirs.id]

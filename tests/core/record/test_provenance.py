@@ -145,14 +145,14 @@ def test_a_file_is_recorded_by_its_hash_and_a_changed_one_is_told_on_resume(tmp_
     pytest.importorskip("context_bench_replay", reason="it is the system")
     from context_bench.bench import runs
     from context_bench.bench.parameters import parse_dataset, parse_system
-    from context_bench.bench.requests import Request
+    from context_bench.bench.run_config import RunConfig
     from context_bench.plugins.discovery import discover
     from context_bench.plugins.settings import PluginSettings
 
     rows = tmp_path / "rows.jsonl"
     rows.write_bytes(b'{"id": "a", "question": "q", "answer": "x", "response": "x"}\n')
     catalog = discover(PluginSettings.read(environ={}))
-    request = Request(
+    request = RunConfig(
         systems=(parse_system("replay"),), datasets=(parse_dataset(str(rows)),), progress=False
     )
     path = tmp_path / "f.sqlite"

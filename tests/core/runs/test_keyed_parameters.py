@@ -10,7 +10,7 @@ import pytest
 
 from context_bench import evaluate
 from context_bench.bench.parameters import parse_dataset, parse_system
-from context_bench.bench.requests import PARAMETERS, Request
+from context_bench.bench.run_config import PARAMETERS, RunConfig
 from context_bench.plugins.catalog import Catalog
 from context_bench.runs import open_run
 
@@ -133,4 +133,4 @@ def test_what_may_be_secret_is_taken_out_of_what_is_kept() -> None:
         "system_defaults": {"api_key": secret},
     }
     for name, value in values.items():
-        assert secret not in json.dumps(Request(**{name: value}).to_dict(Catalog())), name
+        assert secret not in json.dumps(RunConfig(**{name: value}).to_dict(Catalog())), name

@@ -14,15 +14,15 @@ from attrs import evolve
 from context_bench import evaluate
 from context_bench.bench.parameters import AbsentObject, Examples, parse_dataset, parse_system
 from context_bench.bench.project import project_request
-from context_bench.bench.requests import PARAMETERS, Request, absent
+from context_bench.bench.run_config import PARAMETERS, RunConfig, absent
 from context_bench.bench.runs import resume, run_path
 from context_bench.cli import execute
+from context_bench.config import examples_of
 from context_bench.errors import ConfigurationError, ContextBenchError, StoreError
 from context_bench.metrics import MeanScore
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.discovery import discover, remembered_catalog
 from context_bench.plugins.settings import PluginSettings
-from context_bench.requests import examples_of
 
 EXAMPLES = [
     {"id": str(number), "question": "one two three", "answer": "one"} for number in range(5)
@@ -63,7 +63,7 @@ def test_report_looks_at_the_score_and_the_threshold_that_evaluate_looked_at(
 def test_evaluate_keeps_its_whole_request_and_objects_by_their_names(tmp_path: Path) -> None:
     path = tmp_path / "f.sqlite"
     result = asked(path, repeat=2, order="system", metrics=[MeanScore("recall"), "counts"])
-    kept = Request.from_dict(result.config["request"])
+    kept = RunConfig.from_dict(result.config["request"])
     assert (kept.repeat, kept.order) == (2, "system")
     assert [(part, one.name) for part, one in absent(kept)] == [
         ("system", "echo"),
@@ -173,10 +173,10 @@ def test_every_parameter_is_declared_once_and_kept_as_it_was() -> None:
         "list of str": ("n",),
     }
     for name, one in PARAMETERS.items():
-        request = Request(**{name: other.get(name, kinds.get(one.kind.written))})
-        assert getattr(request, name) != getattr(Request(), name) or name == "progress", name
+        request = RunConfig(**{name: other.get(name, kinds.get(one.kind.written))})
+        assert getattr(request, name) != getattr(RunConfig(), name) or name == "progress", name
         if one.stored:
-            assert getattr(Request.from_dict(request.to_dict(catalog)), name) == getattr(
+            assert getattr(RunConfig.from_dict(request.to_dict(catalog)), name) == getattr(
                 request, name
             ), name
         else:
@@ -237,9 +237,9 @@ def test_a_value_of_another_kind_is_refused_by_its_name(
     values: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ConfigurationError, match=message):
-        Request(**values)
+        RunConfig(**values)
     with pytest.raises(ConfigurationError, match=message):
-        evolve(Request(), **values)
+        evolve(RunConfig(), **values)
 
 
 @pytest.mark.parametrize("key", ["ids", "text-fields"])
@@ -263,7 +263,7 @@ def test_a_path_may_be_of_any_kind_that_python_takes(kind: Any, tmp_path: Path) 
 
 
 def test_as_much_is_taken_as_a_run_file_can_number() -> None:
-    assert Request(repeat=1024, systems=["replay"] * 1024, datasets=["toy"] * 1024).repeat == 1024
+    assert RunConfig(repeat=1024, systems=["replay"] * 1024, datasets=["toy"] * 1024).repeat == 1024
 
 
 def settled_folder(path: Path, install: Callable[[], None]) -> None:
@@ -375,7 +375,7 @@ def test_a_wrong_kind_in_the_project_file_is_told_with_its_place(
 
 def test_the_examples_of_a_request_have_the_names_that_rows_show() -> None:
     given = [{"id": None, "question": "q"}, {"question": "r"}, {"id": 7}, {"id": "#x"}]
-    asked = examples_of(discover(), Request(datasets=(Examples("d", given),)), 9)
+    asked = examples_of(discover(), RunConfig(datasets=(Examples("d", given),)), 9)
     shown = [
         row.example_id for row in evaluate(lambda example: "a", given, [], progress=False).rows
     ]
@@ -389,7 +389,7 @@ def test_commands_that_begin_in_one_second_keep_their_runs_apart(
     cache: str | None, folder: str
 ) -> None:
     """Each took the first name that was free, and all but the first to write found it taken."""
-    request = Request(
+    request = RunConfig(
         systems=(parse_system("replay"),), datasets=(parse_dataset("rows.jsonl"),), cache_dir=cache
     )
     paths = [run_path(request) for _ in range(20)]
@@ -404,11 +404,11 @@ def test_commands_that_begin_in_one_second_keep_their_runs_apart(
     ids=str,
 )
 def test_a_share_is_a_number_or_percent_at_every_entry_point(value: Any, share: float) -> None:
-    assert Request(max_failed=value).max_failed == share
+    assert RunConfig(max_failed=value).max_failed == share
     assert project_request({"run": {"max-failed": value}}, Catalog()).max_failed == share
 
 
 @pytest.mark.parametrize("value", ["1", "40", "101%", "-1%", "many", "nan", True], ids=str)
 def test_a_share_that_is_ambiguous_or_out_of_range_is_refused(value: Any) -> None:
     with pytest.raises(ConfigurationError, match="max_failed"):
-        Request(max_failed=value)
+        RunConfig(max_failed=value)

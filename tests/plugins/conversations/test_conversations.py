@@ -207,7 +207,7 @@ def test_a_tool_that_sets_a_system_up_asks_its_conversations_as_a_run_does(
 ) -> None:
     pytest.importorskip("context_bench_python", reason="it makes a system of a class")
     from context_bench.catalog import open_catalog
-    from context_bench.requests import AskedSystem, read_request
+    from context_bench.config import SystemConfig, load_config
 
     (tmp_path / "talkers.py").write_text(
         "class Whole:\n    name = 'whole'\n    version = '1'\n"
@@ -215,7 +215,7 @@ def test_a_tool_that_sets_a_system_up_asks_its_conversations_as_a_run_does(
         "    def process_conversation(self, turns):\n        return [turn.upper() for turn in turns]\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
-    request = read_request(systems=["python:target=talkers:Whole"], project={})
-    [system] = AskedSystem.all_of(open_catalog(), request)
+    request = load_config(systems=["python:target=talkers:Whole"], project={})
+    [system] = SystemConfig.all_of(open_catalog(), request)
     assert system.build().process(TALK)["turn_responses"] == ["ONE", "TWO"]
     assert system.build().process(PLAIN) == {"response": "plain"}

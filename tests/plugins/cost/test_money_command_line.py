@@ -181,16 +181,16 @@ def test_the_part_stands_in_the_plan_and_in_the_run_file(
 
 
 def test_a_run_file_of_before_keeps_its_limit_and_its_prices() -> None:
-    from context_bench.requests import Request
+    from context_bench.config import RunConfig
 
     old = {
         "max_cost": 2.5,
         "prices": {"currency": "EUR", "m": {"input": 1.0, "output": 2.0}},
         "part_options": {},
     }
-    options = Request.from_dict(old).part_options["money"]
+    options = RunConfig.from_dict(old).part_options["money"]
     assert options == {
         "max_cost": 2.5,
         "prices": {"currency": "EUR", "m": {"input": 1.0, "output": 2.0}},
     }
-    assert Request.from_dict({"max_cost": None, "prices": {}}).part_options == {}
+    assert RunConfig.from_dict({"max_cost": None, "prices": {}}).part_options == {}

@@ -17,7 +17,7 @@ from attrs import evolve
 from context_bench.bench.builders import followed, labels_of
 from context_bench.bench.parameters import DatasetSpec, SystemSpec, parse_system, specs_in
 from context_bench.bench.provenance import ASKED
-from context_bench.bench.requests import Request
+from context_bench.bench.run_config import RunConfig
 from context_bench.errors import ConfigurationError, UnknownNameError
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.loading import read_option
@@ -26,7 +26,7 @@ _ADDRESS = re.compile(r"(?:(?P<label>[^=:/]+)=)?(?P<url>https?://.+)", re.IGNORE
 _OF_ONE_ENDPOINT = ("base_url", "name")
 
 
-def settled(catalog: Catalog, request: Request) -> Request:
+def resolve_baselines(catalog: Catalog, request: RunConfig) -> RunConfig:
     """Return a request whose baseline and reference are labels of its systems; its specs hold what is shared, and no sweep.
 
     Raises:

@@ -17,9 +17,9 @@ from context_bench.bench.parameters import (
     DatasetSpec,
     Examples,
     SystemSpec,
-    hushed,
     numbered,
     parse_dataset,
+    redact_errors,
     safe_spec,
     specs_in,
 )
@@ -47,6 +47,7 @@ from context_bench.plugins.wiring import (
 )
 from context_bench.protocols import BuiltSystem, System, Tokenizer
 from context_bench.records import quantity
+from context_bench.redaction import Redactor, secret_values, without_secrets
 from context_bench.run.examples import bounded
 from context_bench.run.model import (
     COLUMNS,
@@ -61,13 +62,12 @@ from context_bench.run.model import (
     model_of,
     steps_of_system,
 )
-from context_bench.secrecy import Secrecy, secret_values, without_secrets
 from context_bench.store.keys import chain_key, system_key, unshared_key
 from context_bench.store.rows import storable
 from context_bench.tokens import WordTokenizer
 
 if TYPE_CHECKING:
-    from context_bench.bench.requests import Request
+    from context_bench.bench.run_config import RunConfig
     from context_bench.bench.run_parts import RunParts
 
 
@@ -338,7 +338,7 @@ def make_slots(
 
 
 def derived_slots(
-    catalog: Catalog, request: Request, parts: RunParts, slots: Sequence[RunSystem]
+    catalog: Catalog, request: RunConfig, parts: RunParts, slots: Sequence[RunSystem]
 ) -> list[RunSystem]:
     """Return the slots that derived jobs add to those of a run.
 
@@ -378,18 +378,18 @@ def derived_slots(
     return made
 
 
-def derived_lines(catalog: Catalog, request: Request) -> list[str]:
+def derived_lines(catalog: Catalog, request: RunConfig) -> list[str]:
     """Return a line for each slot that is derived in a run of a request, with the calls that it makes; systems are set up.
 
     Raises:
         ContextBenchError: Something that the request needs is not there.
     """
-    from context_bench.bench.baseline import settled
+    from context_bench.bench.baseline import resolve_baselines
     from context_bench.bench.run_parts import load_parts
 
-    with hushed(catalog, request):
+    with redact_errors(catalog, request):
         parts = load_parts(catalog, request)
-        request = settled(catalog, parts.prepared(request))
+        request = resolve_baselines(catalog, parts.prepared(request))
         slots = make_slots(catalog, with_reader(catalog, request.systems, request.reader), "")
         size = request.size()
         calls = "a call a row" if size is None else f"{size} calls"
@@ -486,7 +486,7 @@ def make_stream(
     catalog: Catalog,
     dataset: DatasetSpec | Examples,
     number: int,
-    request: Request,
+    request: RunConfig,
     taken: Collection[str] = (),
 ) -> tuple[RunDataset, DatasetFacts | None]:
     """Return the stream of a dataset, and what wiring needs to know of it, where it is no object.
@@ -504,7 +504,7 @@ def make_stream(
     return bounded(make, request.patience, name)  # type: ignore[no-any-return]
 
 
-def _of_object(given: Examples, number: int, request: Request) -> tuple[RunDataset, None]:
+def _of_object(given: Examples, number: int, request: RunConfig) -> tuple[RunDataset, None]:
     examples = given.source if request.limit is None else islice(given.source, request.limit)
     described = {"label": given.label, **_present(revision=revision_of(given.source))}
     return RunDataset(
@@ -513,7 +513,7 @@ def _of_object(given: Examples, number: int, request: Request) -> tuple[RunDatas
 
 
 def _of_spec(
-    catalog: Catalog, spec: DatasetSpec, number: int, request: Request, taken: Collection[str]
+    catalog: Catalog, spec: DatasetSpec, number: int, request: RunConfig, taken: Collection[str]
 ) -> tuple[RunDataset, DatasetFacts]:
     component, spec = find_dataset(catalog, spec)
     facts, limit, where = component.manifest, request.limit, f"dataset {component.name}"
@@ -619,7 +619,7 @@ def explained(catalog: Catalog, dataset: str, tags: Iterable[str], choice: Choic
 def _load(
     loader: Any, component: Component, which: Mapping[str, Any], options: Mapping[str, Any]
 ) -> Iterator[Mapping[str, Any]]:
-    hide = Secrecy(secret_values([component], options)).of
+    hide = Redactor(secret_values([component], options)).of
     try:
         yield from loader(**which, **options)
     except ContextBenchError:

@@ -1,6 +1,6 @@
 """What a run can be asked for: how one parameter is declared, and the kinds of values, specs of systems and datasets among them.
 
-A field of a :class:`~context_bench.bench.requests.Request` is declared with :func:`parameter`, once. Flags, the project file,
+A field of a :class:`~context_bench.bench.run_config.RunConfig` is declared with :func:`parameter`, once. Flags, the project file,
 ``--set``, the signature of ``evaluate()`` and the reference pages are made from that, and so is what a run file keeps.
 
 A system is ``[label=]name[:key=value[,key=value...]]``. A dataset is ``[label=]name[:config][,key=value...]``, or the path
@@ -26,10 +26,10 @@ from attrs import Factory, asdict, evolve, field, fields_dict, frozen
 from context_bench.errors import ConfigurationError, ContextBenchError, UnknownNameError, message_of
 from context_bench.plugins.loading import written_options
 from context_bench.plugins.settings import PROJECT_FILE
-from context_bench.secrecy import Secrecy, secret_values, secrets_in, without_secrets
+from context_bench.redaction import Redactor, secret_values, secrets_in, without_secrets
 
 if TYPE_CHECKING:
-    from context_bench.bench.requests import Request
+    from context_bench.bench.run_config import RunConfig
     from context_bench.plugins.catalog import Catalog
 
 PLANNED = ("run", "plan")
@@ -695,7 +695,7 @@ def safe_spec(catalog: Catalog, spec: Spec) -> Spec:
     return evolve(spec, **changes)
 
 
-def secrecy_of(catalog: Catalog, request: Request) -> Secrecy:
+def redactor_of(catalog: Catalog, request: RunConfig) -> Redactor:
     """Return what takes the secrets of a run out of texts.
 
     Known are the values of options that a manifest calls secret, the environment variables that such options name, and the
@@ -714,16 +714,16 @@ def secrecy_of(catalog: Catalog, request: Request) -> Secrecy:
         for option in component.manifest.options.values():
             if option.secret and option.env:
                 found += secrets_in(environ.get(option.env))
-    return Secrecy(found)
+    return Redactor(found)
 
 
 @contextmanager
-def hushed(catalog: Catalog, request: Request) -> Iterator[None]:
+def redact_errors(catalog: Catalog, request: RunConfig) -> Iterator[None]:
     """Take the secrets of a run out of what goes wrong meanwhile, as somebody else's code may repeat its own."""
     try:
         yield
     except ContextBenchError as error:
-        error.args = (secrecy_of(catalog, request).of(message_of(error)),)
+        error.args = (redactor_of(catalog, request).of(message_of(error)),)
         raise
 
 

@@ -13,10 +13,10 @@ from uuid import uuid4
 
 from attrs import evolve
 
-from context_bench.bench.baseline import settled
+from context_bench.bench.baseline import resolve_baselines
 from context_bench.bench.builders import describe_dataset, find_dataset, fingerprint_of, with_reader
 from context_bench.bench.parameters import specs_in
-from context_bench.bench.requests import Request
+from context_bench.bench.run_config import RunConfig
 from context_bench.bench.run_parts import described_parts
 from context_bench.errors import (
     ConfigurationError,
@@ -55,7 +55,7 @@ OBJECT_RULE = "given as an object"
 
 def plan(
     catalog: Catalog,
-    request: Request,
+    request: RunConfig,
     on_warning: Callable[[str], None] | None = None,
     labels: Iterable[str] = (),
 ) -> dict[str, DatasetPlan]:
@@ -65,7 +65,7 @@ def plan(
     Raises:
         ContextBenchError: A name is unknown, or the evaluators do not fit.
     """
-    request = settled(catalog, request)
+    request = resolve_baselines(catalog, request)
     hooks = wiring_hooks(catalog, request, on_warning)
     planner = Planner(catalog, request, hooks, on_warning)
     for system in with_reader(catalog, request.systems, request.reader):
@@ -84,15 +84,15 @@ def plan(
     return planner.plans
 
 
-def wiring_hooks(catalog: Catalog, request: Request, warn: Callable[[str], None] | None) -> Hooks:
+def wiring_hooks(catalog: Catalog, request: RunConfig, warn: Callable[[str], None] | None) -> Hooks:
     """Return those of the active hooks that do more than watch a run, loaded: the others have nothing to do where none is."""
     active, _ = known_hooks(catalog, request, warn)
     return Hooks([one for one in active if not one.manifest.only_watches], warn)
 
 
 def known_metrics(
-    catalog: Catalog, request: Request, warn: Callable[[str], None] | None = None
-) -> tuple[Request, dict[str, dict[str, Any]]]:
+    catalog: Catalog, request: RunConfig, warn: Callable[[str], None] | None = None
+) -> tuple[RunConfig, dict[str, dict[str, Any]]]:
     """Return a request without the metrics that its lock does not name, and what is recorded of the others of packages.
 
     Raises:
@@ -105,7 +105,9 @@ def known_metrics(
     return evolve(request, exclude=(*request.exclude, *strange)), kept
 
 
-def metrics_of(catalog: Catalog, request: Request, warn: Callable[[str], None]) -> list[RunMetric]:
+def metrics_of(
+    catalog: Catalog, request: RunConfig, warn: Callable[[str], None]
+) -> list[RunMetric]:
     """Return the metrics of a run, without those that its lock does not name.
 
     Raises:
@@ -117,7 +119,7 @@ def metrics_of(catalog: Catalog, request: Request, warn: Callable[[str], None]) 
 
 
 def known_hooks(
-    catalog: Catalog, request: Request, warn: Callable[[str], None] | None = None
+    catalog: Catalog, request: RunConfig, warn: Callable[[str], None] | None = None
 ) -> tuple[list[Component], dict[str, dict[str, Any]]]:
     """Return the active hooks of a request that its lock names, where it has one, and what is recorded of them.
 
@@ -134,7 +136,7 @@ def known_hooks(
 
 
 def _unlocked(
-    request: Request,
+    request: RunConfig,
     kind: str,
     active: Mapping[str, Mapping[str, Any]],
     named: Collection[str],
@@ -154,7 +156,7 @@ def _unlocked(
     return strange
 
 
-def check_locked_parts(catalog: Catalog, request: Request) -> None:
+def check_locked_parts(catalog: Catalog, request: RunConfig) -> None:
     """Hold the run parts of a request against its lock file, where it has one, before any of them is imported.
 
     Raises:
@@ -186,7 +188,7 @@ class Planner:
     def __init__(
         self,
         catalog: Catalog,
-        request: Request,
+        request: RunConfig,
         hooks: Hooks | None = None,
         on_warning: Callable[[str], None] | None = None,
         store: RunFile | None = None,
@@ -426,7 +428,7 @@ class Planner:
         )  # else it is known once it has scored
 
 
-def _objects_in(request: Request) -> list[Evaluator]:
+def _objects_in(request: RunConfig) -> list[Evaluator]:
     """Return the evaluators of a request that are objects.
 
     Raises:

@@ -41,9 +41,9 @@ from typing import Any
 
 from attrs import evolve
 
-from context_bench.bench.baseline import settled
+from context_bench.bench.baseline import resolve_baselines
 from context_bench.bench.parameters import Examples, SystemSpec, numbered, parse_pairs
-from context_bench.bench.requests import PARAMETERS, Request, called_here
+from context_bench.bench.run_config import PARAMETERS, RunConfig, called_here
 from context_bench.bench.run_parts import with_flags_of_parts
 from context_bench.errors import ConfigurationError, UnknownNameError
 from context_bench.plugins.catalog import Catalog, install_line
@@ -55,7 +55,7 @@ _DEFAULTS = _KEYS["systems.defaults"].name
 _TABLES = ("run", "plugins")
 
 
-def project_request(project: Mapping[str, Any], catalog: Catalog) -> Request:
+def project_request(project: Mapping[str, Any], catalog: Catalog) -> RunConfig:
     """Return what the project file asks for; flags are laid over it.
 
     Args:
@@ -75,7 +75,7 @@ def project_request(project: Mapping[str, Any], catalog: Catalog) -> Request:
             values[_KEYS[key].name] = _KEYS[key].kind.of_file(value, f"{PROJECT_FILE}: {key}")
         else:
             raise _unknown(key, own)
-    return with_flags_of_parts(catalog, Request(**values), of_parts, "key")
+    return with_flags_of_parts(catalog, RunConfig(**values), of_parts, "key")
 
 
 def _by_key(project: Mapping[str, Any]) -> dict[str, Any]:
@@ -126,7 +126,7 @@ def _called_here(name: str) -> str:
     )
 
 
-def set_value(request: Request, path: str, value: str, catalog: Catalog) -> Request:
+def set_value(request: RunConfig, path: str, value: str, catalog: Catalog) -> RunConfig:
     """Return the request with one thing changed: ``--set evaluators.judge.model=large-1``.
 
     Raises:
@@ -153,12 +153,12 @@ def set_value(request: Request, path: str, value: str, catalog: Catalog) -> Requ
     )
 
 
-def _changed(request: Request, name: str, value: Any) -> Request:
+def _changed(request: RunConfig, name: str, value: Any) -> RunConfig:
     changes: dict[str, Any] = {name: value}
     return evolve(request, **changes)
 
 
-def flags_over(request: Request, flags: Mapping[str, Any]) -> Request:
+def flags_over(request: RunConfig, flags: Mapping[str, Any]) -> RunConfig:
     """Return a request with the flags of its parameters, those that were given, laid over it.
 
     Args:
@@ -175,7 +175,7 @@ def flags_over(request: Request, flags: Mapping[str, Any]) -> Request:
     return evolve(request, **changes)
 
 
-def settings_over(request: Request, flags: Mapping[str, Any], catalog: Catalog) -> Request:
+def settings_over(request: RunConfig, flags: Mapping[str, Any], catalog: Catalog) -> RunConfig:
     """Return a request with the values of ``--set`` laid over it, once all that they may name is there."""
     for path, value in parse_pairs(flags["settings"], "--set", "PATH=VALUE").items():
         request = set_value(request, path, value, catalog)
@@ -184,7 +184,7 @@ def settings_over(request: Request, flags: Mapping[str, Any], catalog: Catalog) 
 
 def request_of_flags(
     catalog: Catalog, project: Mapping[str, Any], flags: Mapping[str, Any]
-) -> Request:
+) -> RunConfig:
     """Return what the project file and the flags of a command ask for.
 
     Args:
@@ -201,10 +201,10 @@ def request_of_flags(
     request = flags_over(evolve(request, systems=()) if proxies else request, flags)
     request = settings_over(evolve(request, systems=(*request.systems, *proxies)), flags, catalog)
     unsaid = {name: one.usual for name, one in PARAMETERS.items() if getattr(request, name) is None}
-    return settled(catalog, evolve(request, **unsaid))
+    return resolve_baselines(catalog, evolve(request, **unsaid))
 
 
-def request_of_arguments(catalog: Catalog, arguments: Mapping[str, Any]) -> Request:
+def request_of_arguments(catalog: Catalog, arguments: Mapping[str, Any]) -> RunConfig:
     """Return what the arguments of ``evaluate()`` ask for.
 
     Raises:
@@ -216,7 +216,7 @@ def request_of_arguments(catalog: Catalog, arguments: Mapping[str, Any]) -> Requ
         if one.python and one.python in arguments
     }
     request = with_flags_of_parts(
-        catalog, Request(**values), _flags_of(catalog, arguments["flags"])
+        catalog, RunConfig(**values), _flags_of(catalog, arguments["flags"])
     )
     first = arguments["dataset"]
     if first is not None:
@@ -282,7 +282,7 @@ def proxies_of(flags: Mapping[str, Any], endpoint: str) -> list[SystemSpec]:
     ]
 
 
-def _set_option(request: Request, kind: str, name: str, option: str, value: str) -> Request:
+def _set_option(request: RunConfig, kind: str, name: str, option: str, value: str) -> RunConfig:
     specs = list(getattr(request, kind))
     matching = [number for number, spec in enumerate(specs) if name in (spec.label, spec.name)]
     if not matching:

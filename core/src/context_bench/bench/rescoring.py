@@ -9,10 +9,10 @@ from typing import Any
 
 from attrs import evolve
 
-from context_bench.bench.parameters import AbsentObject, secrecy_of
+from context_bench.bench.parameters import AbsentObject, redactor_of
 from context_bench.bench.planner import OBJECT_RULE, Planner, wiring_hooks
 from context_bench.bench.reading import read_result
-from context_bench.bench.requests import Request, absent
+from context_bench.bench.run_config import RunConfig, absent
 from context_bench.bench.run_parts import AGREEMENT, load_part
 from context_bench.bench.runs import INTERRUPTED
 from context_bench.errors import RunStoppedError, StoreError
@@ -34,7 +34,7 @@ from context_bench.tokens import WordTokenizer
 def rescore(
     catalog: Catalog,
     path: Path,
-    change: Callable[[Request], Request],
+    change: Callable[[RunConfig], RunConfig],
     *,
     force: bool = False,
     on_warning: Callable[[str], None] | None = None,
@@ -74,8 +74,8 @@ def rescore(
                 for label in labels:
                     planner.wire(label.label)
                 slots = _silent(store.systems())
-                secrecy = secrecy_of(catalog, request)
-                processor = RowProcessor(WordTokenizer(), secrecy=secrecy)
+                redactor = redactor_of(catalog, request)
+                processor = RowProcessor(WordTokenizer(), redactor=redactor)
                 RunLoop(
                     processor, store, 1, signals, Admission((), 1, stop=signals.stop), session.keep
                 ).run(RescoreJobs(store, slots, planner.wire, force, reference).jobs())
@@ -95,20 +95,20 @@ def rescore(
     return read_result(path, catalog=catalog)
 
 
-def _asked(reader: RunReader) -> Request:
+def _asked(reader: RunReader) -> RunConfig:
     """Return what a run was asked for; of a run of an earlier version's ``evaluate()``, what it was scored with."""
     config = reader.run()["config"]
     if "systems" in config:
-        return Request.from_dict(config)
+        return RunConfig.from_dict(config)
     stored = reader.evaluators()
     objects = [entry["id"] for entry in stored if entry["provenance"].get("rule") == OBJECT_RULE]
     if not objects:
-        return Request()
+        return RunConfig()
     names = [entry["id"] for entry in stored if entry["id"] not in objects]
-    return Request(evaluators=(*names, *(AbsentObject("", name) for name in objects)))
+    return RunConfig(evaluators=(*names, *(AbsentObject("", name) for name in objects)))
 
 
-def _without_objects(request: Request, path: Path) -> Request:
+def _without_objects(request: RunConfig, path: Path) -> RunConfig:
     """Return a request without the evaluators that were objects, all of which must be left out by name.
 
     Raises:
@@ -163,7 +163,7 @@ class Recomputation:
         if not known:
             return
         config = dict(self._run.request)
-        request = Request.from_dict(config) if "systems" in config else Request()
+        request = RunConfig.from_dict(config) if "systems" in config else RunConfig()
         request = evolve(request, evaluators=tuple(known), add_evaluators=())
         reader = RunReader(self._run.path)
         reference = _reference(self._catalog, reader)

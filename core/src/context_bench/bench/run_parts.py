@@ -15,7 +15,7 @@ from typing import Any
 from attrs import evolve, frozen
 
 from context_bench.bench.parameters import DatasetSpec, specs_in
-from context_bench.bench.requests import Request
+from context_bench.bench.run_config import RunConfig
 from context_bench.errors import ConfigurationError, ContextBenchError, PluginError
 from context_bench.plugins.catalog import OK, Catalog, Component
 from context_bench.plugins.loading import attempted, read_option, unfit
@@ -34,9 +34,9 @@ from context_bench.protocols import (
     System,
 )
 from context_bench.records import EvalRow, Usage
+from context_bench.redaction import without_secrets
 from context_bench.run.admission import bill_of
 from context_bench.run.model import RunSystem, endpoint_of, models_of
-from context_bench.secrecy import without_secrets
 from context_bench.store.runfile import RunFile
 
 _PROTOCOLS: Mapping[
@@ -79,7 +79,7 @@ class RunParts:
         """The part that says what stands in for a missing gold answer; None without one."""
         return next((part for part in self.derived_jobs if isinstance(part, AnswerSource)), None)
 
-    def prepared(self, request: Request) -> Request:
+    def prepared(self, request: RunConfig) -> RunConfig:
         """Return the request with the systems that the preparers make of its own, one preparer after the other."""
         for part in self.preparers:
             request = evolve(
@@ -201,7 +201,7 @@ class RunParts:
         return max((code for _, code in codes), default=None)
 
 
-def described_parts(catalog: Catalog, request: Request) -> dict[str, dict[str, Any]]:
+def described_parts(catalog: Catalog, request: RunConfig) -> dict[str, dict[str, Any]]:
     """Return what is recorded of the active parts of a request, by their ids; nothing is imported.
 
     Raises:
@@ -217,7 +217,7 @@ def described_parts(catalog: Catalog, request: Request) -> dict[str, dict[str, A
     }
 
 
-def load_parts(catalog: Catalog, request: Request) -> RunParts:
+def load_parts(catalog: Catalog, request: RunConfig) -> RunParts:
     """Return the active parts of a request, set up.
 
     Raises:
@@ -246,7 +246,7 @@ def load_part(catalog: Catalog, name: str) -> Any:
     return _built(component, {}, *needed.get(name, (Pacer, "pacer")))
 
 
-def tells_of_conversations(catalog: Catalog, request: Request) -> bool:
+def tells_of_conversations(catalog: Catalog, request: RunConfig) -> bool:
     """Whether a request names a dataset whose manifest says that its examples are conversations."""
     names = [one.name for one in request.datasets if isinstance(one, DatasetSpec)]
     return any(
@@ -265,7 +265,7 @@ def _built(
     return part
 
 
-def _active(catalog: Catalog, request: Request) -> Iterator[tuple[Component, Mapping[str, Any]]]:
+def _active(catalog: Catalog, request: RunConfig) -> Iterator[tuple[Component, Mapping[str, Any]]]:
     chosen: dict[str, tuple[Component, dict[str, Any]]] = {}
     implied = [] if request.reference is None else [AGREEMENT]
     if tells_of_conversations(catalog, request):  # a system that does not talk does without
@@ -301,7 +301,7 @@ def usual_pacer(catalog: Catalog) -> Component | None:
     return min(usual, key=lambda one: (one.id != PACER, one.id), default=None)
 
 
-def _asks_endpoint(catalog: Catalog, request: Request) -> bool:
+def _asks_endpoint(catalog: Catalog, request: RunConfig) -> bool:
     """Whether one of the systems that were asked for uses the network, or is an object that names its endpoint."""
     for asked in (*request.systems, request.reader, request.baseline, request.reference):
         known = [
@@ -322,8 +322,8 @@ def _governed(slot: RunSystem) -> GovernedSystem:
 
 
 def with_flags_of_parts(
-    catalog: Catalog, request: Request, given: Mapping[str, Any], kind: str = "flag"
-) -> Request:
+    catalog: Catalog, request: RunConfig, given: Mapping[str, Any], kind: str = "flag"
+) -> RunConfig:
     """Return a request with options of run parts.
 
     Args:

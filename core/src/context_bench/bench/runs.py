@@ -18,11 +18,11 @@ from weakref import finalize
 from attrs import define, evolve, field, frozen
 
 from context_bench.bench import builders, run_parts
-from context_bench.bench.baseline import settled
-from context_bench.bench.parameters import hushed, secrecy_of, specs_in
+from context_bench.bench.baseline import resolve_baselines
+from context_bench.bench.parameters import redact_errors, redactor_of, specs_in
 from context_bench.bench.planner import Planner, check_locked_parts, known_hooks, metrics_of
 from context_bench.bench.provenance import dependencies, provenance, told_of, used_distributions
-from context_bench.bench.requests import Request, absent, require_sample
+from context_bench.bench.run_config import RunConfig, absent, require_sample
 from context_bench.console import warn
 from context_bench.errors import (
     ConfigurationError,
@@ -39,6 +39,7 @@ from context_bench.plugins.settings import PluginSettings
 from context_bench.plugins.wiring import changes_of_plan
 from context_bench.protocols import Pacer, Tokenizer
 from context_bench.records import AGREEMENT, ANY_KEY
+from context_bench.redaction import is_redacted
 from context_bench.results import EvalResult, StoredRows
 from context_bench.run.admission import Admission, bill_of
 from context_bench.run.examples import JobSource, bounded
@@ -54,7 +55,6 @@ from context_bench.run.model import (
     usual_workers,
 )
 from context_bench.run.stopping import CancelToken, CircuitBreaker, Failures, Signals
-from context_bench.secrecy import is_redacted
 from context_bench.store.keys import require_room
 from context_bench.store.questions import EarlierResponses, unscored
 from context_bench.store.reader import told_as_damage
@@ -74,7 +74,7 @@ _NO_THREAD = (
 
 def run(
     catalog: Catalog,
-    request: Request,
+    request: RunConfig,
     path: Path,
     *,
     on_warning: Callable[[str], None] | None = None,
@@ -91,14 +91,14 @@ def run(
         ContextBenchError: Something is wrong with the request.
         RunStoppedError: The run ended early and can be resumed.
     """
-    return Run(catalog, request, Place(path), Warnings(on_warning)).execute()
+    return Run(catalog, request, RunLocation(path), Warnings(on_warning)).execute()
 
 
 def resume(
     catalog: Catalog,
     path: Path,
     *,
-    change: Callable[[Request], Request] = lambda request: request,
+    change: Callable[[RunConfig], RunConfig] = lambda request: request,
     on_warning: Callable[[str], None] | None = None,
 ) -> EvalResult:
     """Finish the run of a run file: rows that are answered are not asked again, failed ones are.
@@ -122,7 +122,7 @@ def resume(
             f"{path} was written by evaluate(), which holds objects that no file can keep. {again}"
         )
     with told_as_damage(path):
-        request = Request.from_dict(recorded["config"])
+        request = RunConfig.from_dict(recorded["config"])
     request = change(request)
     lost = [f"the {part} {one}" for part, one in absent(request)]
     if lost:
@@ -131,7 +131,7 @@ def resume(
         )
     told = Warnings(on_warning)
     try:
-        begun = Run(catalog, request, Place(path, store), told)
+        begun = Run(catalog, request, RunLocation(path, store), told)
         _check_origins(store, begun.streams, told)
         return begun.execute()
     except ContextBenchError as error:
@@ -139,7 +139,7 @@ def resume(
         raise
 
 
-def _elsewhere(path: Path, request: Request, trouble: str) -> str:
+def _elsewhere(path: Path, request: RunConfig, trouble: str) -> str:
     """Return where to resume a run that names a file which is not here, but above its run file, or which its trouble is of."""
     specs = [
         spec
@@ -189,7 +189,7 @@ def evaluate_request(arguments: Mapping[str, Any]) -> EvalResult:
     return result
 
 
-def run_path(request: Request) -> Path:
+def run_path(request: RunConfig) -> Path:
     """Return where a run file that is kept lies: as asked for, else a new TIME-ID-NAME.sqlite in the cache, else in runs."""
     if request.run_file is not None:
         return Path(request.run_file)
@@ -201,7 +201,7 @@ def run_path(request: Request) -> Path:
     return Path(request.cache_dir or "runs", f"{stem}.sqlite")
 
 
-def _earlier(request: Request) -> EarlierResponses | None:
+def _earlier(request: RunConfig) -> EarlierResponses | None:
     """Return the responses that a run may take, those of a cache among them; None where it asks for no earlier one's."""
     cached = (
         []
@@ -216,11 +216,15 @@ def _earlier(request: Request) -> EarlierResponses | None:
     return EarlierResponses(run_files(places))
 
 
-def _place(request: Request) -> Place:
+def _place(request: RunConfig) -> RunLocation:
     if request.run_file is None and request.cache_dir is None:
-        return Place(None)
+        return RunLocation(None)
     path = run_path(request)
-    return Place(path, RunFile.open(path), is_asked_anew=True) if path.exists() else Place(path)
+    return (
+        RunLocation(path, RunFile.open(path), is_asked_anew=True)
+        if path.exists()
+        else RunLocation(path)
+    )
 
 
 def _warn(line: str) -> None:
@@ -239,29 +243,29 @@ class Warnings:
     """What the user should know, told and kept.
 
     Attributes:
-        tell: Is told each line.
-        on_one_thread: Whether ``tell`` may be called on the caller's thread alone, where it may raise: what other threads say
+        emit: Receives each line.
+        on_one_thread: Whether ``emit`` may be called on the caller's thread alone, where it may raise: what other threads say
             waits for :meth:`catch_up`, and so does everything once rows are asked.
         has_rows: Whether rows are asked.
-        told: The lines so far.
-        hide: Takes the secrets of the run out of a line.
+        messages: The lines so far.
+        redact: Takes the secrets of the run out of a line.
     """
 
-    tell: Callable[[str], None] | None = None
+    emit: Callable[[str], None] | None = None
     on_one_thread: bool = False
-    hide: Callable[[str], str] = str
-    told: list[str] = field(factory=list)
+    redact: Callable[[str], str] = str
+    messages: list[str] = field(factory=list)
     has_rows: bool = False
     _waiting: list[str] = field(factory=list)
 
     def warn(self, line: str, waits: bool = False) -> None:
         """Tell a line, on the caller's thread unless it waits."""
-        line = self.hide(line)
-        self.told.append(line)
+        line = self.redact(line)
+        self.messages.append(line)
         if self.on_one_thread and (waits or self.has_rows):
             self._waiting.append(line)
-        elif self.tell is not None:
-            self.tell(line)
+        elif self.emit is not None:
+            self.emit(line)
 
     def warn_from_anywhere(self, line: str) -> None:
         """Tell a line, on any thread."""
@@ -269,16 +273,16 @@ class Warnings:
 
     def catch_up(self) -> None:
         """Tell what waits; where Python takes warnings for errors none of them costs the rows, which are there by now."""
-        while self._waiting and self.tell is not None:
+        while self._waiting and self.emit is not None:
             line = self._waiting.pop(0)
             try:
-                self.tell(line)
+                self.emit(line)
             except Warning:
                 warn(line)
 
 
 @frozen(eq=False)
-class Place:
+class RunLocation:
     """Where a run is kept.
 
     Attributes:
@@ -328,20 +332,22 @@ class Run:
     """
 
     def __init__(
-        self, catalog: Catalog, request: Request, place: Place, warnings: Warnings
+        self, catalog: Catalog, request: RunConfig, place: RunLocation, warnings: Warnings
     ) -> None:
-        with hushed(catalog, request):
+        with redact_errors(catalog, request):
             self._set_up(catalog, request, place, warnings)
 
-    def _set_up(self, catalog: Catalog, request: Request, place: Place, warnings: Warnings) -> None:
+    def _set_up(
+        self, catalog: Catalog, request: RunConfig, place: RunLocation, warnings: Warnings
+    ) -> None:
         self._catalog, self._folder = catalog, os.getcwd()
         self._earlier = _earlier(request)
         check_locked_parts(catalog, request)
         self._parts = parts = run_parts.load_parts(catalog, request)
-        asked, request = request, settled(catalog, parts.prepared(request))
+        asked, request = request, resolve_baselines(catalog, parts.prepared(request))
         _require_everything(request)
-        self._secrecy = secrecy_of(catalog, request)
-        warnings.hide = self._secrecy.of
+        self._redactor = redactor_of(catalog, request)
+        warnings.redact = self._redactor.of
         self._request, self._warnings, self._is_kept = request, warnings, place.path is not None
         active, self._described_hooks = known_hooks(catalog, request, warnings.warn_from_anywhere)
         self._hooks = Hooks(active, warnings.warn_from_anywhere)
@@ -386,7 +392,9 @@ class Run:
         self._workers = request.max_workers or usual_workers(
             slots, builders.needs_threads(catalog, systems)
         )
-        recorded = (settled(catalog, asked) if parts.preparers else request).to_dict(catalog)
+        recorded = (resolve_baselines(catalog, asked) if parts.preparers else request).to_dict(
+            catalog
+        )
         self._store = place.open(catalog, run_id, recorded)
         planner.attach(self._store)
         self._config = {
@@ -446,7 +454,7 @@ class Run:
         request = self._request
         store, slots, wire = self._store, self._slots, self._planner.wire
         bill = bill_of(self._parts.governors)
-        processor = RowProcessor(self._tokenizer, request.text_fields, self._secrecy, bill)
+        processor = RowProcessor(self._tokenizer, request.text_fields, self._redactor, bill)
         processor.unseen |= (
             inputs := {name for stream in self.streams for name in stream.more_inputs}
         )
@@ -552,10 +560,10 @@ class Run:
         self._store.begin()
         self._store.expect(self._expected)
         for slot in self._slots:
-            description = self._secrecy.of_answer(slot.description)
+            description = self._redactor.of_answer(slot.description)
             self._store.add_system(slot.number, slot.label, slot.key, slot.shared, description)
         for stream in self.streams:
-            description = self._secrecy.of_answer(stream.description)
+            description = self._redactor.of_answer(stream.description)
             self._store.add_dataset(stream.number, stream.label or stream.fallback, description)
             if stream.label is not None:
                 self._planner.wire(stream.label)
@@ -582,7 +590,7 @@ class Run:
     def _shown(self, admission: Admission, feed: JobSource) -> Iterator[None]:
         """Show the work, and keep in the end what was learned."""
         if self._progress is not None:
-            self._progress.watch(admission, feed, self._secrecy.of)
+            self._progress.watch(admission, feed, self._redactor.of)
             if not self._store.is_new:
                 counts = self._store.counts()
                 self._progress.resume(
@@ -685,7 +693,7 @@ class Run:
     def _end(self, status: str) -> None:
         """Record how the session ended."""
         self._record_dependencies()
-        self._store.warn(self._warnings.told)
+        self._store.warn(self._warnings.messages)
         self._store.finish(status, now())
 
     def _broken_off(self, error: BaseException, signals: Signals) -> BaseException:
@@ -712,7 +720,7 @@ class Run:
         if isinstance(error, KeyboardInterrupt):
             return self._interrupted(error)
         if isinstance(error, ContextBenchError):
-            told, code = self._secrecy.of(message_of(error)), error.exit_code
+            told, code = self._redactor.of(message_of(error)), error.exit_code
         elif message_of(error) == "can't start new thread":
             told, code = _NO_THREAD, StoreError.exit_code
         else:
@@ -761,7 +769,7 @@ class Run:
         return result
 
 
-def _streams(catalog: Catalog, request: Request, planner: Planner) -> list[RunDataset]:
+def _streams(catalog: Catalog, request: RunConfig, planner: Planner) -> list[RunDataset]:
     streams: list[RunDataset] = []
     for number, dataset in enumerate(request.datasets):
         taken = [stream.label or stream.fallback for stream in streams]
@@ -793,7 +801,7 @@ def _require_the_same(store: RunFile, slots: Sequence[RunSystem], tokenizer: Tok
         )
 
 
-def _require_everything(request: Request) -> None:
+def _require_everything(request: RunConfig) -> None:
     """Refuse a request that lacks a dataset, or a secret that was taken out when it was kept."""
     if not request.datasets:
         raise ConfigurationError(

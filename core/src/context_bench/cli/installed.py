@@ -181,9 +181,9 @@ def _tagged(components: list[Component], tags: Sequence[str]) -> list[Component]
 
 
 def _plan(catalog: Catalog, dataset: str) -> DatasetPlan:
-    from context_bench.bench.requests import Request
+    from context_bench.bench.run_config import RunConfig
 
-    return Request().explanation(catalog, [dataset]).plans[0]
+    return RunConfig().explanation(catalog, [dataset]).plans[0]
 
 
 def _use(dataset: Component, catalog: Catalog) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from attrs import evolve
 from context_bench.bench.builders import derived_lines, describe_dataset, find_dataset, oracles
 from context_bench.bench.parameters import DatasetSpec
 from context_bench.bench.project import flags_over, project_request, request_of_flags, settings_over
-from context_bench.bench.requests import PARAMETERS, Request, require_sample
+from context_bench.bench.run_config import PARAMETERS, RunConfig, require_sample
 from context_bench.bench.run_parts import described_parts, with_flags_of_parts
 from context_bench.cli import commands
 from context_bench.cli.commands import flag_values, open_catalog, together
@@ -237,7 +237,7 @@ def wiring_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return parameters_of("explain")(commands.plugin_option(commands.project_option(command)))
 
 
-def asked(flags: Mapping[str, Any], **more: Any) -> tuple[Catalog, Request]:
+def asked(flags: Mapping[str, Any], **more: Any) -> tuple[Catalog, RunConfig]:
     """Return what is installed, and what the flags of :func:`request_options` or fewer, and the project file, ask for."""
     project = load_project(flags["project_path"])
     catalog = open_catalog(flags["plugin_switches"], project, flags["exclude"])
@@ -250,7 +250,9 @@ def asked(flags: Mapping[str, Any], **more: Any) -> tuple[Catalog, Request]:
     )
 
 
-def with_declared_flags(catalog: Catalog, request: Request, flags: Mapping[str, Any]) -> Request:
+def with_declared_flags(
+    catalog: Catalog, request: RunConfig, flags: Mapping[str, Any]
+) -> RunConfig:
     """Return a request with the declared flags that were given, as options of the components that have them."""
     options = dict(request.options)
     values = flag_values(flags)
@@ -378,7 +380,7 @@ def run(dry_run: bool, is_locked: bool, lock_file: Path | None, **flags: Any) ->
 
 def refuse_idle(
     catalog: Catalog,
-    request: Request,
+    request: RunConfig,
     flags: Mapping[str, Any],
     used: set[Any],
     plans: Iterable[DatasetPlan],
@@ -418,7 +420,7 @@ def refuse_idle(
 
 
 def _show(
-    catalog: Catalog, request: Request, parts: Mapping[str, Any], plans: Iterable[DatasetPlan]
+    catalog: Catalog, request: RunConfig, parts: Mapping[str, Any], plans: Iterable[DatasetPlan]
 ) -> None:
     """Write what a run would use and do: its parts, what is derived, its plans, its hooks, and who reads gold."""
     from context_bench.bench.planner import known_hooks
@@ -501,7 +503,7 @@ def resume(run_file: Path, catalog: Catalog, **flags: Any) -> int:
     """Finish a run: what was answered is not asked again, what failed is."""
     from context_bench.bench import runs
 
-    def change(request: Request) -> Request:
+    def change(request: RunConfig) -> RunConfig:
         return with_declared_flags(catalog, flags_over(request, flags), flags)
 
     reports = Reports(catalog, flags, [run_file])
@@ -524,7 +526,7 @@ def rescore(run_file: Path, force: bool, catalog: Catalog, **flags: Any) -> None
     """Score the stored responses of a run with new or changed evaluators; no system is asked."""
     from context_bench.bench.rescoring import rescore as score_again
 
-    def change(request: Request) -> Request:
+    def change(request: RunConfig) -> RunConfig:
         changed = settings_over(
             flags_over(request, flags), flags, Catalog()
         )  # what run parts declare is for a run

@@ -23,7 +23,7 @@ from context_bench.errors import (
 )
 from context_bench.plugins.catalog import FAILED, MISSING_DEPENDENCY, OK, Component, install_line
 from context_bench.plugins.component_metadata import Option
-from context_bench.secrecy import Secrecy, secrets_in
+from context_bench.redaction import Redactor, secrets_in
 
 
 def load(component: Component) -> Any:
@@ -176,7 +176,7 @@ def build(
             )
         return factory
     secret = [name for name, option in declared.items() if option.secret]
-    hide = Secrecy(found for name in secret for found in secrets_in(arguments.get(name))).of
+    hide = Redactor(found for name in secret for found in secrets_in(arguments.get(name))).of
     try:
         return factory(**arguments)
     except ContextBenchError:

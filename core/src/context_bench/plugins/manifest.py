@@ -26,7 +26,7 @@ from context_bench.plugins.component_metadata import (
 )
 from context_bench.plugins.installed import UnreadableFileError, read_toml
 from context_bench.plugins.manifest_fields import Reader, Table, boolean, one_of, text, texts
-from context_bench.secrecy import is_secret_name
+from context_bench.redaction import is_secret_name
 
 SCHEMA = 1
 """The manifest format that this version reads."""

@@ -249,7 +249,7 @@ def plan_dataset(catalog: Catalog, dataset: DatasetFacts, choice: Choice) -> Dat
 
 
 def decide_dataset(catalog: Catalog, dataset: DatasetFacts, choice: Choice) -> list[Decision]:
-    """Decide about each evaluator by itself, in whatever state it is; conflicts between them are not settled.
+    """Decide about each evaluator by itself, in whatever state it is; conflicts between them are not resolve_baselines.
 
     Raises:
         UnknownNameError: The choice names an evaluator that is not installed.
@@ -293,7 +293,7 @@ def check_choice(catalog: Catalog, choice: Choice) -> None:
 def broken_plugins(catalog: Catalog) -> list[str]:
     """Return a line for each distribution with components that cannot be used, and for each contested name.
 
-    What somebody switched off or settled by a preference, and what waits for an optional extra, is not worth a line.
+    What somebody switched off or resolve_baselines by a preference, and what waits for an optional extra, is not worth a line.
     """
     broken: dict[str, list[Component]] = {}
     contests: dict[tuple[str, str], str] = {}

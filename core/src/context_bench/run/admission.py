@@ -278,7 +278,7 @@ def _billed(bill: Bill, *asked: Any) -> tuple[float | None, str | None]:
 class Place:
     """Leave to make one call. It is given back once, by whoever ends the call first.
 
-    The turns of a conversation that is asked turn by turn share the place, and each is admitted and settled as a call.
+    The turns of a conversation that is asked turn by turn share the place, and each is admitted and resolve_baselines as a call.
     """
 
     _admission: Admission

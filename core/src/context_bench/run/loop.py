@@ -19,6 +19,7 @@ from attrs import Factory, define, evolve
 
 from context_bench.answers import text_of
 from context_bench.records import Failure, Usage
+from context_bench.redaction import Redactor
 from context_bench.run.admission import Admission, AskAgainError, is_refusal
 from context_bench.run.model import (
     Answer,
@@ -36,7 +37,6 @@ from context_bench.run.model import (
 )
 from context_bench.run.scoring import Scoring, scores_only, unscored_of
 from context_bench.run.stopping import Interruption, Signals, add_attempts, is_control_flow
-from context_bench.secrecy import Secrecy
 from context_bench.store.encoding import from_json, to_json
 from context_bench.store.keys import output_key
 from context_bench.store.rows import StoredEvaluation, StoredExample, StoredRow
@@ -168,7 +168,7 @@ class RowProcessor:
     Args:
         tokenizer: Counts tokens.
         text_fields: Fields to count instead of the prompt's; None counts the prompt's.
-        secrecy: Takes secrets out of whatever is written.
+        redactor: Takes secrets out of whatever is written.
         bill: Says what a response cost, and where that comes from.
     """
 
@@ -176,12 +176,12 @@ class RowProcessor:
         self,
         tokenizer: Any,
         text_fields: Sequence[str] | None = None,
-        secrecy: Secrecy | None = None,
+        redactor: Redactor | None = None,
         bill: Bill = reported_cost,
     ) -> None:
-        self._secrecy = secrecy or Secrecy()
-        self._is_secretive = bool(self._secrecy)
-        self._scoring = Scoring(self._secrecy)
+        self._redactor = redactor or Redactor()
+        self._is_secretive = bool(self._redactor)
+        self._scoring = Scoring(self._redactor)
         self.score = self._scoring.score
         self.judge = self._scoring.judge
         self._tokenizer = tokenizer
@@ -248,12 +248,12 @@ class RowProcessor:
         """Return what a system said as it is kept: without secrets."""
         text = to_json(output)
         if self._is_secretive:
-            if self._secrecy.is_told_in(text):
-                output = self._secrecy.of_answer(from_json(text))
+            if self._redactor.is_told_in(text):
+                output = self._redactor.of_answer(from_json(text))
                 text = to_json(output)
             if measured.rest is not None:
                 measured = evolve(
-                    measured, rest=to_json(self._secrecy.of_all(from_json(measured.rest)))
+                    measured, rest=to_json(self._redactor.of_all(from_json(measured.rest)))
                 )
         return Answer(output, text, output_key(output), measured)
 

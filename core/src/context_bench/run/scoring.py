@@ -20,6 +20,7 @@ from attrs import Factory, define, evolve
 
 from context_bench.errors import WiringError
 from context_bench.records import Failure
+from context_bench.redaction import Redactor
 from context_bench.run.model import Answer, Job, Scorer, async_way, takes_batches
 from context_bench.run.stopping import (
     CancelToken,
@@ -28,7 +29,6 @@ from context_bench.run.stopping import (
     failure_of,
     is_control_flow,
 )
-from context_bench.secrecy import Secrecy
 from context_bench.store.encoding import from_json, isolate, to_json
 from context_bench.store.keys import score_key
 from context_bench.store.rows import StoredEvaluation, StoredRow, storable
@@ -57,12 +57,12 @@ class Scoring:
     """Lets evaluators score, and makes evaluations and failures of what they return. It keeps no state.
 
     Args:
-        secrecy: Takes secrets out of whatever is written.
+        redactor: Takes secrets out of whatever is written.
     """
 
-    def __init__(self, secrecy: Secrecy) -> None:
-        self._secrecy = secrecy
-        self._is_secretive = bool(secrecy)
+    def __init__(self, redactor: Redactor) -> None:
+        self._redactor = redactor
+        self._is_secretive = bool(redactor)
 
     def score(
         self, job: Job, scorers: Sequence[Scorer], answer: Answer
@@ -130,7 +130,7 @@ class Scoring:
         failure = failure_of(stage, error, evaluator)
         if not self._is_secretive:
             return failure
-        hide = self._secrecy.of
+        hide = self._redactor.of
         return evolve(failure, message=hide(failure.message), traceback=hide(failure.traceback))
 
     def _evaluation(self, job: Job, scorer: Scorer, key: bytes, found: Any) -> StoredEvaluation:
@@ -157,9 +157,9 @@ class Scoring:
             unscored = f"it gave no {headline}, the headline of the row"
         told = None if details is None else to_json(dict(details))
         if self._is_secretive:
-            if told is not None and self._secrecy.is_told_in(told):
-                told = to_json(self._secrecy.of_answer(from_json(told)))
-            unscored = unscored and self._secrecy.of(unscored)
+            if told is not None and self._redactor.is_told_in(told):
+                told = to_json(self._redactor.of_answer(from_json(told)))
+            unscored = unscored and self._redactor.of(unscored)
         return StoredEvaluation(scorer.number, key, scores, scorer.yields, unscored, told)
 
 

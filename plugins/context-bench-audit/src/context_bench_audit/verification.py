@@ -9,8 +9,8 @@ from pathlib import Path
 from attrs import field, mutable
 
 from context_bench.catalog import Catalog
+from context_bench.config import recompute
 from context_bench.errors import ContextBenchError, StoreError
-from context_bench.requests import recompute
 from context_bench.runs import Run, open_run
 from context_bench_audit.checksum import checksum_file, matches_checksum
 

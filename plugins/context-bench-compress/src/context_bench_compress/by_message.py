@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from context_bench.catalog import open_catalog
+from context_bench.config import SystemConfig, load_config
 from context_bench.errors import ConfigurationError
-from context_bench.requests import AskedSystem, read_request
 
 ROLES = ("system", "user", "assistant", "tool")
 
@@ -37,8 +37,8 @@ class ByMessage:
                 f"by-message: roles is {'/'.join(roles)!r}; name some of {', '.join(ROLES)}."
             )
         written = ",".join(f"{name}={value}" for name, value in options.items())
-        request = read_request(systems=[f"{of}:{written}" if written else of], project={})
-        self.inner = AskedSystem.all_of(open_catalog(), request)[0].build()
+        config = load_config(systems=[f"{of}:{written}" if written else of], project={})
+        self.inner = SystemConfig.all_of(open_catalog(), config)[0].build()
         self.roles = tuple(roles)
         self.name = f"by-message({self.inner.name})"
         if hasattr(self.inner, "fingerprint"):

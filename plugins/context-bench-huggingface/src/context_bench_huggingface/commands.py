@@ -11,9 +11,9 @@ import click
 from attrs import evolve
 
 from context_bench.catalog import Catalog, open_catalog
+from context_bench.config import examples_of, load_config
 from context_bench.console import echo, echo_err, write_json
 from context_bench.errors import ConfigurationError
-from context_bench.requests import examples_of, read_request
 from context_bench_huggingface.access import Access
 from context_bench_huggingface.loader import HubLoader, hf
 
@@ -80,12 +80,12 @@ def preview(
 
     NAME is what `run --dataset` takes: a name, with configuration and options, hf:owner/name, or a file or folder.
     """
-    request = read_request(project={"datasets": [name]})
-    [spec] = request.datasets
+    config = load_config(project={"datasets": [name]})
+    [spec] = config.datasets
     given = {"folder": folder, "offline": offline or None}
     own = {key: value for key, value in given.items() if value is not None}
     spec = evolve(spec, split=split or spec.split, options={**spec.options, **own})
-    asked = evolve(request, datasets=(spec,), limit=count)
+    asked = evolve(config, datasets=(spec,), limit=count)
     examples = [dict(example) for _, example in examples_of(open_catalog(), asked, count)]
     if as_json:
         write_json(examples)

@@ -7,11 +7,11 @@ from typing import Any
 import click
 
 from context_bench.catalog import Catalog
+from context_bench.config import RunConfig, run_options
 from context_bench.console import echo, warn, write_json
-from context_bench.requests import Request, request_command
 
 
-@request_command("wiring", only_wiring=True)
+@run_options("wiring", only_wiring=True)
 @click.option(
     "--dataset",
     "-d",
@@ -30,7 +30,7 @@ from context_bench.requests import Request, request_command
 )
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 def wiring(
-    request: Request,
+    config: RunConfig,
     catalog: Catalog,
     datasets: tuple[str, ...],
     tags: tuple[str, ...],
@@ -41,7 +41,7 @@ def wiring(
 
     Nothing is imported. The exit code is 2 when a run on this dataset would stop.
     """
-    told = request.explanation(catalog, datasets, tags, given)
+    told = config.explanation(catalog, datasets, tags, given)
     if as_json:
         write_json(
             {plan.dataset.label: {**_described(plan), "hooks": told.hooks} for plan in told.plans}

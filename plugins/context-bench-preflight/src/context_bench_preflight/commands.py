@@ -8,14 +8,14 @@ from typing import Any
 import click
 
 from context_bench.catalog import Catalog
+from context_bench.config import RunConfig, run_options
 from context_bench.console import echo, echo_err, style, wrap_text, write_json
-from context_bench.requests import Request, request_command
 
 _BESIDE = ", each in every layout, one again and perhaps in other words, and the list of models of each endpoint"
 _COLOURS = {"error": "red", "warning": "yellow", "note": "cyan"}
 
 
-@request_command()
+@run_options()
 @click.option(
     "--examples",
     type=click.IntRange(1, 100),
@@ -40,7 +40,7 @@ _COLOURS = {"error": "red", "warning": "yellow", "note": "cyan"}
 @click.option("--strict", is_flag=True, help="Exit with 2 on warnings, too.")
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 def preflight(
-    request: Request,
+    config: RunConfig,
     catalog: Catalog,
     examples: int,
     order_check: bool,
@@ -58,13 +58,13 @@ def preflight(
     from context_bench_preflight.probing import PATIENCE
     from context_bench_preflight.samples import sample_of
 
-    plan = plan_preflight(catalog, request, examples)
-    patience = request.row_timeout or PATIENCE
+    plan = plan_preflight(catalog, config, examples)
+    patience = config.row_timeout or PATIENCE
     count = plan.most_requests()
-    ordering = sample_of(catalog, request, order_examples) if order_check else []
+    ordering = sample_of(catalog, config, order_examples) if order_check else []
     if order_check:
         shuffle(
-            ordering, request.seed
+            ordering, config.seed
         )  # refuses a sample that has no other order, before anything is sent
     about = f"{_counted(len(plan.samples), 'example')}{_BESIDE if count > len(plan.samples) * len(plan.systems) else ''}"
     told = (
@@ -83,7 +83,7 @@ def preflight(
         systems = [system for system in plan.systems if system.label in able]
         told = _counted(PASSES * len(ordering) * len(systems), "request")
         echo_err(f"Order check: {told}, {len(ordering)} examples in two orders.")
-        ordered = check_order(systems, ordering, plan.baseline, request.seed, patience)
+        ordered = check_order(systems, ordering, plan.baseline, config.seed, patience)
         for one in ordered:
             show(one)
     everything = [*done, *ordered]

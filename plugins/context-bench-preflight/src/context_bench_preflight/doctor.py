@@ -15,8 +15,8 @@ from typing import Any
 
 from context_bench import __version__
 from context_bench.catalog import Catalog, Component
+from context_bench.config import RunConfig
 from context_bench.errors import PluginError
-from context_bench.requests import Request
 from context_bench_preflight.checks import ERROR, FINE, NOTE, STATES, WARNING, Check
 from context_bench_preflight.endpoints import endpoint_checks
 from context_bench_preflight.storage import disk_checks, sqlite_check
@@ -26,7 +26,7 @@ CORE = "context-bench"
 
 def examine(
     catalog: Catalog,
-    request: Request,
+    config: RunConfig,
     timeout: float | None,
     faults: Iterable[str] = (),
     environ: Mapping[str, str] = os.environ,
@@ -35,7 +35,7 @@ def examine(
 
     Args:
         catalog: What is installed.
-        request: What the project file and the flags ask for.
+        config: What the project file and the flags ask for.
         timeout: Seconds that an endpoint may take for its list of models; None asks none.
         faults: What is wrong with the project file.
         environ: Environment variables.
@@ -46,9 +46,9 @@ def examine(
             *_core(),
             *(Check("project file", ERROR, fault) for fault in faults),
         ],
-        "plugins": list(_plugins(catalog, _used(request))),
+        "plugins": list(_plugins(catalog, _used(config))),
         "keys": list(_keys(catalog, environ)),
-        "endpoints": endpoint_checks(catalog, request, timeout) if timeout is not None else [],
+        "endpoints": endpoint_checks(catalog, config, timeout) if timeout is not None else [],
         "storage": [sqlite_check(), *disk_checks()],
         "token counters": list(_counters(catalog)),
         "checks of plugins": list(_own_checks(catalog)),
@@ -118,13 +118,11 @@ def _others() -> Iterator[str]:
             yield entry
 
 
-def _used(request: Request) -> frozenset[str]:
-    steps = [step for spec in request.systems for step in (spec, *spec.steps)]
-    readers = [request.reader] if request.reader else []
-    named = [spec.name for spec in (*steps, *readers)] + [spec.name for spec in request.datasets]
-    return frozenset(
-        [*named, *(request.evaluators or ()), *request.add_evaluators, *request.options]
-    )
+def _used(config: RunConfig) -> frozenset[str]:
+    steps = [step for spec in config.systems for step in (spec, *spec.steps)]
+    readers = [config.reader] if config.reader else []
+    named = [spec.name for spec in (*steps, *readers)] + [spec.name for spec in config.datasets]
+    return frozenset([*named, *(config.evaluators or ()), *config.add_evaluators, *config.options])
 
 
 def _plugins(catalog: Catalog, used: frozenset[str]) -> Iterator[Check]:

@@ -9,9 +9,9 @@ import click
 from attrs import asdict
 
 from context_bench.catalog import open_catalog
+from context_bench.config import load_config
 from context_bench.console import echo, style, wrap_text, write_json
 from context_bench.errors import ContextBenchError
-from context_bench.requests import read_request
 
 _COLOURS = {"ok": "green", "note": "cyan", "warning": "yellow", "error": "red"}
 
@@ -84,12 +84,12 @@ def doctor(
     further = (systems, proxies, names, model)
     try:
         catalog = open_catalog(switches, project_path)
-        request = read_request(*further, project=project_path)
+        config = load_config(*further, project=project_path)
     except ContextBenchError as error:
         faults.append(str(error))
         catalog = open_catalog(switches, {})
-        request = read_request(*further, project={})
-    sections = examine(catalog, request, None if offline else timeout, faults)
+        config = load_config(*further, project={})
+    sections = examine(catalog, config, None if offline else timeout, faults)
     is_fine = all(line.state != ERROR for lines in sections.values() for line in lines)
     if as_json:
         told: dict[str, Any] = {

@@ -1,30 +1,30 @@
-"""Are the endpoints of a request there, and do they have the models that are asked for? They are asked for their list alone."""
+"""Are the endpoints of a config there, and do they have the models that are asked for? They are asked for their list alone."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from context_bench.catalog import Catalog
+from context_bench.config import RunConfig, SystemConfig
 from context_bench.errors import ContextBenchError
-from context_bench.requests import AskedSystem, Request
 from context_bench_preflight.checks import ERROR, FINE, NOTE, WARNING, Check
 from context_bench_preflight.error_findings import error_name
 from context_bench_preflight.probing import Probe, asked
 
 
-def endpoint_checks(catalog: Catalog, request: Request, timeout: float) -> list[Check]:
-    """Return what there is to be said of each endpoint that a request names.
+def endpoint_checks(catalog: Catalog, config: RunConfig, timeout: float) -> list[Check]:
+    """Return what there is to be said of each endpoint that a config names.
 
     Args:
         catalog: What is installed.
-        request: The systems, and the options of evaluators.
+        config: The systems, and the options of evaluators.
         timeout: Seconds that one endpoint may take.
     """
-    return [*_of_systems(catalog, request, timeout), *_of_evaluators(catalog, request, timeout)]
+    return [*_of_systems(catalog, config, timeout), *_of_evaluators(catalog, config, timeout)]
 
 
-def _of_systems(catalog: Catalog, request: Request, timeout: float) -> Iterator[Check]:
-    for system in AskedSystem.all_of(catalog, request) if request.systems else []:
+def _of_systems(catalog: Catalog, config: RunConfig, timeout: float) -> Iterator[Check]:
+    for system in SystemConfig.all_of(catalog, config) if config.systems else []:
         probe = Probe(system, timeout)
         try:
             where = probe.endpoint
@@ -38,9 +38,9 @@ def _of_systems(catalog: Catalog, request: Request, timeout: float) -> Iterator[
         probe.close()
 
 
-def _of_evaluators(catalog: Catalog, request: Request, timeout: float) -> Iterator[Check]:
+def _of_evaluators(catalog: Catalog, config: RunConfig, timeout: float) -> Iterator[Check]:
     """Yield the endpoints of evaluators that the project file sets up, of those that can be asked for their models."""
-    for name, given in request.options.items():
+    for name, given in config.options.items():
         for component in catalog.named("evaluators", name):
             declared = component.facts.options if component.facts is not None else {}
             patience = {"timeout": timeout, "max_retries": 0}
@@ -60,7 +60,7 @@ def _of_evaluators(catalog: Catalog, request: Request, timeout: float) -> Iterat
                 )
                 yield _endpoint(
                     name,
-                    AskedSystem.endpoint_of(evaluator) or "its endpoint",
+                    SystemConfig.endpoint_of(evaluator) or "its endpoint",
                     found,
                     getattr(evaluator, "model", None),
                 )

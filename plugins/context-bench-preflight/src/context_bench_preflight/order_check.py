@@ -14,8 +14,8 @@ from typing import Any
 
 from attrs import define, evolve
 
+from context_bench.config import SystemConfig
 from context_bench.errors import ConfigurationError, ContextBenchError
-from context_bench.requests import AskedSystem
 from context_bench_preflight.diagnostics import NOTE, WARNING, Finding, Reply
 from context_bench_preflight.error_findings import error_findings
 from context_bench_preflight.preflight import Checkup
@@ -37,7 +37,7 @@ class _Passes:
 
 
 def check_order(
-    systems: Sequence[AskedSystem],
+    systems: Sequence[SystemConfig],
     samples: Sequence[Sample],
     baseline: str | None = None,
     seed: int = 0,
@@ -91,7 +91,7 @@ def shuffle(samples: Sequence[Sample], seed: int) -> list[Sample]:
 
 
 def _pass(
-    system: AskedSystem, samples: Sequence[Sample], checkup: Checkup, patience: float
+    system: SystemConfig, samples: Sequence[Sample], checkup: Checkup, patience: float
 ) -> dict[str, Reply]:
     probe = Probe(system, patience)
     checkup.endpoint = probe.endpoint

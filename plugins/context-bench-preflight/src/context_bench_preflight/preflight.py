@@ -14,9 +14,9 @@ from uuid import uuid4
 from attrs import Factory, define, frozen
 
 from context_bench.catalog import Catalog
+from context_bench.config import RunConfig, SystemConfig
 from context_bench.errors import ContextBenchError
 from context_bench.records import shown_seconds
-from context_bench.requests import AskedSystem, Request
 from context_bench.tokens import WordTokenizer
 from context_bench_preflight.diagnostics import (
     ERROR,
@@ -93,7 +93,7 @@ class Plan:
         samples: Examples to ask about.
     """
 
-    systems: Sequence[AskedSystem]
+    systems: Sequence[SystemConfig]
     samples: Sequence[Sample]
 
     @property
@@ -124,13 +124,13 @@ _BESIDE = 3
 """The models, one request again, and the same in other words."""
 
 
-def plan_preflight(catalog: Catalog, request: Request, examples: int = EXAMPLES) -> Plan:
-    """Return what a preflight of a request would do; datasets are read, and no system is asked.
+def plan_preflight(catalog: Catalog, config: RunConfig, examples: int = EXAMPLES) -> Plan:
+    """Return what a preflight of a config would do; datasets are read, and no system is asked.
 
     Raises:
         ContextBenchError: There is no system, a name is unknown, or a dataset cannot be read.
     """
-    return Plan(AskedSystem.all_of(catalog, request), varied_samples(catalog, request, examples))
+    return Plan(SystemConfig.all_of(catalog, config), varied_samples(catalog, config, examples))
 
 
 def preflight(
@@ -139,7 +139,7 @@ def preflight(
     on_checked: Callable[[Checkup], None] = lambda one: None,
     on_asking: Callable[[str, int, str], None] = lambda label, number, purpose: None,
 ) -> list[Checkup]:
-    """Ask every system a few times, the baseline first, and return what was found, in the order of the request.
+    """Ask every system a few times, the baseline first, and return what was found, in the order of the config.
 
     Args:
         plan: What to do.
@@ -264,7 +264,7 @@ def _cache(probe: Probe, plan: Plan, plain: Sequence[Reply], asked_at: float) ->
     said = []
     if is_same and fresh is not None and fresh.id != again.id:
         said.append(
-            "the same request twice has one id"
+            "the same config twice has one id"
             + (" and one date" if again.created is not None else "")
         )
     if hit and (fresh is None or is_cache_hit(fresh) is None):

@@ -15,7 +15,7 @@ from threading import Thread
 from time import perf_counter
 from typing import Any
 
-from context_bench.requests import AskedSystem
+from context_bench.config import SystemConfig
 from context_bench_preflight.diagnostics import Reply
 
 PATIENCE = 120.0
@@ -38,7 +38,7 @@ class Probe:
 
     def __init__(
         self,
-        asked_for: AskedSystem,
+        asked_for: SystemConfig,
         patience: float = PATIENCE,
         on_asking: Callable[[str, int, str], None] = lambda label, number, purpose: None,
     ) -> None:

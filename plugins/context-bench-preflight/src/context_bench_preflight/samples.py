@@ -9,7 +9,7 @@ from typing import Any
 from attrs import frozen
 
 from context_bench.catalog import Catalog
-from context_bench.requests import Request, examples_of
+from context_bench.config import RunConfig, examples_of
 from context_bench_preflight.variety import varied
 
 POOL = 200
@@ -29,27 +29,27 @@ class Sample:
     example: Mapping[str, Any]
 
 
-def sample_of(catalog: Catalog, request: Request, size: int) -> list[Sample]:
-    """Return the first examples of a request, from all of its datasets in turn; of our own when it has none.
+def sample_of(catalog: Catalog, config: RunConfig, size: int) -> list[Sample]:
+    """Return the first examples of a config, from all of its datasets in turn; of our own when it has none.
 
     Raises:
         ContextBenchError: A dataset is unknown or cannot be read.
     """
-    if not request.datasets:
+    if not config.datasets:
         return list(own_samples(size))
-    return [Sample(name, example) for name, example in examples_of(catalog, request, size)]
+    return [Sample(name, example) for name, example in examples_of(catalog, config, size)]
 
 
-def varied_samples(catalog: Catalog, request: Request, size: int) -> list[Sample]:
-    """Return a few examples of a request that differ in kind, structure and length, chosen by its seed.
+def varied_samples(catalog: Catalog, config: RunConfig, size: int) -> list[Sample]:
+    """Return a few examples of a config that differ in kind, structure and length, chosen by its seed.
 
     Raises:
         ContextBenchError: A dataset is unknown or cannot be read.
     """
-    if not request.datasets:
+    if not config.datasets:
         return list(own_samples(size))
-    pool = examples_of(catalog, request, max(size, POOL))
-    return [Sample(*pool[place]) for place in varied(pool, size, request.seed)]
+    pool = examples_of(catalog, config, max(size, POOL))
+    return [Sample(*pool[place]) for place in varied(pool, size, config.seed)]
 
 
 def own_samples(size: int) -> Iterator[Sample]:

@@ -9,25 +9,25 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from context_bench.catalog import open_catalog
+from context_bench.config import SystemConfig, load_config
 from context_bench.console import warn
 from context_bench.errors import ConfigurationError
 from context_bench.messages import region_text
-from context_bench.requests import AskedSystem, read_request
 from context_bench_upstream.bodies import messages_of
 from context_bench_upstream.recording import Forwarded, RecordingUpstream
 from context_bench_upstream.redeeming import is_continuation, markers_in, redeemer_of
 from context_bench_upstream.replies import Call
 
 
-def _asked(of: str, options: Mapping[str, Any]) -> AskedSystem:
+def _asked(of: str, options: Mapping[str, Any]) -> SystemConfig:
     """Return the system that asks, with options as they are: as a text, a comma in one would begin the next."""
     catalog = open_catalog()
-    plain = AskedSystem.all_of(catalog, read_request(systems=[of], project={}))[0]
+    plain = SystemConfig.all_of(catalog, load_config(systems=[of], project={}))[0]
     others = ",".join(
         f"{name}={value}" for name, value in options.items() if plain.option(name) is None
     )
-    request = read_request(systems=[f"{of}:{others}"], project={}) if others else None
-    asked = AskedSystem.all_of(catalog, request)[0] if request is not None else plain
+    config = load_config(systems=[f"{of}:{others}"], project={}) if others else None
+    asked = SystemConfig.all_of(catalog, config)[0] if config is not None else plain
     return asked.with_options(options)
 
 

@@ -41,7 +41,7 @@ _of_a_session = partial(parameter, commands=("run", "resume"), key=None, stored=
 
 
 @frozen(field_transformer=named)
-class Request:
+class RunConfig:
     """A run as it is asked for; the declaration of each field says what it means.
 
     Raises:
@@ -63,7 +63,7 @@ class Request:
         kinds.table(),
         "Options of every system given as a spec that has them and gives none itself.",
         key="systems.defaults",
-        stored=False,  # systems hold them once they are settled, and take secrets out
+        stored=False,  # systems hold them once they are resolve_baselines, and take secrets out
         keyed=True,
     )
     datasets: tuple[Any, ...] = parameter(
@@ -364,7 +364,7 @@ class Request:
         }
 
     @classmethod
-    def from_dict(cls, found: Mapping[str, Any]) -> Request:
+    def from_dict(cls, found: Mapping[str, Any]) -> RunConfig:
         """Return the request that :meth:`to_dict` wrote, also an earlier version of it."""
         kept = {
             name: value for name, value in found.items() if name in PARAMETERS and value is not None
@@ -430,7 +430,7 @@ class Request:
         return Explanation(plans, known_hooks(catalog, self)[1])
 
 
-def require_sample(request: Request) -> None:
+def require_sample(request: RunConfig) -> None:
     """Refuse a seed without a sample that it could choose.
 
     Raises:
@@ -447,12 +447,12 @@ _NOW_OF_PARTS = {"prices": "money", "max_cost": "money", "isolate_prefixes": "is
 """Parameters of earlier versions that are options of a run part now."""
 
 PARAMETERS: Mapping[str, Parameter] = {
-    one.name: one.metadata["parameter"] for one in fields(Request)
+    one.name: one.metadata["parameter"] for one in fields(RunConfig)
 }
 """What a run can be asked for, by the name of the request's field."""
 
 
-def absent(request: Request, *parts: str) -> Iterator[tuple[str, AbsentObject]]:
+def absent(request: RunConfig, *parts: str) -> Iterator[tuple[str, AbsentObject]]:
     """Yield the objects that ``evaluate()`` was given and that no file can keep, with what each is.
 
     Args:

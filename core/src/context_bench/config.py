@@ -1,9 +1,9 @@
 """What a run is asked for, for commands that take the arguments of ``run`` and look at what it would do.
 
-    @request_command()
+    @run_options()
     @click.option("--times", default=1)
-    def ping(request, catalog, times):
-        for system in AskedSystem.all_of(catalog, request):
+    def ping(config, catalog, times):
+        for system in SystemConfig.all_of(catalog, config):
             print(system.label, system.build().name)
 
 This module is stable API: see ``docs/reference/public-api.md``.
@@ -25,8 +25,14 @@ from context_bench.bench.builders import (
     make_stream,
     with_reader,
 )
-from context_bench.bench.parameters import SystemSpec, hushed, parse_system, secrecy_of, specs_in
-from context_bench.bench.requests import Request
+from context_bench.bench.parameters import (
+    SystemSpec,
+    parse_system,
+    redact_errors,
+    redactor_of,
+    specs_in,
+)
+from context_bench.bench.run_config import RunConfig
 from context_bench.console import hiding
 from context_bench.errors import ConfigurationError, DatasetError
 from context_bench.plugins.catalog import Catalog
@@ -37,11 +43,11 @@ from context_bench.runs import Run
 if TYPE_CHECKING:
     from context_bench.bench.rescoring import Recomputation
 
-__all__ = ["AskedSystem", "Request", "examples_of", "read_request", "recompute", "request_command"]
+__all__ = ["SystemConfig", "RunConfig", "examples_of", "load_config", "recompute", "run_options"]
 
 
 @frozen
-class AskedSystem:
+class SystemConfig:
     """A system that was asked for, before it is set up.
 
     Attributes:
@@ -55,7 +61,7 @@ class AskedSystem:
     is_baseline: bool = False
 
     @classmethod
-    def all_of(cls, catalog: Catalog, request: Request) -> list[AskedSystem]:
+    def all_of(cls, catalog: Catalog, request: RunConfig) -> list[SystemConfig]:
         """Return the systems of a request in its order, each context transformer followed by the reader.
 
         Raises:
@@ -95,7 +101,7 @@ class AskedSystem:
 
     def with_options(
         self, changes: Mapping[str, Any], unless_given: Mapping[str, Any] | None = None
-    ) -> AskedSystem:
+    ) -> SystemConfig:
         """Return it with other options, in each of its steps that declares them.
 
         Args:
@@ -123,7 +129,7 @@ class AskedSystem:
 
 
 def examples_of(
-    catalog: Catalog, request: Request, size: int
+    catalog: Catalog, request: RunConfig, size: int
 ) -> list[tuple[str, Mapping[str, Any]]]:
     """Return the first examples of a request with their names, from all of its datasets in turn; none without a dataset.
 
@@ -148,13 +154,13 @@ def examples_of(
     return found
 
 
-def read_request(
+def load_config(
     systems: Sequence[str] = (),
     proxies: Sequence[str] = (),
     names: Sequence[str] = (),
     model: str | None = None,
     project: str | os.PathLike[str] | Mapping[str, Any] | None = None,
-) -> Request:
+) -> RunConfig:
     """Return what the project file asks for, with further systems.
 
     Args:
@@ -191,12 +197,12 @@ def recompute(catalog: Catalog, run: Run) -> Recomputation:
     return Recomputation(catalog, run)
 
 
-def request_command(
+def run_options(
     name: str | None = None, *, only_wiring: bool = False
 ) -> Callable[[Callable[..., Any]], Any]:
     """Return what makes a function a click command that takes the options of ``run``.
 
-    The function is called with ``request``, ``catalog`` and the values of its own click options.
+    The function is called with ``config``, ``catalog`` and the values of its own click options.
 
     Args:
         name: Its name; None takes the function's.
@@ -216,10 +222,10 @@ def request_command(
         def call(**flags: Any) -> Any:
             given = {param.name: flags.pop(param.name) for param in own}
             catalog, request = asked(flags)
-            with hiding(secrecy_of(catalog, request).of), hushed(catalog, request):
+            with hiding(redactor_of(catalog, request).of), redact_errors(catalog, request):
                 if not only_wiring:
                     refuse_idle(catalog, request, flags, set(), plan(catalog, request).values())
-                return function(request=request, catalog=catalog, **given)
+                return function(config=request, catalog=catalog, **given)
 
         if only_wiring:
             return click.command(name)(wiring_options(call))

@@ -1,4 +1,4 @@
-"""Secrecy: what was given as a secret is taken out of every text before it is kept or shown."""
+"""Redaction: what was given as a secret is taken out of every text before it is kept or shown."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def is_secret_name(name: str) -> bool:
     return bool(_SECRET_NAME.search(_CAMEL.sub("_", name).replace("-", "_")))
 
 
-class Secrecy:
+class Redactor:
     """Replaces secrets by ``***``: as they are, percent-encoded, in base64, in hexadecimal, and written backwards.
 
     A secret that is cut into pieces, encrypted, or written in any other way is not found.
@@ -46,10 +46,10 @@ class Secrecy:
     characters or more. What a system answered is the thing that is measured, so it loses only secrets that nobody writes
     by chance: of 16 characters, or of eight with a letter and a digit. A key such as ``EMPTY`` is an ordinary word there.
 
-    >>> secrecy = Secrecy(["sk-secret-123", "EMPTY"])
-    >>> secrecy.of("Incorrect key: sk-secret-123 or EMPTY")
+    >>> redactor = Redactor(["sk-secret-123", "EMPTY"])
+    >>> redactor.of("Incorrect key: sk-secret-123 or EMPTY")
     'Incorrect key: *** or ***'
-    >>> secrecy.of_answer({"response": "The cup is EMPTY, sk-secret-123."})
+    >>> redactor.of_answer({"response": "The cup is EMPTY, sk-secret-123."})
     {'response': 'The cup is EMPTY, ***.'}
 
     Args:

@@ -5,17 +5,17 @@ from typing import Any
 
 import pytest
 
-from context_bench import secrecy
-from context_bench.secrecy import Secrecy, secret_values, secrets_in, secrets_of_url
+from context_bench import redaction
+from context_bench.redaction import Redactor, secret_values, secrets_in, secrets_of_url
 
 
 def test_the_examples_in_the_module_hold() -> None:
-    assert doctest.testmod(secrecy).failed == 0
+    assert doctest.testmod(redaction).failed == 0
 
 
 @pytest.mark.parametrize("word", ["EMPTY", "none", "ollama", "not-needed", "token", "12345678"])
 def test_a_key_that_is_an_ordinary_word_does_not_change_an_answer(word: str) -> None:
-    hiding = Secrecy([word])
+    hiding = Redactor([word])
     answer = {"response": f"it is {word}", "usage": {"input_tokens": 12345678}, word: [word]}
     assert hiding.of_answer(answer) == answer
     assert not hiding.is_told_in(f'"{word}"')
@@ -24,13 +24,13 @@ def test_a_key_that_is_an_ordinary_word_does_not_change_an_answer(word: str) -> 
 
 @pytest.mark.parametrize("secret", ["sk-7f3a9c", "correct-horse-battery", "hunter2hunter2"])
 def test_a_key_that_nobody_writes_by_chance_is_taken_out_of_an_answer(secret: str) -> None:
-    assert Secrecy([secret]).of_answer({"a": [f"x{secret}y", {secret: 1}]}) == {
+    assert Redactor([secret]).of_answer({"a": [f"x{secret}y", {secret: 1}]}) == {
         "a": ["x***y", {"***": 1}]
     }
 
 
 def test_numbers_are_not_touched() -> None:
-    assert Secrecy(["1234"]).of_all({"ttft": 0.1234, "n": 1234, "text": "1234"}) == {
+    assert Redactor(["1234"]).of_all({"ttft": 0.1234, "n": 1234, "text": "1234"}) == {
         "ttft": 0.1234,
         "n": 1234,
         "text": "***",
@@ -38,9 +38,9 @@ def test_numbers_are_not_touched() -> None:
 
 
 def test_without_secrets_nothing_is_looked_for() -> None:
-    assert not Secrecy(["abc", ""])
+    assert not Redactor(["abc", ""])
     value = {"a": "abc"}
-    assert Secrecy().of_all(value) is value
+    assert Redactor().of_all(value) is value
 
 
 @pytest.mark.parametrize(
