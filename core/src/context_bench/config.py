@@ -34,7 +34,7 @@ from context_bench.bench.parameters import (
 )
 from context_bench.bench.run_config import RunConfig
 from context_bench.console import hiding
-from context_bench.errors import ConfigurationError, DatasetError
+from context_bench.errors import DatasetError, MissingValueError
 from context_bench.plugins.catalog import Catalog
 from context_bench.run.examples import chosen, name_of
 from context_bench.run.model import endpoint_of, talks
@@ -69,9 +69,7 @@ class SystemConfig:
         """
         specs = with_reader(catalog, request.systems, request.reader)
         if not specs:
-            raise ConfigurationError(
-                "There is no system to look at. Name one with --system or --proxy."
-            )
+            raise MissingValueError("system", "Pass --system NAME or --proxy URL.")
         for spec in specs:
             for step in specs_in(spec):
                 catalog.find("systems", step.name).require_ok()

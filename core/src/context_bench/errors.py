@@ -2,7 +2,11 @@
 
     ContextBenchError                  exit code 2 unless a child says otherwise
      +- ConfigurationError             an option, a value or a combination that cannot work
-     |   +- UnknownNameError           a name that nothing answers to, with "did you mean"
+     |   +- UnknownNameError           a name that does not exist, with a suggestion
+     |   +- BadValueError              a value that its parameter does not take
+     |   +- MissingValueError          a value that a command needs
+     |   +- ExclusiveOptionsError      options that cannot be used together
+     |   +- UnusedOptionError          an option that has no effect
      +- PluginError                    a plugin that is needed cannot be used
      +- WiringError                    evaluators and rows do not fit together
      |   +- LockDriftError             the wiring is not the one that was locked
@@ -14,7 +18,7 @@
      +- UndecidedError                 an evaluator cannot tell, this time: a failure of the row, and no score
      +- RunStoppedError                a run that ended early and can be resumed
 
-A message says what is wrong, where, and what to do.
+A message says what is wrong, where, and what to do. ``code`` is a short stable name of the kind of error.
 """
 
 from __future__ import annotations
@@ -25,9 +29,15 @@ if TYPE_CHECKING:
 
 
 class ContextBenchError(Exception):
-    """Base of every error that context-bench raises on purpose; the command line prints it without a traceback."""
+    """Base of every error that context-bench raises on purpose; the command line prints it without a traceback.
+
+    Attributes:
+        exit_code: Exit code of the command line.
+        code: Short stable name of the kind of error, for programs.
+    """
 
     exit_code = 2
+    code = "error"
 
 
 def message_of(error: BaseException) -> str:
@@ -62,6 +72,8 @@ def reason_of(error: BaseException) -> str:
 class ConfigurationError(ContextBenchError):
     """An option, a value or a combination of them cannot work."""
 
+    code = "configuration"
+
 
 def misfit(thing: object, what: str, lacks: str) -> ConfigurationError:
     """Return the error that an object is nothing of a kind; of a class, that it is called first.
@@ -81,7 +93,7 @@ def misfit(thing: object, what: str, lacks: str) -> ConfigurationError:
 
 
 class UnknownNameError(ConfigurationError):
-    """Nothing answers to a name that was asked for.
+    """A name does not exist.
 
     Attributes:
         kind: What was looked for, such as ``"evaluator"``.
@@ -89,41 +101,113 @@ class UnknownNameError(ConfigurationError):
         known: The names that would have worked.
     """
 
+    code = "unknown-name"
+
     def __init__(self, kind: str, name: str, known: Iterable[str], hint: str = "") -> None:
         self.kind = kind
         self.name = name
         self.known = tuple(sorted(set(known)))
-        super().__init__(
-            " ".join(
-                filter(
-                    None, [f"No {kind} is called {name!r}.", did_you_mean(name, self.known), hint]
-                )
-            )
-        )
+        sentences = [f"Unknown {kind} {name!r}.", did_you_mean(name, self.known), hint]
+        super().__init__(" ".join(filter(None, sentences)))
+
+
+class BadValueError(ConfigurationError):
+    """A parameter does not take a value.
+
+    Attributes:
+        name: The parameter as the user wrote it: a flag, a key or an argument.
+        wanted: What it takes, such as ``"a positive integer"``.
+        value: The value that was given.
+    """
+
+    code = "bad-value"
+
+    def __init__(self, name: str, wanted: str, value: object) -> None:
+        self.name = name
+        self.wanted = wanted
+        self.value = value
+        super().__init__(f"{name} must be {wanted}, got {value!r}.")
+
+
+class MissingValueError(ConfigurationError):
+    """A command needs a value that nobody gave.
+
+    Attributes:
+        what: What is missing, such as ``"dataset"``.
+    """
+
+    code = "missing-value"
+
+    def __init__(self, what: str, remedy: str) -> None:
+        self.what = what
+        super().__init__(f"No {what} given. {remedy}")
+
+
+class ExclusiveOptionsError(ConfigurationError):
+    """Options cannot be used together.
+
+    Attributes:
+        names: The options that were given.
+    """
+
+    code = "exclusive-options"
+
+    def __init__(self, *names: str, reason: str = "") -> None:
+        self.names = names
+        message = f"{' and '.join(names)} cannot be used together."
+        super().__init__(f"{message} {reason}".rstrip())
+
+
+class UnusedOptionError(ConfigurationError):
+    """An option has no effect in this run.
+
+    Attributes:
+        name: The option as the user wrote it.
+        needs: What would use it, such as ``"--sample"``; several, comma-separated.
+    """
+
+    code = "unused-option"
+
+    def __init__(self, name: str, needs: str) -> None:
+        self.name = name
+        self.needs = needs
+        super().__init__(f"{name} has no effect without {needs}. Leave it out, or add one.")
 
 
 class PluginError(ContextBenchError):
     """A plugin that this run needs cannot be used."""
 
+    code = "plugin"
+
 
 class WiringError(ContextBenchError):
     """Evaluators, datasets and rows do not fit together."""
+
+    code = "wiring"
 
 
 class LockDriftError(WiringError):
     """The wiring of this run differs from the locked one."""
 
+    code = "lock-drift"
+
 
 class DatasetError(ContextBenchError):
     """A dataset cannot be read, or one of its rows is not an example."""
+
+    code = "dataset"
 
 
 class MetricError(ContextBenchError):
     """A metric cannot be computed as it was asked for."""
 
+    code = "metric"
+
 
 class StoreError(ContextBenchError):
     """A run file cannot be written, read or trusted."""
+
+    code = "store"
 
 
 class UnstorableError(StoreError):
@@ -132,6 +216,8 @@ class UnstorableError(StoreError):
     Attributes:
         path: Where in the example or output the value stands.
     """
+
+    code = "unstorable"
 
     def __init__(self, path: str, value: object, why: str = "") -> None:
         self.path = path
@@ -148,6 +234,8 @@ class UnstorableError(StoreError):
 class CallRefusedError(ContextBenchError):
     """A governor of the run does not let a call be made; the run stops with this reason, and can be resumed."""
 
+    code = "call-refused"
+
 
 class UndecidedError(ContextBenchError):
     """An evaluator ran out of time, or lost what it asks, before it could tell.
@@ -155,6 +243,8 @@ class UndecidedError(ContextBenchError):
     Raised by evaluators. The row fails for this evaluator and keeps the cause; nothing is ever reused of it, and a rescore
     asks again. It is neither a zero, which would have been measured, nor unscored, which is for rows that hold nothing to score.
     """
+
+    code = "undecided"
 
 
 class RunStoppedError(ContextBenchError):
@@ -164,22 +254,39 @@ class RunStoppedError(ContextBenchError):
         path: The run file to go on with; None when nothing was answered yet.
     """
 
+    code = "stopped"
+
     def __init__(self, message: str, path: str | None = None, exit_code: int = 2) -> None:
         self.path = path
         self.exit_code = exit_code
         super().__init__(message)
 
 
+_LONGEST_LIST = 12
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return a sentence with the closest known names, or the known names when none is close and they are few."""
+    """Return a sentence with the closest known names, or all known names when none is close and they are few."""
     import difflib
 
     names = list(known)
     by_lower = {candidate.lower(): candidate for candidate in names}
-    close = [
-        by_lower[match]
-        for match in difflib.get_close_matches(name.lower(), by_lower, n=3, cutoff=0.6)
-    ]
+    matches = difflib.get_close_matches(name.lower(), by_lower, n=3, cutoff=0.6)
+    close = [by_lower[match] for match in matches if _is_close(name.lower(), match)]
     if close:
         return f"Did you mean {' or '.join(repr(candidate) for candidate in close)}?"
-    return f"There is: {', '.join(names)}." if 0 < len(names) <= 12 else ""
+    if 0 < len(names) <= _LONGEST_LIST:
+        return f"Choose from: {', '.join(names)}."
+    return ""
+
+
+def _is_close(name: str, candidate: str) -> bool:
+    """Return whether two names share the first letter, or differ in a third of their letters at most."""
+    import difflib
+
+    if name[:1] == candidate[:1]:
+        return True
+    matcher = difflib.SequenceMatcher(a=name, b=candidate)
+    same = sum(block.size for block in matcher.get_matching_blocks())
+    longest = max(len(name), len(candidate))
+    return 3 * (longest - same) <= longest

@@ -186,24 +186,24 @@ def test_what_is_blocked_and_asked_for_is_an_error(
 WRONG_PROJECT = {
     "an unknown key": (
         'disabled = ["one"]',
-        "No key of [plugins] in context-bench.toml is called 'disabled'. Did you mean 'disable'?",
+        "Unknown key of [plugins] in context-bench.toml 'disabled'. Did you mean 'disable'?",
     ),
     "a text for a list": (
         'disable = "one"',
-        "plugins.disable is 'one', but must be a list of names",
+        "plugins.disable must be a list of names",
     ),
-    "a number in a list": ("allow = [1]", "plugins.allow is [1], but must be a list of names"),
+    "a number in a list": ("allow = [1]", "plugins.allow must be a list of names"),
     "a list for a table": (
         'prefer = ["one"]',
-        "plugins.prefer is ['one'], but must be a table of distributions",
+        "plugins.prefer must be a table of distributions",
     ),
     "a number in a table": (
         "prefer = { one = 1 }",
-        "plugins.prefer is {'one': 1}, but must be a table of distributions",
+        "plugins.prefer must be a table of distributions",
     ),
     "a text for a truth": (
         'allow-current-directory = "yes"',
-        "plugins.allow-current-directory is 'yes', but must be true or false",
+        "plugins.allow-current-directory must be true or false",
     ),
 }
 

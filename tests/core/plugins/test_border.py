@@ -220,7 +220,7 @@ def test_a_run_that_asks_for_it_says_what_is_wrong(
     assert "Traceback" not in done.err
     [error] = [line for line in done.err.splitlines() if line.startswith("Error")]
     if odd.id == WHOLE:  # the readable part of its files says that it is here
-        assert error.startswith("Error: No evaluator is called 'odd'. ")
+        assert error.startswith("Error: Unknown evaluator 'odd'. ")
         assert (
             f" acme-odd brings an evaluator of this name, but is {odd.state}: {odd.reason}" in error
         )

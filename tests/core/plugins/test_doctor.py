@@ -202,7 +202,7 @@ def test_a_faulty_project_file_is_told_and_everything_else_as_well(
     done = context_bench("doctor", "--json")
     assert done.code == 2
     assert (
-        "No key of [run] in context-bench.toml is called 'limt'"
+        "Unknown key of [run] in context-bench.toml 'limt'"
         in section(done, "installation")["project file"][1]
     )
     assert "acme-tools box" in section(done, "checks of plugins")

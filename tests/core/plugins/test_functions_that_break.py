@@ -142,7 +142,7 @@ CASES = [
     ("Spread.compute", "nothing number texts", "The metric spread returned "),
     ("Tab.write", "raises leaves", "The reporter tab failed: "),
     ("Prepare.prepare", "raises leaves nothing number", "The run part prepare failed: "),
-    ("Prepare.prepare", "texts", "No system is called 'a'"),
+    ("Prepare.prepare", "texts", "Unknown system 'a'"),
     ("Prepare.built", "raises leaves nothing number", "The run part prepare failed: "),
     ("Prepare.built", "texts", "The run part prepare failed: it built 2 of 1 systems."),
     ("Govern.begin", "raises leaves nothing number", "The run part govern failed: "),

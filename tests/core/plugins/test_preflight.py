@@ -205,9 +205,9 @@ def test_the_other_order_is_the_same_for_the_same_seed(look: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ((), "There is no system to look at."),
+        ((), "No system given."),
         (("--system", "half", "--system", "half"), "Two systems are called 'half'."),
-        (("--system", "hlaf"), "No system is called 'hlaf'. Did you mean 'half'"),
+        (("--system", "hlaf"), "Unknown system 'hlaf'. Did you mean 'half'"),
         (("--system", "half", "--dataset", "rwos"), "Did you mean 'rows'?"),
         (("--system", "half", "--ids", "nine"), "no example 'nine'"),
     ],

@@ -187,7 +187,7 @@ def test_what_is_not_what_its_manifest_says_is_told(imported: Any, context_bench
 def test_a_misspelt_part_is_told_with_a_close_one(imported: Any, context_bench: Any) -> None:
     done = context_bench(*RUN, "--part", "twise")
     assert done.code == 2
-    assert "No run part is called 'twise'. Did you mean 'twice'" in done.words
+    assert "Unknown run part 'twise'. Did you mean 'twice'" in done.words
 
 
 EXTENDING = """

@@ -157,23 +157,23 @@ def test_the_exact_set_is_exact_and_may_be_added_to(site: Any, context_bench: Ru
 WRONG_CHOICES = {
     "unknown evaluator": (
         ("--evaluators", "oen"),
-        "No evaluator is called 'oen'. Did you mean 'one'?",
+        "Unknown evaluator 'oen'. Did you mean 'one'?",
     ),
     "unknown addition": (
         ("--add-evaluator", "oen"),
-        "No evaluator is called 'oen'. Did you mean 'one'?",
+        "Unknown evaluator 'oen'. Did you mean 'one'?",
     ),
     "unknown to leave out": (
         ("--exclude", "oen"),
-        "No evaluator is called 'oen'. Did you mean 'one'?",
+        "Unknown evaluator 'oen'. Did you mean 'one'?",
     ),
     "unknown prefix": (
         ("--score-prefix", "oen=x_"),
-        "No evaluator is called 'oen'. Did you mean 'one'?",
+        "Unknown evaluator 'oen'. Did you mean 'one'?",
     ),
     "unknown capability": (
         ("--allow", "netwrok"),
-        "No capability is called 'netwrok'. Did you mean 'network'?",
+        "Unknown capability 'netwrok'. Did you mean 'network'?",
     ),
     "chosen and left out": (
         ("--evaluators", "one", "--exclude", "acme-one"),
@@ -546,5 +546,5 @@ def test_a_label_that_is_no_dataset_says_so(site: Any, explain: Run) -> None:
     site.basics()
     add_dataset(site)
     assert explain(dataset="quizz")["warnings"] == [
-        "No dataset is called 'quizz', so it is taken for a label that rows carry. Did you mean 'quiz'?"
+        "Unknown dataset 'quizz', so it is taken for a label that rows carry. Did you mean 'quiz'?"
     ]

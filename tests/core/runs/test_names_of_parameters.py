@@ -15,7 +15,7 @@ from context_bench.errors import UnknownNameError
 
 @pytest.mark.parametrize("name", ["limit", "n"])
 def test_evaluate_tells_its_own_name(name: str) -> None:
-    with pytest.raises(UnknownNameError, match=f"is called '{name}'. Here it is max_examples."):
+    with pytest.raises(UnknownNameError, match=f"'{name}'. Here it is max_examples."):
         evaluate(lambda example: "x", [{"answer": "x"}], progress=False, **{name: 1})
 
 
@@ -29,7 +29,7 @@ def test_the_project_file_and_set_tell_theirs(
     Path("context-bench.toml").write_text(f"[run]\n{name} = 3\n")
     assert execute(["run", "-s", "identity", "-d", "toy"]) == 2
     assert (
-        f"No key of [run] in context-bench.toml is called '{name}'. Here it is run.limit."
+        f"Unknown key of [run] in context-bench.toml '{name}'. Here it is run.limit."
         in capsys.readouterr().err
     )
 

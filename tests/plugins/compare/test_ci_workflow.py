@@ -127,5 +127,5 @@ def test_a_pull_request_is_held_against_the_baseline_that_main_left(tmp_path: Pa
 def test_without_a_baseline_the_job_fails_and_says_so(tmp_path: Path) -> None:
     code, said = Machine(tmp_path / "first", right=90).job("4444", is_main=False)
     assert code == 2
-    assert "No baseline is called '@main'" in said
+    assert "Unknown baseline '@main'" in said
     assert "baseline promote" in said

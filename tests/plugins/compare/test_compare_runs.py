@@ -566,7 +566,7 @@ def test_a_baseline_that_is_not_there_is_told_before_anything_is_asked(here: Pat
         def process(self, example: dict[str, Any]) -> dict[str, Any]:
             raise AssertionError("it was asked")
 
-    with pytest.raises(ContextBenchError, match="No baseline is called '@nobody'"):
+    with pytest.raises(ContextBenchError, match="Unknown baseline '@nobody'"):
         run(here / "new one.sqlite", Nobody("proxy", 1, 1), gate="right:max-drop=1pp,vs=@nobody")
 
 

@@ -451,7 +451,7 @@ def test_prompts_may_be_the_users_own() -> None:
         PromptBook(ours, "1", {"ask": "{claim}"})
     with pytest.raises(ConfigurationError, match=r"has a placeholder \{other\} that nothing fills"):
         PromptBook(ours, "1", {"sum": "Sum up {other}."})
-    with pytest.raises(UnknownNameError, match=r"No prompt is called 'asl'. Did you mean 'ask'"):
+    with pytest.raises(UnknownNameError, match=r"Unknown prompt 'asl'. Did you mean 'ask'"):
         PromptBook(ours, "1", {"asl": ""})
 
 

@@ -105,5 +105,5 @@ def test_the_wiring_of_a_dataset_is_explained_as_text_and_as_json(
     assert f"nobodys-rows: headline {report['headline'] or 'none'}\n" in told.out
     assert "\nothers: headline " in told.out
     assert told.err.splitlines()[0].startswith(
-        "Warning: No dataset is called 'nobodys-rows', so it is taken for a label"
+        "Warning: Unknown dataset 'nobodys-rows', so it is taken for a label"
     )

@@ -41,10 +41,7 @@ def test_a_broken_project_file_is_an_error_of_the_installation(
 
 def test_preflight_needs_a_system(capsys: pytest.CaptureFixture[str]) -> None:
     assert execute(["preflight"]) == 2
-    assert (
-        "There is no system to look at. Name one with --system or --proxy."
-        in capsys.readouterr().err
-    )
+    assert "No system given. Pass --system NAME or --proxy URL." in capsys.readouterr().err
 
 
 def test_preflight_takes_the_options_of_a_run(capsys: pytest.CaptureFixture[str]) -> None:

@@ -28,6 +28,7 @@ from context_bench.errors import (
     ConfigurationError,
     ContextBenchError,
     DatasetError,
+    MissingValueError,
     PluginError,
     UnknownNameError,
     UnstorableError,
@@ -296,7 +297,7 @@ def make_slots(
         ConfigurationError: There is no system, two have one label, or one has neither ``process`` nor can be called.
     """
     if not systems:
-        raise ConfigurationError("There is no system to measure. Name one with --system.")
+        raise MissingValueError("system", "Pass --system NAME (see 'context-bench systems list').")
     labels = labels_of(catalog, systems)
     built = [
         build_system(catalog, one) if isinstance(one, SystemSpec) else _as_system(one)
@@ -605,7 +606,7 @@ def explained(catalog: Catalog, dataset: str, tags: Iterable[str], choice: Choic
         if error.kind != "dataset":
             raise
         hint = did_you_mean(dataset, error.known)
-        told = f"No dataset is called {dataset!r}, so it is taken for a label that rows carry. "
+        told = f"Unknown dataset {dataset!r}, so it is taken for a label that rows carry. "
         warnings.append(f"{told}{hint if hint.startswith('Did') else ''}".rstrip())
     facts = evolve(facts, tags=tuple(dict.fromkeys((*facts.tags, *tags))))
     try:

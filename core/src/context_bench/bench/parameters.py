@@ -23,7 +23,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from attrs import Factory, asdict, evolve, field, fields_dict, frozen
 
-from context_bench.errors import ConfigurationError, ContextBenchError, UnknownNameError, message_of
+from context_bench.errors import (
+    BadValueError,
+    ConfigurationError,
+    ContextBenchError,
+    UnknownNameError,
+    message_of,
+)
 from context_bench.plugins.loading import written_options
 from context_bench.plugins.settings import PROJECT_FILE
 from context_bench.redaction import Redactor, secret_values, secrets_in, without_secrets
@@ -204,7 +210,7 @@ def held(
 
     def check(value: Any, where: str) -> Any:
         if not is_right(value):
-            raise ConfigurationError(f"{where} is {value!r}, but must be {wanted}.")
+            raise BadValueError(where, wanted, value)
         return made(value)
 
     return check
@@ -262,7 +268,7 @@ def share() -> Kind:
     def check(value: Any, where: str) -> float:
         number = _share_of(value)
         if number is None or not 0 <= number <= 1:
-            raise ConfigurationError(f"{where} must be a share such as 1% or 0.01, got {value}.")
+            raise BadValueError(where, "a share such as 1% or 0.01", value)
         return number
 
     return Kind("share", check, check, python="float | str")
@@ -315,7 +321,7 @@ def names(is_repeated: bool = False, thing: str | None = None) -> Kind:
             tuple(value) if isinstance(value, Iterable) and not isinstance(value, str) else (value,)
         )
         if not thing and not _are_texts(found):
-            raise ConfigurationError(f"{where} is {value!r}, but must be {wanted}.")
+            raise BadValueError(where, wanted, value)
         if not (found or thing or is_repeated):  # which would take everything, in place of nothing
             raise ConfigurationError(f"{where} names nothing.")
         return found
@@ -448,7 +454,7 @@ def _converting(
         try:
             value = convert(given)
         except ValueError:
-            raise ConfigurationError(f"{where} is {given!r}, but must be {wanted}.") from None
+            raise BadValueError(where, wanted, given) from None
         return check(value, where)
 
     return parse
@@ -672,9 +678,7 @@ def evaluator_options(kind: str = "evaluators") -> Kind:
         if not isinstance(value, Mapping) or not all(
             isinstance(given, Mapping) for given in value.values()
         ):
-            raise ConfigurationError(
-                f"{where} is {value!r}, but must be a table with a table for each of the {kind}."
-            )
+            raise BadValueError(where, f"a table with a table for each of the {kind}", value)
         return {name: dict(given) for name, given in value.items()}
 
     def keep(value: Any, catalog: Any) -> Any:
@@ -791,9 +795,7 @@ _BESIDE = ("label", "steps", "fields")
 def _table(kind: type[Spec], entry: Any, where: str) -> Mapping[str, Any]:
     """Return a table of the project file: of a spec and what stands beside it, or of what it would hold as well."""
     if not isinstance(entry, Mapping):
-        raise ConfigurationError(
-            f"{PROJECT_FILE}: {where} is {entry!r}, but must be a spec or a table."
-        )
+        raise BadValueError(f"{PROJECT_FILE}: {where}", "a spec or a table", entry)
     known = ("spec", *fields_dict(kind))
     for key, value in entry.items():
         if key not in known:

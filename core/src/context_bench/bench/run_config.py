@@ -24,7 +24,7 @@ from context_bench.bench.parameters import (
     named,
     parameter,
 )
-from context_bench.errors import ConfigurationError
+from context_bench.errors import ConfigurationError, ExclusiveOptionsError, UnusedOptionError
 from context_bench.plugins.catalog import Catalog, Component
 from context_bench.plugins.wiring import Choice, Explanation
 from context_bench.run.examples import ById, RandomSample, Selection
@@ -333,9 +333,7 @@ class RunConfig:
             if value
         ]
         if len(given) > 1:
-            raise ConfigurationError(
-                f"{' and '.join(given)} exclude each other: each says which examples are taken."
-            )
+            raise ExclusiveOptionsError(*given)
         if not self.sample and not self.ids:
             return None
         return RandomSample(self.sample, self.seed) if self.sample else ById(self.ids)
@@ -437,10 +435,7 @@ def require_sample(request: RunConfig) -> None:
         ConfigurationError: There is one.
     """
     if request.seed and not request.sample:
-        told = (
-            f"--seed {request.seed} is given, but nothing in this run takes it: it is for --sample."
-        )
-        raise ConfigurationError(f"{told} Leave it out, or add one.")
+        raise UnusedOptionError(f"--seed {request.seed}", "--sample")
 
 
 _NOW_OF_PARTS = {"prices": "money", "max_cost": "money", "isolate_prefixes": "isolated-prefixes"}

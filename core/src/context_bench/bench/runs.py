@@ -27,6 +27,7 @@ from context_bench.console import warn
 from context_bench.errors import (
     ConfigurationError,
     ContextBenchError,
+    MissingValueError,
     RunStoppedError,
     StoreError,
     message_of,
@@ -804,9 +805,9 @@ def _require_the_same(store: RunFile, slots: Sequence[RunSystem], tokenizer: Tok
 def _require_everything(request: RunConfig) -> None:
     """Refuse a request that lacks a dataset, or a secret that was taken out when it was kept."""
     if not request.datasets:
-        raise ConfigurationError(
-            "There is no dataset. Name one with --dataset (`context-bench datasets list` shows them), or give evaluate() an "
-            "iterable of examples."
+        raise MissingValueError(
+            "dataset",
+            "Pass --dataset NAME (see 'context-bench datasets list'), or give evaluate() an iterable of examples.",
         )
     asked = (*request.systems, request.reader, *request.datasets)
     given = [(spec.label or spec.name, spec.options) for one in asked for spec in specs_in(one)]

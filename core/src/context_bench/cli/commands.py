@@ -143,9 +143,7 @@ class Readable(click.Context):
             if isinstance(value := self.params.get(option.name or ""), float) and not isfinite(
                 value
             ):
-                raise ConfigurationError(
-                    f"{option.opts[0]} is {value}, but must be a finite number."
-                )
+                raise ConfigurationError(f"{option.opts[0]} must be a finite number, got {value}.")
         return super().invoke(*given, **values)
 
 

@@ -31,7 +31,13 @@ from context_bench.console import (
     warn,
     write_json,
 )
-from context_bench.errors import ConfigurationError, PluginError, UnknownNameError
+from context_bench.errors import (
+    ConfigurationError,
+    MissingValueError,
+    PluginError,
+    UnknownNameError,
+    UnusedOptionError,
+)
 from context_bench.plugins.catalog import OK, Catalog, Component, of_suffix, stated
 from context_bench.plugins.loading import attempted, build, load, read_options, unfit
 from context_bench.plugins.settings import LOCK_FILE, load_project
@@ -281,8 +287,8 @@ def _dataset_with_flags(catalog: Catalog, spec: Any, values: Mapping[str, Any]) 
 
 def idle(
     catalog: Catalog, flags: Mapping[str, Any], used: Collection[tuple[str, str]]
-) -> Iterator[str]:
-    """Yield a sentence for each flag of a package, option of an evaluator by ``--set``, and prefix that nothing in use takes.
+) -> Iterator[UnusedOptionError]:
+    """Yield an error for each flag of a package, option of an evaluator by ``--set``, and prefix that nothing in use takes.
 
     Args:
         catalog: What is installed.
@@ -311,7 +317,7 @@ def idle(
                 for one in others
             ]
             told = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-            yield f"{given} is given, but nothing in this run takes it: it is for {told}. Leave it out, or add one."
+            yield UnusedOptionError(given, told)
 
 
 def options_given(component: Component, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -345,9 +351,7 @@ def run(dry_run: bool, is_locked: bool, lock_file: Path | None, **flags: Any) ->
     from context_bench.bench.planner import plan
 
     if lock_file is not None and not is_locked:
-        raise ConfigurationError(
-            f"--lock-file {lock_file} is given without --locked, and would be compared with nothing."
-        )
+        raise UnusedOptionError(f"--lock-file {lock_file}", "--locked")
     lock_path = lock_file or Path(LOCK_FILE) if is_locked else None
     catalog, request = asked(flags, locked=lock_path and str(lock_path))
     require_sample(request)
@@ -412,11 +416,10 @@ def refuse_idle(
         for one in catalog.of_kind("evaluators")
         if is_open and one.state == OK
     }
-    certain = list(idle(catalog, flags, used | possible))
-    for sentence in idle(catalog, flags, used):
-        if sentence in certain:
-            raise ConfigurationError(sentence)
-        warn(f"{sentence} A row that names another dataset may still be scored by one.")
+    for certain in idle(catalog, flags, used | possible):
+        raise certain
+    for error in idle(catalog, flags, used):
+        warn(f"{error} A row that names another dataset may still be scored by one.")
 
 
 def _show(
@@ -452,9 +455,7 @@ def lock(lock_file: Path | None, labels: tuple[str, ...], **flags: Any) -> None:
     catalog, request = asked(flags)
     require_sample(request)
     if not request.datasets and not labels:
-        raise ConfigurationError(
-            "There is no dataset to lock. Name one with --dataset, or a label with --label."
-        )
+        raise MissingValueError("dataset", "Pass --dataset NAME, or --label LABEL.")
     plans = plan(catalog, request, warn, labels)
     refuse_idle(catalog, request, flags, set(), plans.values())
     path = lock_file or Path(LOCK_FILE)
@@ -571,8 +572,8 @@ def report(
 
     catalog = open_catalog(flags["plugin_switches"], {})
     reports = Reports(catalog, flags, [run_file])
-    for sentence in idle(catalog, flags, reports.used):
-        raise ConfigurationError(sentence)
+    for error in idle(catalog, flags, reports.used):
+        raise error
     result = read_result(run_file, score_field, threshold, baseline, catalog)
     for line in result.warnings:
         warn(line)

@@ -303,11 +303,11 @@ def read_option(option: Option, value: Any, where: str) -> Any:
     except (TypeError, ValueError, OverflowError):
         expected = _EXPECTED.get(option.type, option.type)
         raise ConfigurationError(
-            f"{where}: {option.name} is {_shown(option, value)}, but must be {expected}."
+            f"{where}: {option.name} must be {expected}, got {_shown(option, value)}."
         ) from None
     if option.choices and converted not in option.choices:
         raise ConfigurationError(
-            f"{where}: {option.name} is {_shown(option, value)}, but must be one of {', '.join(map(str, option.choices))}."
+            f"{where}: {option.name} must be one of {', '.join(map(str, option.choices))}."
         )
     return converted
 

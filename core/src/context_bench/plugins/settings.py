@@ -183,7 +183,7 @@ def _check(project: Any) -> None:
             wanted = 'a list of names: ["rouge"]'
         if not fits:
             raise ConfigurationError(
-                f"{PROJECT_FILE}: plugins.{key} is {value!r}, but must be {wanted}."
+                f"{PROJECT_FILE}: plugins.{key} must be {wanted}, got {value!r}."
             )
 
 
