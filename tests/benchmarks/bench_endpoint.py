@@ -14,7 +14,6 @@ import sys
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack
-from importlib.util import find_spec
 from time import perf_counter, process_time
 from typing import Any
 
@@ -116,19 +115,15 @@ async def bare(url: str, end: AsyncExitStack) -> Ask:
     return ask
 
 
-async def chat_client(url: str, end: AsyncExitStack, transport: str = "auto") -> Ask:
+async def chat_client(url: str, end: AsyncExitStack) -> Ask:
     from context_bench_openai import ChatClient
 
-    client = await end.enter_async_context(ChatClient(url, "", model="m", transport=transport))
+    client = await end.enter_async_context(ChatClient(url, "", model="m"))
 
     async def ask() -> None:
         assert (await client.achat(MESSAGES)).text == "Italy."
 
     return ask
-
-
-async def through_httpx(url: str, end: AsyncExitStack) -> Ask:
-    return await chat_client(url, end, "httpx")
 
 
 async def aiohttp_client(url: str, end: AsyncExitStack) -> Ask:
@@ -207,7 +202,6 @@ def evaluated(url: str, rounds: int) -> tuple[float, float]:
 CLIENTS: dict[str, Make] = {
     "bare sockets: what the server allows": bare,
     "`ChatClient.achat`": chat_client,
-    "`ChatClient.achat` through httpx": through_httpx,
     "aiohttp, request and `json.loads` only": aiohttp_client,
 }
 
@@ -225,14 +219,7 @@ def main() -> None:
         )
         print("| --- | ---: | ---: | ---: |")
         for name, make in CLIENTS.items():
-            if make is aiohttp_client and find_spec("aiohttp") is None:
-                continue
-            _print(
-                name,
-                *asyncio.run(
-                    asked(make, url, max(rounds // 6, 2) if make is through_httpx else rounds)
-                ),
-            )
+            _print(name, *asyncio.run(asked(make, url, rounds)))
         _print("`evaluate(OpenAIProxy(...), max_workers=256)`", *evaluated(url, rounds))
     finally:
         server.kill()

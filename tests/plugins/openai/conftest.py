@@ -16,8 +16,6 @@ from typing import Any
 
 import pytest
 
-from context_bench_openai import ChatClient
-
 
 @dataclass(frozen=True)
 class Request:
@@ -299,13 +297,9 @@ def _on_a_loop(system: Any, example: Mapping[str, Any]) -> dict[str, Any]:
     return dict(asyncio.run(system.aprocess(example)))
 
 
-@pytest.fixture(params=["from a thread", "from an event loop", "from an event loop through httpx"])
-def ask(
-    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
-) -> Callable[[Any, Mapping[str, Any]], dict[str, Any]]:
+@pytest.fixture(params=["from a thread", "from an event loop"])
+def ask(request: pytest.FixtureRequest) -> Callable[[Any, Mapping[str, Any]], dict[str, Any]]:
     """Ask a system through its front doors: every behaviour holds for all."""
     if request.param == "from a thread":
         return lambda system, example: dict(system.process(example))
-    if request.param.endswith("httpx"):
-        monkeypatch.setattr(ChatClient, "_direct", ChatClient._through_httpx)
     return _on_a_loop

@@ -25,7 +25,6 @@ def test_the_benchmark_of_an_endpoint_says_what_the_bare_server_allows_and_what_
     assert names == [
         "bare sockets: what the server allows",
         "`ChatClient.achat`",
-        "`ChatClient.achat` through httpx",
         "`evaluate(OpenAIProxy(...), max_workers=256)`",
     ]
     assert all(float(cpu) > 0 for _, _, cpu in rows)

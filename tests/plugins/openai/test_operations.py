@@ -43,7 +43,7 @@ def _embeddings(*vectors: Any, order: list[int] | None = None) -> dict[str, Any]
     }
 
 
-@pytest.fixture(params=["sync", "async", "async through httpx"])
+@pytest.fixture(params=["sync", "async"])
 def do(request: pytest.FixtureRequest) -> Any:
     """Call a method of a client, or its asynchronous twin."""
 
@@ -60,8 +60,7 @@ def do(request: pytest.FixtureRequest) -> Any:
                 return getattr(asking, method)(*arguments, **parameters)
 
         async def ask() -> Any:
-            transport = "httpx" if request.param.endswith("httpx") else "auto"
-            async with ChatClient(url, transport=transport, **options) as asking:
+            async with ChatClient(url, **options) as asking:
                 return await getattr(asking, f"a{method}")(*arguments, **parameters)
 
         return asyncio.run(ask())

@@ -1,4 +1,4 @@
-"""What carries requests: connections of our own, httpx, HTTP proxies and TLS. Where a test takes `ask`, all doors do the same."""
+"""What carries requests: connections, framing, HTTP proxies and TLS. With `ask`, threads and event loops do the same."""
 
 from __future__ import annotations
 
@@ -127,6 +127,11 @@ UNREAD: dict[str, tuple[bytes, type[EndpointError], str]] = {
         EndpointUnreachableError,
         "broke the connection",
     ),
+    "bytes behind the answer that are no HTTP": (
+        _with_length(_body()) + b"\x00\x01",
+        EndpointUnreachableError,
+        "broke the connection",
+    ),
     "gzip that breaks in the middle": (
         _with_length(gzip.compress(_body())[:10] + b"\xff" * 40, "content-encoding: gzip"),
         UnusableReplyError,
@@ -198,9 +203,12 @@ CLOSING: dict[str, bytes] = {
     "the server says so": _with_length(_body(), "connection: close"),
     "HTTP/1.0": b"HTTP/1.0 200 OK\r\ncontent-length: %d\r\n\r\n%s" % (len(_body()), _body()),
     "bytes that nobody asked for": _with_length(_body()) + _with_length(_body("stolen")),
-    "half an answer that nobody asked for": _with_length(_body()) + b"HTTP/1.1 200",
-    "bytes that are no HTTP": _with_length(_body()) + b"\x00\x01",
 }
+
+
+def test_half_an_answer_behind_an_answer_reaches_no_other_row(server: Any, steps: Any) -> None:
+    server.play(steps.raw(_with_length(_body()) + b"HTTP/1.1 200"))
+    assert _many(OpenAIProxy(server.url, max_retries=0), 3, 0.05) == ["Italy"] * 3
 
 
 @pytest.mark.parametrize("case", CLOSING)
@@ -283,8 +291,8 @@ def test_an_answer_before_the_request_was_read_is_taken_and_the_connection_left(
 def test_a_connection_that_rested_long_is_not_used_again(
     server: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("context_bench_http.direct._LONGEST_REST", 0.0)
-    _many(OpenAIProxy(server.url), 3)
+    monkeypatch.setattr("context_bench_http.transport.KEEP_ALIVE", 0.001)
+    _many(OpenAIProxy(server.url), 3, 0.05)
     assert _connections_of(server) == 3
 
 
@@ -310,22 +318,19 @@ def test_a_late_answer_to_a_row_given_up_reaches_no_other_row(server: Any, steps
     assert asyncio.run(run()) == "Italy"
 
 
-def test_both_transports_send_the_same_request(server: Any) -> None:
+def test_a_thread_and_an_event_loop_send_the_same_request(server: Any) -> None:
     example = {"context": "Z\u00fcrich \ud800 \U0001f388", "question": "Where?"}
-    for transport in ("auto", "httpx"):
-        system = OpenAIProxy(
-            f"{server.url}/team%20a?api-version=2&q=%C3%BC",
-            api_key="sk-1",
-            extra_headers={"x-mode": "hard"},
-            transport=transport,
-        )
-        asyncio.run(system.aprocess(example))
-    ours, theirs = server.requests
-    assert (ours.path, ours.body) == (theirs.path, theirs.body)
-    framing = {"connection", "accept-encoding"}
-    assert {n: v for n, v in ours.headers.items() if n not in framing} == {
-        n: v for n, v in theirs.headers.items() if n not in framing
-    }
+    system = OpenAIProxy(
+        f"{server.url}/team%20a?api-version=2&q=%C3%BC",
+        api_key="sk-1",
+        extra_headers={"x-mode": "hard"},
+    )
+    system.process(example)
+    asyncio.run(system.aprocess(example))
+    from_thread, from_loop = server.requests
+    assert from_thread == from_loop
+    assert from_loop.path == "/team%20a/v1/chat/completions?api-version=2&q=%C3%BC"
+    assert from_loop.body["messages"][0]["content"] == example["context"]
 
 
 def test_a_host_that_is_not_there_is_named(ask: Any) -> None:
@@ -429,9 +434,8 @@ def test_a_proxy_that_wants_a_password_is_said_to(server: Any, steps: Any, ask: 
         ({"ca_bundle": str(CERTIFICATES / "README.md")}, "cannot be used"),
         ({"client_cert": SERVER}, "cannot be used"),
         ({"ca_bundle": SERVER, "verify": False}, "not both"),
-        ({"transport": "pigeon"}, "No transport is called 'pigeon'. There is: auto, httpx."),
     ],
-    ids=["proxy", "no bundle", "no certificate", "no PEM", "no key", "contradiction", "transport"],
+    ids=["proxy", "no bundle", "no certificate", "no PEM", "no key", "contradiction"],
 )
 def test_what_cannot_reach_the_network_is_refused_in_one_line(options: Any, words: str) -> None:
     with pytest.raises(ValueError, match=re.escape(words)) as caught:

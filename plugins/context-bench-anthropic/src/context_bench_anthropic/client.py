@@ -42,7 +42,6 @@ class MessagesClient(JsonClient):
         retry_base_delay: Upper bound of the first pause between attempts in seconds; it doubles each time.
         extra_headers: Further request headers, as a mapping or as ``name: value`` lines.
         failure_headers: Response headers that make a reply a failure, as ``name`` or ``name=value``.
-        transport: ``auto`` or ``httpx``, see `JsonClient`.
 
     Attributes:
         on_retry: Told of each attempt that failed and will be repeated, and the seconds until then; returns the seconds to
@@ -64,24 +63,22 @@ class MessagesClient(JsonClient):
         retry_base_delay: float = 1.0,
         extra_headers: Mapping[str, str] | Iterable[str] | None = None,
         failure_headers: Iterable[str] = DEFAULT_FAILURE_HEADERS,
-        transport: str = "auto",
     ) -> None:
         endpoint = messages_endpoint(base_url)
         self.extra_headers = header_mapping(extra_headers)
         network = Network(is_local=endpoint.is_local)
-        headers, redaction = request_headers(
+        headers, redactor = request_headers(
             endpoint, api_key, version, self.extra_headers, network.secrets
         )
         super().__init__(
             endpoint,
             headers=headers,
-            redaction=redaction,
+            redactor=redactor,
             dialect=_DIALECT,
             network=network,
             timeout=timeout,
             retry=RetryPolicy(max_retries, retry_base_delay),
             failure_headers=FailureHeaders(failure_headers),
-            transport=transport,
         )
 
     def ask(self, request: Mapping[str, Any]) -> MessageReply:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 
-from context_bench_http import Endpoint, Redaction, check_header_value, names_a_secret
+from context_bench_http import Endpoint, Redactor, check_header_value, names_a_secret
 
 KEY_VARIABLE = "ANTHROPIC_API_KEY"
 
@@ -16,7 +16,7 @@ def request_headers(
     version: str,
     extra: Mapping[str, str],
     secrets: Iterable[str] = (),
-) -> tuple[dict[str, str], Redaction]:
+) -> tuple[dict[str, str], Redactor]:
     """Return the headers of every request, and what hides the secrets among them.
 
     Args:
@@ -44,4 +44,4 @@ def request_headers(
         headers["authorization"] = endpoint.authorization
     headers.update(extra)
     named = (value for name, value in extra.items() if names_a_secret(name))
-    return headers, Redaction([*secrets, key, *endpoint.secrets, *named])
+    return headers, Redactor([*secrets, key, *endpoint.secrets, *named])

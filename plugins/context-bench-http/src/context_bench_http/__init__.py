@@ -18,9 +18,12 @@ from context_bench_http.errors import (
 )
 from context_bench_http.extra_body import read_extra_body
 from context_bench_http.headers import DEFAULT_FAILURE_HEADERS, FailureHeaders, recorded_headers
+from context_bench_http.http_client import HttpClient
+from context_bench_http.incoming import IncomingResponse
 from context_bench_http.json_client import JsonClient
 from context_bench_http.network import Network
-from context_bench_http.redaction import Redaction
+from context_bench_http.redaction import Redactor
+from context_bench_http.request import HttpRequest
 from context_bench_http.request_headers import check_header_value, header_mapping
 from context_bench_http.retrying import RetryPolicy, wait_asked_for
 from context_bench_http.usage import add_usage
@@ -37,10 +40,13 @@ __all__ = [
     "EndpointURLError",
     "EndpointUnreachableError",
     "FailureHeaders",
+    "HttpClient",
+    "HttpRequest",
+    "IncomingResponse",
     "JsonClient",
     "Network",
     "RateLimitedError",
-    "Redaction",
+    "Redactor",
     "RedirectRefusedError",
     "RequestRefusedError",
     "RetryPolicy",

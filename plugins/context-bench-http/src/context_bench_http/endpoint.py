@@ -17,7 +17,7 @@ from urllib.parse import (
     urlunsplit,
 )
 
-import httpx
+from yarl import URL
 
 from context_bench_http.errors import EndpointURLError
 
@@ -76,8 +76,8 @@ class Endpoint:
         path = _path_of_chat(parts.path)
         address = urlunsplit((parts.scheme, label, path, parts.query, ""))
         try:
-            url = str(httpx.URL(address))
-        except (httpx.InvalidURL, ValueError) as error:
+            url = str(URL(address))
+        except ValueError as error:
             raise _refusal(base_url, f"the address is not valid ({error})") from None
         query, query_secrets = _without_secrets(parts.query)
         authorization = _basic_authorization(parts)
@@ -110,30 +110,17 @@ class Endpoint:
         here = urlsplit(self.url)
         try:
             there = urlsplit(urljoin(self.url, location))
-            if (there.scheme, there.hostname, _port(there)) != (
-                here.scheme,
-                here.hostname,
-                _port(here),
-            ):
+            if _origin(there) != _origin(here):
                 return None
-            url = str(
-                httpx.URL(
-                    urlunsplit(
-                        (there.scheme, there.netloc.rpartition("@")[2], there.path, there.query, "")
-                    )
-                )
-            )
-        except (ValueError, httpx.InvalidURL):
+            address = there._replace(netloc=there.netloc.rpartition("@")[2], fragment="")
+            url = str(URL(urlunsplit(address)))
+        except ValueError:
             return None
         query, query_secrets = _without_secrets(there.query)
-        return Endpoint(
+        return replace(
+            self,
             url=url,
-            shown=urlunsplit(
-                (there.scheme, there.netloc.rpartition("@")[2], there.path, query, "")
-            ),
-            label=self.label,
-            authorization=self.authorization,
-            is_local=self.is_local,
+            shown=urlunsplit(address._replace(query=query)),
             secrets=(*self.secrets, *query_secrets),
         )
 
@@ -264,8 +251,8 @@ def _bracketed(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
-def _port(parts: SplitResult) -> int | None:
-    return parts.port or _DEFAULT_PORTS.get(parts.scheme)
+def _origin(parts: SplitResult) -> tuple[str, str | None, int | None]:
+    return parts.scheme, parts.hostname, parts.port or _DEFAULT_PORTS.get(parts.scheme)
 
 
 def _refusal(base_url: str, reason: str) -> EndpointURLError:

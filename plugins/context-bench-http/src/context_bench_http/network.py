@@ -1,15 +1,12 @@
-"""How the network is reached: through which HTTP proxy, and whom to trust on the way."""
+"""How the network is reached: through which HTTP proxy, and which certificates are trusted on the way."""
 
 from __future__ import annotations
 
 import os
 import ssl
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
-
-import httpx
 
 from context_bench_http.endpoint import credentials_of
 
@@ -23,11 +20,11 @@ class Network:
         ca_bundle: PEM file, or directory of them, with the certificates to trust; None for certifi's, or those that
             ``SSL_CERT_FILE`` and ``SSL_CERT_DIR`` name.
         client_cert: PEM file with a client certificate and its key, or ``CERTIFICATE,KEY``.
-        verify: Whether a server must prove who it is.
-        is_local: Whether the host is this machine: proxies of the environment are not asked for it.
+        verify: Whether a server must prove its identity.
+        is_local: Whether the host is this machine: proxies of the environment are not used for it.
 
     Raises:
-        ValueError: A file is not there, or the proxy cannot be one.
+        ValueError: A file does not exist, or the proxy cannot be used.
     """
 
     http_proxy: str | None = field(default=None, repr=False)
@@ -41,15 +38,10 @@ class Network:
             raise ValueError(
                 "Give a ca_bundle or verify=False, not both: without verification nothing is compared."
             )
-        for option, paths in (
-            ("ca_bundle", [self.ca_bundle]),
-            ("client_cert", self._client_cert_paths()),
-        ):
-            for path in filter(None, paths):
-                if not os.path.exists(path):
-                    raise ValueError(f"{option}: there is no file {path!r}.")
+        _check_files("ca_bundle", [self.ca_bundle] if self.ca_bundle else [])
+        _check_files("client_cert", self._client_cert_paths())
         if self.ca_bundle is not None or self.client_cert is not None:
-            self.certificates(needed=True)
+            self.certificates()
         if self.http_proxy is not None:
             _check_proxy(self.http_proxy)
 
@@ -58,27 +50,25 @@ class Network:
         """Texts that must not be shown."""
         return credentials_of(urlsplit(self.http_proxy or ""))
 
-    def is_direct(self, url: str) -> bool:
-        """Tell whether no proxy stands between us and a URL."""
+    def proxy_for(self, url: str) -> str | None:
+        """Return the URL of the proxy that requests to a URL take, None for none."""
         if self.http_proxy is not None:
-            return False
+            return self.http_proxy
+        if self.is_local:
+            return None
         parts = urlsplit(url)
         proxies = getproxies()
-        named = proxies.get(parts.scheme) or proxies.get("all")
-        return self.is_local or not named or bool(proxy_bypass(parts.hostname or ""))
+        proxy = proxies.get(parts.scheme) or proxies.get("all")
+        if not proxy or proxy_bypass(parts.hostname or ""):
+            return None
+        return proxy if "://" in proxy else f"http://{proxy}"
 
-    def certificates(self, needed: bool) -> ssl.SSLContext:
+    def certificates(self) -> ssl.SSLContext:
         """Return what TLS connections are checked by.
-
-        Args:
-            needed: Whether any connection uses TLS. Reading the certificates takes longer than many a request; without
-                them a TLS connection is refused, not trusted.
 
         Raises:
             ValueError: A file holds no certificate or key that can be read.
         """
-        if not needed:
-            return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         try:
             context = self._trusted()
             if self.client_cert is not None:
@@ -89,29 +79,42 @@ class Network:
             ) from error
         return context
 
-    def settings(self) -> dict[str, object]:
-        """Return the arguments of an httpx client, but for the certificates."""
-        proxy = {"proxy": self.http_proxy} if self.http_proxy is not None else {}
-        return {"trust_env": not self.is_local, **proxy}
-
     def _trusted(self) -> ssl.SSLContext:
+        if not self.verify:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+            return context
         if self.ca_bundle is not None:
-            where = {"capath" if os.path.isdir(self.ca_bundle) else "cafile": self.ca_bundle}
-            return ssl.create_default_context(**where)  # type: ignore[arg-type]
-        return httpx.create_ssl_context(verify=self.verify)
+            if os.path.isdir(self.ca_bundle):
+                return ssl.create_default_context(capath=self.ca_bundle)
+            return ssl.create_default_context(cafile=self.ca_bundle)
+        cafile = os.environ.get("SSL_CERT_FILE")
+        capath = os.environ.get("SSL_CERT_DIR")
+        if cafile or capath:
+            return ssl.create_default_context(cafile=cafile or None, capath=capath or None)
+        import certifi
+
+        return ssl.create_default_context(cafile=certifi.where())
 
     def _client_cert_paths(self) -> list[str]:
         return [path.strip() for path in self.client_cert.split(",")] if self.client_cert else []
 
 
+def _check_files(option: str, paths: list[str]) -> None:
+    for path in paths:
+        if not os.path.exists(path):
+            raise ValueError(f"{option}: there is no file {path!r}.")
+
+
 def _check_proxy(url: str) -> None:
     shown = url.rpartition("@")[2]
     try:
-        httpx.Proxy(url)
-    except (ValueError, httpx.InvalidURL) as error:
-        reason = str(error).replace(url, shown)
-        raise ValueError(f"The http_proxy {shown!r} cannot be used: {reason}.") from None
-    if url.startswith("socks") and find_spec("socksio") is None:
+        parts = urlsplit(url)
+        is_usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_usable = False
+    if not is_usable:
         raise ValueError(
-            f"The http_proxy {shown!r} needs the package socksio: pip install 'httpx[socks]'."
+            f"The http_proxy {shown!r} cannot be used: it must be http://HOST:PORT or https://HOST:PORT."
         )

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 _SHORTEST_SECRET = 4
 
 
-class Redaction:
+class Redactor:
     """Replaces secrets in texts that others wrote: servers like to repeat the key that they refuse.
 
-    >>> Redaction(["sk-secret"]).of("Incorrect key: sk-secret.")
+    >>> Redactor(["sk-secret"]).redact("Incorrect key: sk-secret.")
     'Incorrect key: ***.'
 
     Args:
@@ -18,17 +18,16 @@ class Redaction:
     """
 
     def __init__(self, secrets: Iterable[str]) -> None:
-        self._secrets = sorted(
-            {secret for secret in secrets if len(secret) >= _SHORTEST_SECRET}, key=len, reverse=True
-        )
+        long_enough = {secret for secret in secrets if len(secret) >= _SHORTEST_SECRET}
+        self._secrets = sorted(long_enough, key=len, reverse=True)
 
-    def of(self, text: str) -> str:
+    def redact(self, text: str) -> str:
         """Return the text without the secrets."""
         for secret in self._secrets:
             text = text.replace(secret, "***")
         return text
 
-    def of_bytes(self, body: bytes) -> bytes:
+    def redact_bytes(self, body: bytes) -> bytes:
         """Return a body without the secrets."""
         for secret in self._secrets:
             body = body.replace(secret.encode("utf-8", "surrogatepass"), b"***")

@@ -10,7 +10,7 @@ from email.utils import parsedate_to_datetime
 
 from context_bench_http.errors import EndpointError
 
-MOST_SECONDS = 86_400
+MAX_SECONDS = 86_400
 """The longest time that anything here may be told to take: a day. Far longer ones do not fit into the clocks of sockets."""
 
 
@@ -39,9 +39,9 @@ class RetryPolicy:
             raise ValueError(
                 f"max_retries must be a whole number from 0 up, not {self.max_retries!r}."
             )
-        if not 0 <= self.base_delay <= MOST_SECONDS:
+        if not 0 <= self.base_delay <= MAX_SECONDS:
             raise ValueError(
-                f"retry_base_delay must be seconds from 0 to {MOST_SECONDS:,}, not {self.base_delay!r}."
+                f"retry_base_delay must be seconds from 0 to {MAX_SECONDS:,}, not {self.base_delay!r}."
             )
 
     def pause_after(self, error: EndpointError, attempt: int) -> float:

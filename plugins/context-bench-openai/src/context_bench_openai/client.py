@@ -44,8 +44,6 @@ class ChatClient(JsonClient):
         ca_bundle: PEM file or directory of the certificates to trust.
         client_cert: PEM file of a client certificate with its key, or ``CERTIFICATE,KEY``.
         verify: Whether a server must prove who it is.
-        transport: ``auto`` or ``httpx``: what carries the requests of an event loop. ``auto`` opens connections of its
-            own, which cost a tenth of the CPU time, and leaves those through a proxy to httpx; see `DirectConnection`.
 
     Attributes:
         on_retry: Told of each attempt that failed and will be repeated, and the seconds until then; returns the seconds to
@@ -73,25 +71,23 @@ class ChatClient(JsonClient):
         ca_bundle: str | None = None,
         client_cert: str | None = None,
         verify: bool = True,
-        transport: str = "auto",
     ) -> None:
         endpoint = Endpoint.parse(base_url)
         self.model = model
         self.extra_headers = extra_header_mapping(extra_headers)
         network = Network(http_proxy, ca_bundle, client_cert, verify, endpoint.is_local)
-        headers, redaction = request_headers(
+        headers, redactor = request_headers(
             endpoint, api_key, self.extra_headers, organization, project, network.secrets
         )
         super().__init__(
             endpoint,
             headers=headers,
-            redaction=redaction,
+            redactor=redactor,
             dialect=_DIALECT,
             network=network,
             timeout=timeout,
             retry=RetryPolicy(max_retries, retry_base_delay),
             failure_headers=FailureHeaders(failure_headers),
-            transport=transport,
         )
         self._chat = endpoint.at(CHAT.path)
         self._completions = endpoint.at(COMPLETIONS.path)

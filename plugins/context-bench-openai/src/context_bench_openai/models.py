@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
@@ -23,21 +24,21 @@ def offered_models(client: ChatClient) -> list[str]:
         EndpointError: It cannot be reached, refuses the key, or has no such list.
     """
     where = client.endpoint.shown.replace(_CHAT, "/models")
-    with client.lent() as (http, headers):
-        response = http.get(_models_url(client.endpoint.url), headers=headers)
-    if not 200 <= response.status_code < 300:
+    endpoint = replace(client.endpoint, url=_models_url(client.endpoint.url), shown=where)
+    response = client.fetch(endpoint)
+    if not 200 <= response.status < 300:
         raise client.without_secrets(
-            refusal(where, response.status_code, response.headers, response.content)
+            refusal(where, response.status, response.headers, response.body)
         )
     try:
-        content = json.loads(response.content)
+        content = json.loads(response.body)
     except (ValueError, RecursionError):
         content = None
     if isinstance(content, Mapping):  # Ollama's own list has the name `models`
         content = content.get("data", content.get("models"))
     if not isinstance(content, list):
         raise UnusableReplyError(
-            f"{where} answered with no list of models.", status=response.status_code
+            f"{where} answered with no list of models.", status=response.status
         )
     return [name for name in map(_name, content) if name]
 

@@ -76,7 +76,7 @@ class OpenAIProxy:
         stop: Texts at which the model stops.
         logprobs: Whether to ask for the log probabilities of the tokens, which are then in the output.
         top_logprobs: How many alternatives of each token to ask for; more than 0 switches ``logprobs`` on.
-        organization, project, http_proxy, ca_bundle, client_cert, verify, transport: As in `ChatClient`.
+        organization, project, http_proxy, ca_bundle, client_cert, verify: As in `ChatClient`.
 
     Raises:
         ValueError: An argument cannot be used; the message says what to write instead.
@@ -119,7 +119,6 @@ class OpenAIProxy:
         ca_bundle: str | None = None,
         client_cert: str | None = None,
         verify: bool = True,
-        transport: str = "auto",
     ) -> None:
         if not str(model or "").strip():
             raise ValueError(f"model must be the name of a model, not {model!r}.")
@@ -146,7 +145,6 @@ class OpenAIProxy:
             ca_bundle=ca_bundle,
             client_cert=client_cert,
             verify=verify,
-            transport=transport,
         )
         self.name = name or f"openai_proxy_{self._client.endpoint.label}"
         self.model = model

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 
 from context_bench_http.endpoint import Endpoint, names_a_secret
-from context_bench_http.redaction import Redaction
+from context_bench_http.redaction import Redactor
 from context_bench_http.request_headers import check_header_value, header_mapping
 
 KEY_VARIABLE = "OPENAI_API_KEY"
@@ -22,7 +22,7 @@ def request_headers(
     organization: str | None = None,
     project: str | None = None,
     secrets: Iterable[str] = (),
-) -> tuple[dict[str, str], Redaction]:
+) -> tuple[dict[str, str], Redactor]:
     """Return the headers of every request, and what hides the secrets in them.
 
     Args:
@@ -59,7 +59,7 @@ def request_headers(
         *endpoint.secrets,
         *(value for name, value in extra_headers.items() if names_a_secret(name)),
     ]
-    return headers, Redaction(secrets)
+    return headers, Redactor(secrets)
 
 
 def extra_header_mapping(headers: Mapping[str, str] | Iterable[str] | None) -> dict[str, str]:
