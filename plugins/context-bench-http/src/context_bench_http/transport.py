@@ -161,8 +161,9 @@ def _close_later(loop: asyncio.AbstractEventLoop, pool: _Pool) -> None:
 
 
 async def _session(certificates: ssl.SSLContext) -> AsyncGenerator[aiohttp.ClientSession, None]:
+    connector = _Connector(limit=0, keepalive_timeout=KEEP_ALIVE, ssl=certificates)
     session = aiohttp.ClientSession(
-        connector=_Connector(limit=0, keepalive_timeout=KEEP_ALIVE, ssl=certificates),
+        connector=connector,
         cookie_jar=aiohttp.DummyCookieJar(),
         max_line_size=_LONGEST_HEADER,
         max_field_size=_LONGEST_HEADER,
@@ -171,10 +172,21 @@ async def _session(certificates: ssl.SSLContext) -> AsyncGenerator[aiohttp.Clien
         yield session
     finally:
         await session.close()
+        await connector.abort()
 
 
 class _Connector(aiohttp.TCPConnector):
     """Lends no connection on which bytes arrived that nobody asked for: they would answer the next question."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self._transports: weakref.WeakSet[asyncio.Transport] = weakref.WeakSet()
+
+    async def abort(self) -> None:
+        """End what is left of the connections: one with a request that its server does not read would outlive its loop."""
+        for transport in self._transports:
+            transport.abort()
+        await asyncio.sleep(0)
 
     async def connect(
         self, req: aiohttp.ClientRequest, traces: list[Trace], timeout: aiohttp.ClientTimeout
@@ -183,6 +195,8 @@ class _Connector(aiohttp.TCPConnector):
         for _ in range(_MAX_UNFIT_CONNECTIONS):
             connection = await super().connect(req, traces, timeout)
             if connection.protocol is None or not connection.protocol.should_close:
+                if connection.transport is not None:
+                    self._transports.add(connection.transport)
                 return connection
             connection.close()
         raise aiohttp.ServerDisconnectedError("the server speaks before it is asked")
