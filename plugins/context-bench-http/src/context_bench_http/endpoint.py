@@ -75,10 +75,7 @@ class Endpoint:
         label = host if port is None else f"{host}:{port}"
         path = _path_of_chat(parts.path)
         address = urlunsplit((parts.scheme, label, path, parts.query, ""))
-        try:
-            url = str(URL(address))
-        except ValueError as error:
-            raise _refusal(base_url, f"the address is not valid ({error})") from None
+        url = _normalized(address, base_url)
         query, query_secrets = _without_secrets(parts.query)
         authorization = _basic_authorization(parts)
         return cls(
@@ -89,6 +86,24 @@ class Endpoint:
             is_local=_is_this_machine(host),
             secrets=(*credentials_of(parts), *query_secrets),
         )
+
+    @classmethod
+    def of_url(cls, url: str) -> Endpoint:
+        """Read a URL that is called as it is written.
+
+        >>> Endpoint.of_url("http://127.0.0.1:8787/v1/retrieve/5f3a").url
+        'http://127.0.0.1:8787/v1/retrieve/5f3a'
+
+        Raises:
+            EndpointURLError: The text is no URL; the message says in one line what to write instead.
+        """
+        path = _split(url).path
+        base = cls.parse(url)
+
+        def at_path(address: str) -> str:
+            return urlunsplit(urlsplit(address)._replace(path=path))
+
+        return replace(base, url=_normalized(at_path(base.url), url), shown=at_path(base.shown))
 
     def at(self, operation: str) -> Endpoint:
         """Return the endpoint of another operation of the same server.
@@ -123,6 +138,13 @@ class Endpoint:
             shown=urlunsplit(address._replace(query=query)),
             secrets=(*self.secrets, *query_secrets),
         )
+
+
+def _normalized(address: str, base_url: str) -> str:
+    try:
+        return str(URL(address))
+    except ValueError as error:
+        raise _refusal(base_url, f"the address is not valid ({error})") from None
 
 
 def _other_operation(url: str, operation: str) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING
 
 from context_bench_http.background_loop import BACKGROUND
+from context_bench_http.endpoint import Endpoint
 from context_bench_http.errors import EndpointTimeoutError, RedirectRefusedError
 from context_bench_http.incoming import Begin, IncomingResponse, Response
 from context_bench_http.network import Network
@@ -77,6 +79,18 @@ class HttpClient:
     def fetch(self, request: HttpRequest) -> IncomingResponse:
         """Return the response to a request with its body, whatever its status is; see `send`."""
         return self.send(request, IncomingResponse)
+
+    def fetch_url(
+        self, url: str, headers: Mapping[str, str] | None = None, body: bytes | None = None
+    ) -> IncomingResponse:
+        """Return the response of a URL to a ``GET``, or to a ``POST`` of a body, whatever its status is; see `send`.
+
+        Raises:
+            EndpointURLError: It is no URL.
+            EndpointError: The response did not come, or not whole.
+        """
+        method = "GET" if body is None else "POST"
+        return self.fetch(HttpRequest(method, Endpoint.of_url(url), headers or {}, body))
 
     def close(self) -> None:
         """Close the connections of the threads; a later call opens new ones."""

@@ -14,15 +14,14 @@ from queue import Empty, Queue
 from tempfile import TemporaryFile
 from threading import BoundedSemaphore, Lock, RLock, Thread
 from typing import IO, Any
-from urllib.error import URLError
-from urllib.request import ProxyHandler, build_opener
 from weakref import finalize
+
+from context_bench_http import EndpointError, HttpClient, Network
 
 _PATIENCE = 10.0
 _MOST_STARTS = 4
 _POLL = 0.05
 _FIRST, _LATEST = 0, -1
-_DIRECT = build_opener(ProxyHandler({}))  # 127.0.0.1 is reached through nobody's proxy
 
 
 class ServerError(RuntimeError):
@@ -159,7 +158,8 @@ class LlamaServer:
             )
         address = str(answer["address"])
         url = address if "://" in address else f"http://{address}"
-        while not _is_healthy(url):
+        http = HttpClient(Network(is_local=True), timeout=_PATIENCE)
+        while not _is_healthy(http, url):
             if self._process.poll() is not None:
                 raise ServerError(
                     f"llama: the server of {self._file} does not start: {self._ended()}"
@@ -254,11 +254,10 @@ def give_back(server: LlamaServer) -> None:
     server.stop()
 
 
-def _is_healthy(url: str) -> bool:
+def _is_healthy(http: HttpClient, url: str) -> bool:
     try:
-        with _DIRECT.open(f"{url}/health", timeout=_PATIENCE) as reply:
-            return int(reply.status) == 200
-    except (URLError, OSError):
+        return http.fetch_url(f"{url}/health").status == 200
+    except EndpointError:
         return False
 
 

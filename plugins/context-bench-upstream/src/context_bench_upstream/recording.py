@@ -4,17 +4,29 @@ from __future__ import annotations
 
 import json
 import threading
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from attrs import frozen
 
+from context_bench_http import Endpoint, EndpointError, HttpClient, Network
 from context_bench_upstream.replies import Call, canned, dialect_of
 
-_NOT_FORWARDED = {"host", "content-length", "connection", "accept-encoding", "transfer-encoding"}
+_NOT_FORWARDED = {
+    "accept-encoding",
+    "connection",
+    "content-length",
+    "expect",
+    "host",
+    "keep-alive",
+    "proxy-authorization",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+}
 _LARGEST = 512 * 1024 * 1024
 
 
@@ -61,7 +73,10 @@ class RecordingUpstream:
         timeout: float = 120.0,
     ) -> None:
         self.calls_for: Callable[[Forwarded], Sequence[Call]] = lambda _: ()
-        self._reply, self._forward_to, self._timeout = reply, forward_to, timeout
+        self._reply = reply
+        self._forward_to = forward_to
+        is_local = forward_to is not None and Endpoint.parse(forward_to).is_local
+        self._http = HttpClient(Network(is_local=is_local), timeout)
         self._lock = threading.Lock()
         self._records: list[Forwarded] = []
         self._server = _Server(("127.0.0.1", port), _Handler)
@@ -118,21 +133,17 @@ class RecordingUpstream:
     ) -> tuple[int, str, bytes]:
         address = str(self._forward_to).rstrip("/").removesuffix("/v1") + path
         sent = {
-            name: value for name, value in headers.items() if name.lower() not in _NOT_FORWARDED
+            name.lower(): value
+            for name, value in headers.items()
+            if name.lower() not in _NOT_FORWARDED
         }
-        request = urllib.request.Request(address, raw, sent, method="POST")
         try:
-            with urllib.request.urlopen(request, timeout=self._timeout) as found:
-                return (
-                    found.status,
-                    found.headers.get("content-type", "application/json"),
-                    found.read(),
-                )
-        except urllib.error.HTTPError as error:
-            return error.code, error.headers.get("content-type", "application/json"), error.read()
-        except OSError as error:
-            told = {"error": {"message": f"{self._forward_to} gave no answer: {error}"}}
-            return 502, "application/json", json.dumps(told).encode()
+            response = self._http.fetch_url(address, sent, raw)
+        except EndpointError as error:
+            failure = {"error": {"message": f"{self._forward_to} gave no answer: {error}"}}
+            return 502, "application/json", json.dumps(failure).encode()
+        content_type = response.headers.get("content-type", "application/json")
+        return response.status, content_type, response.body
 
 
 _SECRET = {"authorization", "x-api-key", "api-key", "cookie", "proxy-authorization"}

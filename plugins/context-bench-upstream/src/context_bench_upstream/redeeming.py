@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-import urllib.error
-import urllib.request
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 from urllib.parse import quote
 
-from attrs import field, frozen
+from attrs import Factory, field, frozen
 
 from context_bench.errors import ConfigurationError, ContextBenchError
 from context_bench.messages import whole_text
+from context_bench_http import Endpoint, EndpointError, EndpointURLError, HttpClient, Network
 from context_bench_survival import new_references
 from context_bench_upstream.bodies import messages_of
 from context_bench_upstream.recording import Forwarded
@@ -72,6 +71,12 @@ class ByAddress:
     address: str = field()
     within: str | None = None
     timeout: float = 60.0
+    _http: HttpClient = field(
+        init=False,
+        eq=False,
+        repr=False,
+        default=Factory(lambda self: _client_of(self.address, self.timeout), takes_self=True),
+    )
 
     @address.validator
     def _has_place(self, _: object, address: str) -> None:
@@ -98,18 +103,28 @@ class ByAddress:
     def _fetched(self, reference: str) -> str | None:
         address = self.address.replace(PLACE, quote(reference, safe=""))
         try:
-            with urllib.request.urlopen(address, timeout=self.timeout) as found:
-                return text_in(found.read().decode("utf-8", "replace"), self.within)
-        except urllib.error.HTTPError as error:
-            if error.code in _NOTHING:
-                return None
+            response = self._http.fetch_url(address)
+        except EndpointError as error:
             raise RetrievalError(
-                f"{address} answered {error.code} to the question what a marker stands for."
+                f"{address} gave no answer to the question what a marker stands for: {error}"
             ) from error
-        except OSError as error:
-            raise RetrievalError(
-                f"{address} gave no answer to the question what a marker stands for: {error}."
-            ) from error
+        if 200 <= response.status < 300:
+            return text_in(response.body.decode("utf-8", "replace"), self.within)
+        if response.status in _NOTHING:
+            return None
+        raise RetrievalError(
+            f"{address} answered {response.status} to the question what a marker stands for."
+        )
+
+
+def _client_of(address: str, timeout: float) -> HttpClient:
+    try:
+        is_local = Endpoint.of_url(address.replace(PLACE, "0")).is_local
+    except (
+        EndpointURLError
+    ):  # the validator of the address refuses it in its own words, or the first call does
+        is_local = False
+    return HttpClient(Network(is_local=is_local), timeout)
 
 
 @frozen
