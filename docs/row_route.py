@@ -87,7 +87,9 @@ STEPS = (
         "Only then is the slot of the row free.",
         functions=(
             "run/loop:RunLoop._commit",
-            "store/rows:StoredRow.values",
+            "columns:positive_count",
+            "store/rows:StoredEvaluation.score_lines",
+            "store/tables:Table.line",
             "store/runfile:RunFile.commit",
         ),
     ),

@@ -37,7 +37,7 @@ def row(number: int, slot: int) -> EvalRow:
         "headline": "f1",
         "keys": KEYS,
         "position": number,
-        "slot": slot,
+        "system_number": slot,
     }
     response = f"answer {number} {'long ' * 30}{slot}"
     return EvalRow(

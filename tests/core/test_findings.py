@@ -60,13 +60,13 @@ HONEST = Proxy("honest", lambda number: reporting())
 SILENT = Proxy("silent", lambda number: {})
 
 
-def test_csv_gives_the_tokens_of_the_response_as_output_tokens() -> None:
+def test_csv_has_the_tokens_of_the_response() -> None:
     import csv
 
     stream = io.StringIO()
     pytest.importorskip("context_bench_reports").CsvReporter().write(run(HONEST), stream)
     lines = list(csv.DictReader(io.StringIO(stream.getvalue())))
-    assert {(line["output_tokens"], line["prompt_tokens"]) for line in lines} == {("7", "40")}
+    assert {(line["response_tokens"], line["prompt_tokens"]) for line in lines} == {("7", "40")}
 
 
 @pytest.mark.parametrize(

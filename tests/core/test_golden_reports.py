@@ -47,7 +47,7 @@ def row(system: str, number: int) -> EvalRow:
         "headline": "f1",
         "keys": KEYS,
         "position": number,
-        "slot": SYSTEMS.index(system),
+        "system_number": SYSTEMS.index(system),
         "input_tokens": 100,
         "baseline": BaselineRow(120, 0.002),
     }
@@ -58,11 +58,7 @@ def row(system: str, number: int) -> EvalRow:
     usage = (
         None if system == "gateway" else Usage(120 if system == "direct" else 60, 10, cost=0.002)
     )
-    waits = (
-        {"attempts": 3, "waiting": 2.0, "attempt_latency": 0.02}
-        if system == "gateway"
-        else {"attempts": 1}
-    )
+    waits = {"waiting": 2.0, "attempt_latency": 0.02} if system == "gateway" else {}
     return EvalRow(
         system,
         str(number),
@@ -74,6 +70,7 @@ def row(system: str, number: int) -> EvalRow:
         usage=usage,
         cost=None if usage is None else usage.cost,
         metadata=waits,
+        attempts=3 if system == "gateway" else 1,
         **common,  # type: ignore[arg-type]
     )
 

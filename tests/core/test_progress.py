@@ -60,9 +60,9 @@ def slots(*labels: str) -> list[RunSystem]:
 
 def row(position: int, slot: int = 0, output: str | None = "{}", reused: bool = False) -> StoredRow:
     return StoredRow(
-        RowId(0, position, slot),
-        b"",
-        output,
+        id=RowId(0, position, slot),
+        key=b"",
+        output=output,
         input_tokens=12345,
         response_tokens=55,
         latency=1.2,
@@ -102,8 +102,8 @@ def test_a_terminal_shows_a_bar_for_each_system_with_everything_that_is_known(
 def test_counts_of_two_sources_are_not_added() -> None:
     progress = Progress(slots("reports", "drops usage"), 3, io.StringIO())
     for number in range(3):
-        progress.row(evolve(row(number, 0), prompt_tokens=50))
-        progress.row(evolve(row(number, 1), prompt_tokens=None if number == 1 else 50))
+        progress.row(evolve(row(number, 0), reported_tokens=50))
+        progress.row(evolve(row(number, 1), reported_tokens=None if number == 1 else 50))
     assert [progress.state(slot)["tokens"] for slot in (0, 1)] == [315, None]
     progress.close()
 

@@ -172,7 +172,9 @@ def test_the_protocols_page_has_every_class_kind_hook_and_run_part(root: Path) -
 
 
 def test_the_run_file_page_has_every_table_and_column(tables: Tables, tmp_path: Path) -> None:
+    from context_bench.columns import columns_of
     from context_bench.store.runfile import RunFile
+    from context_bench.store.tables import ROW_TABLES
 
     path = tmp_path / "run.sqlite"
     RunFile.create(path, "id", "now", {}, {}).close()
@@ -187,15 +189,25 @@ def test_the_run_file_page_has_every_table_and_column(tables: Tables, tmp_path: 
             "SELECT sql FROM sqlite_schema WHERE name = ?", (table,)
         ).fetchone()
         columns = connection.execute(
-            "SELECT name, type FROM pragma_table_info(?)", (table,)
+            "SELECT name, type FROM pragma_table_xinfo(?)", (table,)
         ).fetchall()
         actual[table] = [
-            [name, f"{kind}{' NOT NULL' * declared_not_null(sql, name)}"] for name, kind in columns
+            [
+                name,
+                kind.removesuffix(" GENERATED ALWAYS") + " NOT NULL" * declared_not_null(sql, name),
+            ]
+            for name, kind in columns
         ]
     page = tables("reference/run-file.md")
     assert {
         name: [line[:2] for line in page[name]] for name in page if name != "The view results"
     } == actual
+    described = {table.name: columns_of(table.record) for table in ROW_TABLES}
+    for table, columns in described.items():
+        meanings = {line[0]: line[2] for line in page[table]}
+        assert {name: meanings[name] for name in columns} == {
+            name: column.description.strip("`") for name, column in columns.items()
+        }
     view = [name for (name,) in connection.execute("SELECT name FROM pragma_table_info('results')")]
     assert first(page["The view results"]) == view
     connection.close()
@@ -213,7 +225,7 @@ def test_the_run_file_page_states_format_and_numbers(root: Path) -> None:
     assert f"0x{APPLICATION_ID:x}" in text
     assert f"describes version {SCHEMA_VERSION}" in text
     [formula] = re.findall(r"^    id = (.*)$", text, flags=re.MULTILINE)
-    numbers = {"dataset": 3, "position": 70_000, "slot": 5, "sample": 7}
+    numbers = {"dataset": 3, "position": 70_000, "system_number": 5, "repetition": 7}
     assert eval(formula, {}, numbers) == RowId(**numbers).pack()
     assert eval(formula, {}, numbers) & ~1048575 == RowId(3, 70_000).pack()
 

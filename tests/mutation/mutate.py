@@ -9,7 +9,7 @@ Every file `*.toml` beside this script is a part of the list. To add a mutation,
     [[mutation]]
     name = "oldest-run-reused"                       # unique, kebab-case
     fault = "Of two runs with one key the oldest is reused"
-    file = "core/src/context_bench/store/questions.py"   # from the root of the repository
+    file = "core/src/context_bench/store/queries.py"   # from the root of the repository
     old = 'glob("*.sqlite"), reverse=True)'          # stands in the file exactly once; ''' ''' for several lines
     new = 'glob("*.sqlite"))'
     tests = ["tests/core/record/test_reuse.py::test_the_newest_run_is_reused"]

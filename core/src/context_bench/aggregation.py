@@ -5,25 +5,25 @@ from __future__ import annotations
 import math
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from heapq import merge
 from itertools import chain, islice
 from typing import Any
 
+from context_bench.columns import RowColumns
 from context_bench.records import (
     AGREEMENT,
     ANY_KEY,
     BaselineRow,
     EvalRow,
     KeyMeaning,
-    Usage,
     better_of,
     number_passing,
 )
-from context_bench.store import questions
-from context_bench.store.reader import RunReader, told_as_damage
+from context_bench.store import queries
+from context_bench.store.queries import AnsweredRow
+from context_bench.store.reader import RunReader, raising_store_errors
 from context_bench.store.rows import Label
-from context_bench.store.schema import Values
 from context_bench.tokens import WordTokenizer
 
 REPORTED = "reported"
@@ -121,29 +121,19 @@ class Columns:
         if row.is_extra:
             return
         self.scores.add(row)
-        usage, measured = row.usage or Usage(), row.metadata
         self._count(row.dataset, row.failed, row.keys, row.headline)
+        is_scored = any(row.value(field) is not None for field in self._asked)
+        measured = {
+            **row.metadata,
+            "is_reported": row.usage is not None and row.usage.output_tokens is not None,
+            "turns": _turns(row.output),
+        }
         self._measure(
-            (
-                *(
-                    row.latency,
-                    row.input_tokens,
-                    usage.input_tokens,
-                    row.response_tokens,
-                    row.context_tokens,
-                ),
-                *(usage.cache_read_tokens, row.cost, row.system_latency),
-                *(int(measured.get("attempts") or 1), measured.get("reused")),
-            ),
-            {
-                **measured,
-                "is_reported": usage.output_tokens is not None,
-                "turns": _turns(row.output),
-            },
-            row.baseline,
+            row,
+            measured=measured,
+            baseline=row.baseline,
             is_answered=not any(error.evaluator is None for error in row.errors),
-            can_pass=not row.is_agreement
-            and any(row.value(field) is not None for field in self._asked),
+            can_pass=is_scored and not row.is_agreement,
         )
         for field, values in self._values.items():
             value = None if field == "score" and row.is_agreement else row.value(field)
@@ -221,69 +211,75 @@ class Columns:
 
     def _measure(
         self,
-        numbers: tuple[Any, ...],
+        row: RowColumns,
         measured: Mapping[str, Any],
         baseline: BaselineRow | None,
         is_answered: bool,
         can_pass: bool,
     ) -> None:
-        """Note what a row took, in tokens, time and money.
+        """Add what a row took, in tokens, time and money.
 
         Args:
-            numbers: What stands in the columns of a run file, from ``latency`` to ``reused``.
-            measured: What was measured beside them, and ``is_reported`` where the endpoint counted the response's tokens.
-            baseline: The baseline's row beside it.
+            row: Its columns.
+            measured: What was measured in addition to them, and ``is_reported`` where the endpoint counted the response's tokens.
+            baseline: The baseline's row of the same example.
             is_answered: Whether the system answered.
             can_pass: Whether it is scored, and by a gold answer.
         """
-        latency, given, prompt, response, context, cached, cost, own, attempts, reused = numbers
-        asked = given
-        if context is not None:
-            self.contexts += 1
-            self.input_tokens += given
-            self.context_tokens += context
-            asked = context
-        if prompt is None or prompt < 1:  # no prompt has 0 tokens: such a count is none
-            prompt = None
-        else:
-            asked = prompt = int(prompt)
-            self.reported += 1
-            self.reported_tokens += prompt
-            self.has_cache_counts = self.has_cache_counts or cached is not None
-            self.cached_tokens += int(cached or 0)
-        if baseline is not None:
-            self.has_baseline = True
-            if prompt is not None and baseline.prompt_tokens:
-                self.compared_tokens += prompt
-                self.baseline_tokens += baseline.prompt_tokens
-                self.savings.append(1 - prompt / baseline.prompt_tokens)
+        self._measure_tokens(row, baseline)
         if not is_answered:
-            self.retries += attempts - 1
+            self.retries += row.attempts - 1
             return
         self.answered += 1
-        if cost is not None:
-            self.costs.append(cost)
+        if row.cost is not None:
+            self.costs.append(row.cost)
             if can_pass:
-                self.scored_costs.append(cost)
+                self.scored_costs.append(row.cost)
             if baseline is not None and baseline.cost is not None:
-                self.compared_costs.append(cost)
+                self.compared_costs.append(row.cost)
                 self.baseline_costs.append(baseline.cost)
         if can_pass:
-            is_reported = bool(measured and measured.get("is_reported"))
-            if (prompt is not None) != is_reported:
-                source = NO_SOURCE  # two counts from different sources are never added
-            else:
-                source = REPORTED if is_reported else WordTokenizer.name
-                self.spent[source] += asked + response
-            self.spenders[source] += 1
-        if not reused:
-            if own is not None:
-                self.system_latencies.append(own)
-                self.model_latencies.append(latency - own)
-            if attempts > 1:
-                self.retries += max(0, attempts - (measured.get("turns") or 1))
-            self.latencies.append(latency)
-            self.durations.append(self._waited(latency, measured) if measured else latency)
+            self._spend(row, is_reported=bool(measured.get("is_reported")))
+        if not row.reused:
+            if row.system_latency is not None:
+                self.system_latencies.append(row.system_latency)
+                self.model_latencies.append(row.latency - row.system_latency)
+            if row.attempts > 1:
+                self.retries += max(0, row.attempts - (measured.get("turns") or 1))
+            self.latencies.append(row.latency)
+            self.durations.append(self._waited(row.latency, measured) if measured else row.latency)
+
+    def _measure_tokens(self, row: RowColumns, baseline: BaselineRow | None) -> None:
+        if row.context_tokens is not None:
+            self.contexts += 1
+            self.input_tokens += row.input_tokens
+            self.context_tokens += row.context_tokens
+        if baseline is not None:
+            self.has_baseline = True
+        if row.reported_tokens is None:
+            return
+        self.reported += 1
+        self.reported_tokens += row.reported_tokens
+        self.has_cache_counts = self.has_cache_counts or row.cached_tokens is not None
+        self.cached_tokens += int(row.cached_tokens or 0)
+        if baseline is not None and baseline.prompt_tokens:
+            self.compared_tokens += row.reported_tokens
+            self.baseline_tokens += baseline.prompt_tokens
+            self.savings.append(1 - row.reported_tokens / baseline.prompt_tokens)
+
+    def _spend(self, row: RowColumns, is_reported: bool) -> None:
+        """Add the tokens of prompt and response of a row that can pass, by where the counts come from."""
+        if (row.reported_tokens is not None) != is_reported:
+            source = NO_SOURCE  # two counts from different sources are never added
+        else:
+            source = REPORTED if is_reported else WordTokenizer.name
+            prompt_tokens = row.reported_tokens
+            if prompt_tokens is None:
+                prompt_tokens = row.context_tokens
+            if prompt_tokens is None:
+                prompt_tokens = row.input_tokens
+            self.spent[source] += prompt_tokens + row.response_tokens
+        self.spenders[source] += 1
 
     def _waited(self, latency: float, measured: Mapping[str, Any]) -> float:
         """Note what an answered row waited, and return how long it took in all."""
@@ -297,7 +293,7 @@ class Columns:
     def _agree(self, row: EvalRow) -> None:
         """Note how far a row without a gold answer agrees with the reference; its first response not with itself."""
         self.is_reference = row.reference == row.system
-        if self.is_reference and row.sample == 0:
+        if self.is_reference and row.repetition == 0:
             return
         self.agreed += (
             row.is_agreement and row.score is not None and not row.failed and not row.is_extra
@@ -308,28 +304,29 @@ class Columns:
             if value is not None:
                 values.append(value)
 
-    def _add_plain(
+    def _add_answered(
         self,
+        row: AnsweredRow,
         label: Label,
         dataset: str,
-        numbers: tuple[Any, ...],
-        scores: Mapping[str, float],
         baseline: BaselineRow | None,
         measured: Mapping[str, Any],
     ) -> None:
         """Add a row without failures, as read by :func:`read_columns`."""
         self._count(dataset, False, label.keys, label.headline)
-        self.scores.group(dataset, False, label.keys).add(scores)
+        self.scores.group(dataset, False, label.keys).add(row.scores)
         can_pass = False
         for field, column in self._values.items():
-            key = label.headline if field == "score" and field not in scores else field
-            value = scores.get(key)  # type: ignore[arg-type]
+            key = label.headline if field == "score" and field not in row.scores else field
+            value = row.scores.get(key)  # type: ignore[arg-type]
             if value is None:
                 self._gaps.add(field)
             else:
                 can_pass = can_pass or field in self._asked
             column.append(_ABSENT if value is None else value)
-        self._measure(numbers, measured, baseline, True, can_pass)
+        self._measure(
+            row, measured=measured, baseline=baseline, is_answered=True, can_pass=can_pass
+        )
 
 
 def _turns(output: Mapping[str, Any]) -> int:
@@ -473,42 +470,42 @@ def _between(values: Sequence[float] | Mapping[int, float], place: float) -> flo
 
 
 def read_columns(store: RunReader, fields: Iterable[str] = ("score",)) -> dict[str, Columns]:
-    """Return the columns of every system of a run file, by label; check sums are left to the reading of whole rows."""
+    """Return the columns of every system of a run file, by label; checksums are left to the reading of whole rows."""
     fields = list(fields)
-    systems = {entry["slot"]: entry["label"] for entry in store.systems()}
-    found = {label: Columns(fields) for label in systems.values()}
-    labels = {label.number: (label, label.dataset) for label in store.labels()}
-    if any(label.reference is not None for label, _ in labels.values()):
+    systems = {system["system_number"]: system["label"] for system in store.systems()}
+    columns = {label: Columns(fields) for label in systems.values()}
+    labels = {label.number: label for label in store.labels()}
+    datasets = {label.number: label.dataset for label in labels.values()}
+    if any(label.reference is not None for label in labels.values()):
         for row in store.rows():
-            found[row.system].add(row)
-        return found
-    troubled = dict.fromkeys(questions.troubled(store))
-    measured = questions.measured(store)
-    with told_as_damage(store.path), store.baselines() as baseline_of:
-        for line, scores in _by_row(questions.score_lines(store, labels)):
-            number, more = line[0], _NOTHING
-            if number in troubled:
+            columns[row.system].add(row)
+        return columns
+    failed = dict.fromkeys(queries.rows_with_failures(store))
+    measurements = queries.measurements(store)
+    with raising_store_errors(store.path), store.baselines() as baseline_of:
+        for answered in queries.answered_rows(store, labels):
+            if answered.number in failed:
                 continue
-            if line[13]:
-                more = next((told for place, told in measured if place == number), _NOTHING)
-            found[systems[line[1]]]._add_plain(
-                *labels[line[2]], line[3:13], scores, baseline_of(number), more
+            measured = _NOTHING
+            if answered.has_more:
+                measured = _seek(measurements, answered.number)
+            columns[systems[answered.system_number]]._add_answered(
+                answered,
+                label=labels[answered.label],
+                dataset=datasets[answered.label],
+                baseline=baseline_of(answered.number),
+                measured=measured,
             )
-    for row in store.rows_at(list(troubled)):
-        found[row.system].add(row)
-    return found
+    for row in store.rows_at(list(failed)):
+        columns[row.system].add(row)
+    return columns
 
 
-def _by_row(lines: Iterable[Values]) -> Iterator[tuple[Values, dict[str, float]]]:
-    """Yield the first line of each row, and the scores of all its lines."""
-    first: Values | None = None
-    scores: dict[str, float] = {}
-    for line in lines:
-        if first is None or line[0] != first[0]:
-            if first is not None:
-                yield first, scores
-            first, scores = line, {}
-        if line[14] is not None:
-            scores[line[14]] = line[15]
-    if first is not None:
-        yield first, scores
+def _seek(
+    measurements: Iterable[tuple[int, Mapping[str, Any]]], wanted_number: int
+) -> Mapping[str, Any]:
+    """Return what was measured of a row, from an iterator in the order of the rows."""
+    for number, measured in measurements:
+        if number == wanted_number:
+            return measured
+    return _NOTHING

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from numbers import Integral, Real
 from typing import Any
 
 from attrs import Factory, field, frozen
+
+from context_bench.columns import ROW_COLUMNS, RowColumns, positive_count
 
 _MOST = 2**53
 
@@ -150,6 +152,16 @@ class Failure:
     attempts: int = 1
     traceback: str = field(default="", eq=False)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON-like values, without its traceback."""
+        return {
+            "stage": self.stage,
+            "evaluator": self.evaluator,
+            "kind": self.kind,
+            "message": self.message,
+            "attempts": self.attempts,
+        }
+
     def __str__(self) -> str:
         who = f"evaluator {self.evaluator}" if self.evaluator else self.stage
         return f"{who}: {self.kind}: {self.message}" if self.message else f"{who}: {self.kind}"
@@ -217,22 +229,23 @@ AGREEMENT = "agreement_"
 """Prefix of the score keys that hold a response against another system's, in place of a gold answer."""
 
 
-_PUT_OUT: Any = Factory(lambda row: row._output_tokens, takes_self=True)
+def _from(default: Callable[[Any], Any]) -> Any:
+    """Return a default that is computed from the fields before it."""
+    return Factory(default, takes_self=True)
 
 
 @frozen(eq=False)
-class EvalRow:
+class EvalRow(RowColumns):
     """One example with one system: what was answered and how it was scored.
 
-    ``output_tokens``, given to a row that is made by hand, are its ``prompt_tokens`` and ``context_tokens`` where these are not.
+    What was measured about the call are the columns that :class:`~context_bench.columns.RowColumns` declares. A row that is
+    made by hand may be given ``output_tokens``: these are its ``prompt_tokens`` and ``context_tokens`` where those are missing.
 
     Attributes:
         system: Label of the system.
         example_id: ``id`` of the example as text (7 and ``"7"`` are one), or ``"#<position>"`` when it had none.
         scores: Score by key. Empty when nothing could be scored.
-        input_tokens: Tokens of the text that the system was given (context, question, turns; never the gold answer).
-        metadata: What the run recorded beside the scores: attempts, usage, finish reason, response headers.
-        latency: Seconds from the first attempt's sending to the answer.
+        metadata: What the run recorded in addition to the columns: usage, finish reason, response headers.
         dataset: Label of the row's dataset; empty when it has none.
         response: The system's answer as text, or None when there is none (a transformer alone, a failure).
         output: Everything the system returned.
@@ -243,17 +256,11 @@ class EvalRow:
         keys: What the keys of this row's dataset mean.
         prompt_tokens: Tokens that went on to the model: as the endpoint reports them, else counted in the context that
             a transformer returned; None when neither is known.
-        response_tokens: Tokens of the response: reported, else counted.
-        position: Place of the example in its dataset, counted from 0.
-        sample: Number of the repetition, counted from 0.
-        slot: Number of the system in the run.
+        position: Position of the example in its dataset, counted from 0.
+        repetition: Number of the repetition, counted from 0.
+        system_number: Number of the system in the run.
         dataset_number: Number of the row's dataset in the run.
         usage: What the response cost, when the system reported it.
-        context_tokens: Tokens of the text that went on to the model, counted as ``input_tokens`` are; None when the
-            system returned none of it.
-        cost: Money for the response, in the currency of the run; None when nobody knows.
-        cost_source: ``"reported"`` by the endpoint, or computed from ``"prices"``; None without a cost.
-        system_latency: Seconds of ``latency`` that the system took without its model; None when nobody knows.
         baseline: The baseline's row of the same example and repetition; None without one.
         reference: Label of the system whose response stood in for the gold answer that the example lacks; None where
             there is a gold answer, or no such system.
@@ -275,30 +282,28 @@ class EvalRow:
     details: Mapping[str, Mapping[str, Any]] = field(factory=dict)
     headline: str | None = None
     keys: Mapping[str, KeyMeaning] = field(factory=dict)
-    prompt_tokens: int | None = _PUT_OUT
-    response_tokens: int = 0
     position: int = 0
-    sample: int = 0
-    slot: int = 0
+    repetition: int = 0
+    system_number: int = 0
     dataset_number: int = 0
     usage: Usage | None = None
-    context_tokens: int | None = _PUT_OUT
-    cost: float | None = None
-    cost_source: str | None = None
-    system_latency: float | None = None
     baseline: BaselineRow | None = None
     reference: str | None = None
     is_extra: bool = False
+    # Columns whose defaults come from other fields of a row that is made by hand:
+    reported_tokens: int | None = field(
+        default=_from(lambda row: row.usage and row.usage.input_tokens), converter=positive_count
+    )
+    cached_tokens: int | None = _from(lambda row: row.usage and row.usage.cache_read_tokens)
+    context_tokens: int | None = _from(lambda row: row._output_tokens)
+    prompt_tokens: int | None = _from(
+        lambda row: row.context_tokens if row.reported_tokens is None else row.reported_tokens
+    )
 
     @property
     def is_agreement(self) -> bool:
         """Whether the row's headline score holds its response against the reference's, and not against a gold answer."""
         return self.reference is not None and (self.headline or AGREEMENT).startswith(AGREEMENT)
-
-    @property
-    def reported_tokens(self) -> int | None:
-        """Prompt tokens that the model's endpoint reported; None when it reported none."""
-        return _reported(None if self.usage is None else self.usage.input_tokens)
 
     @property
     def baseline_tokens(self) -> int | None:
@@ -308,8 +313,10 @@ class EvalRow:
     @property
     def tokens_saved(self) -> float | None:
         """Share of the baseline's reported prompt tokens that this row did without; None when either is unknown."""
-        ours, theirs = self.reported_tokens, _reported(self.baseline_tokens)
-        return None if ours is None or theirs is None else 1 - ours / theirs
+        baseline_tokens = positive_count(self.baseline_tokens)
+        if self.reported_tokens is None or baseline_tokens is None:
+            return None
+        return 1 - self.reported_tokens / baseline_tokens
 
     @property
     def output_tokens(self) -> int:
@@ -378,43 +385,59 @@ class EvalRow:
         )
 
 
-def _reported(tokens: float | None) -> int | None:
-    """Return a count of prompt tokens; no prompt has none, so 0 is what an endpoint says that does not count."""
-    return int(tokens) if tokens is not None and tokens >= 1 else None
-
-
-def _told(record: object, *names: str) -> dict[str, Any]:
-    return {name: getattr(record, name) for name in names}
-
-
 def flatten(row: EvalRow) -> Iterator[tuple[str, Any]]:
     """Yield the columns of a row for a flat table: its own fields, then its scores.
 
     A score whose key is also a field of the row (``latency``, say) keeps both: it becomes ``score:latency``.
     """
-    own = _told(
-        row, "system", "dataset", "reference", "example_id", "sample", "score", "latency"
-    ) | {
-        "reused": bool(row.metadata.get("reused")),
-        "attempts": row.metadata.get("attempts", 1),
-        "waiting": row.metadata.get("waiting", 0.0),
+    columns = {
+        "system": row.system,
+        "dataset": row.dataset,
+        "reference": row.reference,
+        "example_id": row.example_id,
+        "repetition": row.repetition,
+        "score": row.score,
+        **{name: getattr(row, name) for name in _TABULAR},
+        "waiting": row.waiting,
         "first_token": row.metadata.get("ttft"),
-        "input_tokens": row.input_tokens,
-        "output_tokens": row.response_tokens,
+        "prompt_tokens": row.prompt_tokens,
+        "baseline_tokens": row.baseline_tokens,
+        "tokens_saved": row.tokens_saved,
+        "response": row.response,
+        "error": "; ".join(map(str, row.errors)),
     }
-    own |= _told(
-        row,
-        "prompt_tokens",
-        "reported_tokens",
-        "baseline_tokens",
-        "tokens_saved",
-        "cost",
-        "response",
-    )
-    own["error"] = "; ".join(map(str, row.errors))
-    yield from own.items()
+    yield from columns.items()
     for key, value in row.scores.items():
-        yield (f"score:{key}" if key in own else key), value
+        yield (f"score:{key}" if key in columns else key), value
+
+
+_TABULAR = tuple(name for name, column in ROW_COLUMNS.items() if column.tabular)
+_EXPORTED = tuple(name for name, column in ROW_COLUMNS.items() if column.exported)
+
+
+def row_to_dict(row: EvalRow) -> dict[str, Any]:
+    """Return a row as JSON-like values."""
+    return {
+        "system": row.system,
+        "dataset": row.dataset,
+        "reference": row.reference,
+        "is_extra": row.is_extra,
+        "position": row.position,
+        "repetition": row.repetition,
+        "example_id": row.example_id,
+        "response": row.response,
+        "headline": row.headline,
+        "score": row.score,
+        "scores": dict(row.scores),
+        "details": {evaluator: dict(details) for evaluator, details in row.details.items()},
+        "unscored": dict(row.unscored),
+        "errors": [error.to_dict() for error in row.errors],
+        **{name: getattr(row, name) for name in _EXPORTED},
+        "prompt_tokens": row.prompt_tokens,
+        "baseline_tokens": row.baseline_tokens,
+        "tokens_saved": row.tokens_saved,
+        "metadata": dict(row.metadata),
+    }
 
 
 @frozen
@@ -423,7 +446,7 @@ class Completeness:
 
     Attributes:
         rows_done: Rows that were answered or have failed.
-        rows_expected: Rows of the whole run, of all systems and samples, at most; None when nobody knows.
+        rows_expected: Rows of the whole run, of all systems and repetitions, at most; None when nobody knows.
         status: ``finished``, ``interrupted``, ``stopped``, ``killed``, or ``running`` while a session writes.
         remedy: What finishes the run, in words.
         is_being_rescored: Whether a rescoring has begun and not completed: the scores are those before it.
@@ -470,67 +493,11 @@ class Completeness:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON-like values."""
-        return _told(
-            self,
-            "rows_done",
-            "rows_expected",
-            "status",
-            "is_complete",
-            "is_being_rescored",
-            "sentence",
-        )
-
-
-_COLUMNS = (
-    *(
-        "system",
-        "dataset",
-        "reference",
-        "is_extra",
-        "position",
-        "sample",
-        "example_id",
-        "response",
-        "headline",
-    ),
-    *(
-        "score",
-        "scores",
-        "details",
-        "unscored",
-        "errors",
-        "input_tokens",
-        "prompt_tokens",
-        "response_tokens",
-    ),
-    *(
-        "context_tokens",
-        "reported_tokens",
-        "baseline_tokens",
-        "tokens_saved",
-        "cost",
-        "cost_source",
-        "latency",
-    ),
-    *("system_latency", "metadata"),
-)
-
-
-def row_to_dict(row: EvalRow) -> dict[str, Any]:
-    """Return a row as JSON-like values."""
-    return _told(row, *_COLUMNS) | {
-        "scores": dict(row.scores),
-        "details": {evaluator: dict(details) for evaluator, details in row.details.items()},
-        "unscored": dict(row.unscored),
-        "errors": [
-            {
-                "stage": e.stage,
-                "evaluator": e.evaluator,
-                "kind": e.kind,
-                "message": e.message,
-                "attempts": e.attempts,
-            }
-            for e in row.errors
-        ],
-        "metadata": dict(row.metadata),
-    }
+        return {
+            "rows_done": self.rows_done,
+            "rows_expected": self.rows_expected,
+            "status": self.status,
+            "is_complete": self.is_complete,
+            "is_being_rescored": self.is_being_rescored,
+            "sentence": self.sentence,
+        }

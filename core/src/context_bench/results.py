@@ -27,7 +27,7 @@ from context_bench.records import (
     shown_seconds,
 )
 from context_bench.runs import StoredRows, completeness_of
-from context_bench.store.rows import storable
+from context_bench.store.encoding import storable
 
 __all__ = ["EvalResult", "StoredRows", "row_to_dict", "strict"]
 
@@ -36,7 +36,7 @@ class EvalResult:
     """What :func:`~context_bench.evaluate` returns.
 
     Attributes:
-        rows: Every row in canonical order - dataset, position, system, sample - as a lazy sequence over the run file.
+        rows: Every row in canonical order - dataset, position, system, repetition - as a lazy sequence over the run file.
         summary: Metric values by key, by system; under ``scores`` every score of every evaluator, by evaluator and key, with
             ``mean``, ``n`` rows that it is of, ``unscored`` and the same by dataset under ``datasets``; under ``sources`` where
             counts come from (``reported`` by endpoints, the name of a tokenizer, ``none``) and the share of rows that they

@@ -28,7 +28,7 @@ from attrs import frozen
 
 from context_bench.errors import StoreError
 from context_bench.records import Completeness, EvalRow, Failure, row_to_dict
-from context_bench.store import questions
+from context_bench.store import queries
 from context_bench.store.encoding import from_json
 from context_bench.store.keys import RowId, last_of
 from context_bench.store.lock import writer_of
@@ -163,7 +163,8 @@ class Run:
 
     @property
     def systems(self) -> tuple[Mapping[str, Any], ...]:
-        """The systems by slot: ``slot``, ``label``, ``key``, ``shared`` (is the key valid in other runs), ``description``."""
+        """The systems by number: ``system_number``, ``label``, ``key``, ``reusable`` (whether the key is valid in other
+        runs), ``description``."""
         return tuple(self._reader.systems())
 
     @property
@@ -197,12 +198,14 @@ class Run:
         number = self._reader.id_at(place)
         return next(self._reader.rows(number, number))
 
-    def rows(self, slot: int | None = None) -> Iterator[EvalRow]:
-        """Yield the rows in canonical order - dataset, position, system, sample - of one system where its slot is given."""
-        return (row for row in self._reader.rows() if slot is None or row.slot == slot)
+    def rows(self, system_number: int | None = None) -> Iterator[EvalRow]:
+        """Yield the rows in canonical order - dataset, position, system, repetition - or those of one system."""
+        for row in self._reader.rows():
+            if system_number is None or row.system_number == system_number:
+                yield row
 
     def row(self, identity: Sequence[int]) -> EvalRow:
-        """Return a row by its identity: dataset, position, slot, sample.
+        """Return a row by its identity: dataset, position, system number, repetition.
 
         Raises:
             StoreError: There is no such row.
@@ -221,7 +224,7 @@ class Run:
         dataset, position, *_ = example
         first = RowId(dataset, position).pack()
         for row in self._reader.rows(first, last_of(first)):
-            yield RowId(dataset, position, row.slot, row.sample), row
+            yield RowId(dataset, position, row.system_number, row.repetition), row
 
     def examples(self, example_id: str | None = None) -> Iterator[Example]:
         """Yield the examples in canonical order, or those with an id."""
@@ -240,91 +243,117 @@ class Run:
     def _examples(self, **wanted: Any) -> Iterator[Example]:
         with self._reader.snapshot():
             labels = {label.number: label.dataset for label in self._reader.labels()}
-            for number, name, label, content, body in questions.examples(self._reader, **wanted):
-                fields = None if body is None else from_json(body)
-                yield Example(RowId.unpack(number)[:2], name, labels[label], fields, content.hex())
+            for line in queries.examples(self._reader, **wanted):
+                row = RowId.unpack(line.number)
+                yield Example(
+                    identity=(row.dataset, row.position),
+                    id=line.example_id,
+                    label=labels[line.label],
+                    content=None if line.body is None else from_json(line.body),
+                    hash=line.hash.hex(),
+                )
 
     def turns(self, identity: Sequence[int]) -> tuple[Turn, ...]:
         """Return the turns of a row's conversation that were answered one by one; none of other rows."""
         with self._reader.snapshot():
-            told = []
+            turns = []
             for turn in self._reader.turns(RowId(*identity)):
                 output = from_json(turn.output)
-                measured = {} if turn.measured is None else from_json(turn.measured)
-                text = output.get("response") if isinstance(output.get("response"), str) else None
-                told.append(
-                    Turn(turn.turn, text, output, turn.latency, turn.attempts, dict(measured))
+                response = output.get("response")
+                turns.append(
+                    Turn(
+                        number=turn.turn,
+                        response=response if isinstance(response, str) else None,
+                        output=output,
+                        latency=turn.latency,
+                        attempts=turn.attempts,
+                        measured={} if turn.measured is None else dict(from_json(turn.measured)),
+                    )
                 )
-            return tuple(told)
+            return tuple(turns)
 
     def failures(self) -> Iterator[RunFailure]:
         """Yield every failure, in canonical order of the rows."""
         systems, evaluators = self._reader.names()
         with self._reader.snapshot():
-            for number, example, stage, evaluator, *told in questions.failures(self._reader):
-                kind, message, attempts, traceback = told
+            for stored in queries.failures(self._reader):
+                row = RowId.unpack(stored.number)
                 failure = Failure(
-                    stage, kind, message, evaluators.get(evaluator), attempts, traceback
+                    stage=stored.stage,
+                    kind=stored.kind,
+                    message=stored.message,
+                    evaluator=evaluators.get(stored.evaluator),
+                    attempts=stored.attempts,
+                    traceback=stored.traceback,
                 )
-                row = RowId.unpack(number)
-                yield RunFailure(row, systems[row.slot], example, failure)
+                yield RunFailure(
+                    identity=row,
+                    system=systems[row.system_number],
+                    example_id=stored.example_id,
+                    failure=failure,
+                )
 
     def causes(self) -> tuple[tuple[RunFailure, int], ...]:
         """Return the first failure of each kind - system or evaluator, and class of the error - with how many there are of
         it, the most frequent first."""
         systems, evaluators = self._reader.names()
-        told = []
+        causes = []
         with self._reader.snapshot():
-            for slot, evaluator, kind, count, message, example, first in questions.causes(
-                self._reader
-            ):
-                stage = "evaluator" if evaluator in evaluators else "system"
-                failure = Failure(stage, str(kind), str(message), evaluators.get(evaluator))
-                told.append(
-                    (
-                        RunFailure(RowId.unpack(first), systems[slot], str(example), failure),
-                        int(count),
-                    )
+            for cause in queries.causes(self._reader):
+                failure = Failure(
+                    stage="evaluator" if cause.evaluator in evaluators else "system",
+                    kind=cause.kind,
+                    message=cause.message,
+                    evaluator=evaluators.get(cause.evaluator),
                 )
-        return tuple(told)
+                first = RunFailure(
+                    identity=RowId.unpack(cause.first),
+                    system=systems[cause.system_number],
+                    example_id=cause.example_id,
+                    failure=failure,
+                )
+                causes.append((first, cause.failures))
+        return tuple(causes)
 
     def keys(self, identity: Sequence[int]) -> tuple[Keys, ...]:
         """Return the keys of the answered rows of an example, by the identity of the example or of one of its rows."""
-        place = RowId(*identity[:2]).pack()
-        wanted = RowId(*identity).pack() if len(identity) > 2 else None
-        told = []
+        example = RowId(*identity[:2]).pack()
+        row = RowId(*identity).pack() if len(identity) > 2 else None
         with self._reader.snapshot():
-            for number, key, output, is_reused in questions.response_keys(self._reader, place):
-                if wanted not in (None, number):
-                    continue
-                scores: dict[str, str] = {}
-                values: dict[str, dict[str, float]] = {}
-                for evaluator, score, name, value in questions.evaluations_of(self._reader, number):
-                    scores[evaluator] = score.hex()
-                    values.setdefault(evaluator, {}).update({} if name is None else {name: value})
-                told.append(
-                    Keys(
-                        RowId.unpack(number),
-                        key.hex(),
-                        output.hex(),
-                        bool(is_reused),
-                        scores,
-                        values,
-                    )
-                )
-        return tuple(told)
+            return tuple(
+                self._keys_of(response)
+                for response in queries.response_keys(self._reader, example)
+                if row in (None, response.number)
+            )
+
+    def _keys_of(self, response: queries.ResponseKey) -> Keys:
+        scores: dict[str, str] = {}
+        values: dict[str, dict[str, float]] = {}
+        for score in queries.scores_of(self._reader, response.number):
+            scores[score.evaluator] = score.score_key.hex()
+            evaluator_values = values.setdefault(score.evaluator, {})
+            if score.name is not None and score.value is not None:
+                evaluator_values[score.name] = score.value
+        return Keys(
+            identity=RowId.unpack(response.number),
+            response=response.key.hex(),
+            output=response.output_hash.hex(),
+            is_reused=bool(response.reused),
+            scores=scores,
+            values=values,
+        )
 
     def has_key(self, response: str) -> bool:
         """Whether a response with this key, hexadecimal, can be reused from here."""
-        return any(questions.shares_of(self._reader, bytes.fromhex(response)))
+        return queries.is_reusable(self._reader, bytes.fromhex(response))
 
     def has_example(self, content: str) -> bool:
-        """Whether an example with this hash, hexadecimal, stands in the run."""
-        return questions.has_example(self._reader, bytes.fromhex(content))
+        """Whether the run has an example with this hash, hexadecimal."""
+        return queries.has_example(self._reader, bytes.fromhex(content))
 
     def faults(self) -> Iterator[str]:
         """Yield what is wrong with the file, a line each, after holding all it has against its check sums and hashes."""
-        return questions.faults(self._reader)
+        return queries.faults(self._reader)
 
 
 class StoredRows(Sequence[EvalRow]):
@@ -375,29 +404,34 @@ def run_files(places: Iterable[Path]) -> list[Path]:
 def completeness_of(reader: RunReader) -> Completeness:
     """Return how much of a run is there, and what finishes it."""
     with reader.snapshot():
-        status = str(reader.run()["status"])
+        run = reader.run()
+        status = str(run["status"])
+        request = run["config"]
         expected = reader.facts().get("expected", "")
-        done = reader.size()
-        request = reader.run()["config"]
-        is_request = "systems" in request and not any(map(_holds_object, request.values()))
+        rows = reader.size()
+    rows_expected = rows if status == "finished" else None
+    if rows_expected is None and expected.isdecimal():
+        rows_expected = int(expected)
     writer = writer_of(reader.path) if status != "finished" else None
-    remedy = f"`context-bench resume {reader.path}`"
-    if not is_request:
-        remedy = f"evaluate(..., run_file={str(reader.path)!r}) and the same arguments"
+    if status == "running" and writer is None:
+        status = "killed"
+    remedy = f"finish it with `context-bench resume {reader.path}`"
+    if writer is not None:
+        remedy = f"wait for process {writer}"
+    elif "systems" not in request or any(map(_holds_object, request.values())):
+        remedy = (
+            f"finish it with evaluate(..., run_file={str(reader.path)!r}) and the same arguments"
+        )
     return Completeness(
-        rows_done=done,
-        rows_expected=done
-        if status == "finished"
-        else int(expected)
-        if expected.isdecimal()
-        else None,
-        status="killed" if status == "running" and writer is None else status,
-        remedy=f"wait for process {writer}" if writer is not None else f"finish it with {remedy}",
+        rows_done=rows,
+        rows_expected=rows_expected,
+        status=status,
+        remedy=remedy,
         is_being_rescored=draft_of(reader.path).exists(),
     )
 
 
 def _holds_object(value: Any) -> bool:
-    """Whether a part of a request is, or lists, an object that ``evaluate()`` was given and that no file can keep."""
-    found = value if isinstance(value, list) else [value]
-    return any(isinstance(one, dict) and isinstance(one.get("object"), dict) for one in found)
+    """Whether a part of a request is, or lists, an object that ``evaluate()`` was given and that no file can store."""
+    items = value if isinstance(value, list) else [value]
+    return any(isinstance(item, dict) and isinstance(item.get("object"), dict) for item in items)

@@ -451,7 +451,7 @@ def test_reused_responses_are_not_asked_for_again(
     file = jsonl(ROWS)
     context_bench("-s", "replay:field=pred", "-d", file, "--run-file", "cache/r.sqlite")
     done = context_bench("-s", "replay:field=pred", "-d", file, flag, "cache", "--format", "json")
-    assert [row["metadata"]["reused"] for row in json.loads(done.out)["rows"]] == [True] * 3
+    assert [row["reused"] for row in json.loads(done.out)["rows"]] == [True] * 3
 
 
 def test_a_cache_may_be_new_and_each_run_is_added_to_it(
@@ -470,7 +470,7 @@ def test_a_cache_may_be_new_and_each_run_is_added_to_it(
     for times in range(3):
         done = context_bench(*asked)
         assert done.code == 0, done.err
-        reused = [row["metadata"].get("reused") for row in json.loads(done.out)["rows"]]
+        reused = [row["reused"] for row in json.loads(done.out)["rows"]]
         assert reused == [True if times else None] * 3
         assert len(list((tmp_path / "a" / "cache").glob("*.sqlite"))) == times + 1
     assert not (tmp_path / "runs").exists()

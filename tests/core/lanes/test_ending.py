@@ -182,10 +182,15 @@ def test_progress_without_a_terminal_is_lines(log_format: str) -> None:
     for sample, output in enumerate(["{}", "{}", None]):
         progress.row(
             StoredRow(
-                RowId(0, sample), b"", output, input_tokens=10, response_tokens=5, latency=0.2
+                id=RowId(0, sample),
+                key=b"",
+                output=output,
+                input_tokens=10,
+                response_tokens=5,
+                latency=0.2,
             )
         )
-    progress.row(StoredRow(RowId(0, 3), b"", "{}", reused=True))
+    progress.row(StoredRow(id=RowId(0, 3), key=b"", output="{}", reused=True))
     progress.close()
     [line] = stream.getvalue().splitlines()
     if log_format == "json":

@@ -277,4 +277,4 @@ def test_an_async_system_is_awaited_behind_rows_that_were_kept(tmp_path: Path) -
     )
     result = evaluate(Kept(), examples, [One()], progress=False, max_workers=1, cache_dir=tmp_path)
     assert [str(error) for row in result.rows for error in row.errors] == []
-    assert sum(bool(row.metadata.get("reused")) for row in result.rows) == 250
+    assert sum(bool(row.reused) for row in result.rows) == 250

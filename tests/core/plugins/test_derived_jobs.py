@@ -154,7 +154,7 @@ def told(name: str = "r.sqlite") -> dict[tuple[str, int], Any]:
     """Return output and length of every answered row, by label and position."""
     with sqlite3.connect(name) as connection:
         lines = connection.execute(
-            "SELECT label, responses.id, output, value FROM responses JOIN systems USING (slot) "
+            "SELECT label, responses.id, output, value FROM responses JOIN systems USING (system_number) "
             "LEFT JOIN scores ON scores.response = responses.id ORDER BY responses.id"
         ).fetchall()
     connection.close()
@@ -193,7 +193,7 @@ def test_what_is_derived_stands_in_plan_lock_and_run_record(log: Path, context_b
     assert context_bench(*RUN, "--halves", "1").code == 0
     with sqlite3.connect("r.sqlite") as connection:
         [(description,)] = connection.execute(
-            "SELECT description FROM systems WHERE slot = 1"
+            "SELECT description FROM systems WHERE system_number = 1"
         ).fetchall()
     connection.close()
     assert json.loads(description)["derived"] == {"by": "halves", "from": "shorten", "version": "1"}
@@ -205,13 +205,13 @@ def test_a_resumed_run_derives_only_what_is_missing(log: Path, context_bench: An
     log.write_text("")
     with sqlite3.connect("r.sqlite") as connection:
         connection.execute(
-            "DELETE FROM scores WHERE response IN (SELECT max(id) FROM responses WHERE slot = 1)"
+            "DELETE FROM scores WHERE response IN (SELECT max(id) FROM responses WHERE system_number = 1)"
         )
         connection.execute(
-            "DELETE FROM evaluations WHERE response IN (SELECT max(id) FROM responses WHERE slot = 1)"
+            "DELETE FROM evaluations WHERE response IN (SELECT max(id) FROM responses WHERE system_number = 1)"
         )
         connection.execute(
-            "DELETE FROM responses WHERE id IN (SELECT max(id) FROM responses WHERE slot = 1)"
+            "DELETE FROM responses WHERE id IN (SELECT max(id) FROM responses WHERE system_number = 1)"
         )
     connection.close()
     assert context_bench("resume", "r.sqlite").code in (0, 12)
@@ -240,7 +240,7 @@ def test_the_key_of_a_derived_row_is_that_of_its_slot_and_of_its_source(
             found = [
                 key
                 for (key,) in connection.execute(
-                    "SELECT key FROM responses WHERE slot = 1 ORDER BY id"
+                    "SELECT key FROM responses WHERE system_number = 1 ORDER BY id"
                 )
             ]
         connection.close()

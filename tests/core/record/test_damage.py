@@ -82,8 +82,16 @@ def test_a_damaged_write_ahead_log_leaves_a_prefix_of_the_commits(
     store = RunFile.create(path, "run", "now", {}, {})
     store.add_system(0, "echo", b"k" * 16, True, {})
     for number in range(40):
-        example = StoredExample(0, number, f"e{number}", 0, b"h" * 16, "x" * 200)
-        store.commit([example, StoredRow(RowId(0, number), b"k" * 16, '{"response":"r"}')])
+        example = StoredExample(
+            dataset=0,
+            position=number,
+            example_id=f"e{number}",
+            label=0,
+            hash=b"h" * 16,
+            body="x" * 200,
+        )
+        row = StoredRow(id=RowId(0, number), key=b"k" * 16, output='{"response":"r"}')
+        store.commit([example, row])
     main = path.read_bytes()
     whole = log.read_bytes()
     chance = random.Random(4)

@@ -16,7 +16,6 @@ from context_bench.runs import RowId, open_run
 from context_bench.store import schema
 from context_bench.store.reader import RunReader
 from context_bench.store.runfile import RunFile
-from context_bench.store.schema import Values
 
 
 class Echo:
@@ -71,7 +70,7 @@ def test_it_tells_all_that_the_run_file_holds(path: Path) -> None:
             ("two", 2),
         ]
         assert len(run) == len(list(run.rows())) == 20
-        assert len(list(run.rows(slot=1))) == 10
+        assert len(list(run.rows(system_number=1))) == 10
         assert run.row((0, 1, 1, 1)).errors[0].message == "it broke"
         assert run.example((1, 0)).content == {"id": "e0", "question": "b", "answer": "a"}
         assert [(example.label, example.identity) for example in run.examples("e1")] == [
@@ -119,12 +118,14 @@ def test_a_row_by_its_place_is_the_row_of_that_place(way: str, tmp_path: Path) -
             connection.execute("UPDATE run SET status = 'interrupted'")
         connection.close()
     with open_run(path) as run:
-        rows = [(row.dataset, row.position, row.slot, row.sample) for row in run.rows()]
+        rows = [
+            (row.dataset, row.position, row.system_number, row.repetition) for row in run.rows()
+        ]
         places = list(range(len(rows)))
         random.Random(1).shuffle(places)
         for place in places:
             row = run[place]
-            assert (row.dataset, row.position, row.slot, row.sample) == rows[place]
+            assert (row.dataset, row.position, row.system_number, row.repetition) == rows[place]
         assert run[-1].position == rows[-1][1]
 
 
@@ -163,7 +164,7 @@ def test_an_evaluation_and_its_rows_open_few_connections(
         return connect(path, *arguments, **named)
 
     monkeypatch.setattr(sqlite3, "connect", counting)
-    schema._objects.cache_clear()
+    schema._expected_objects.cache_clear()
     result = evaluate(Echo(), examples(*["a"] * 100), [Same()], progress=False)
     before = len(opened)
     assert before <= 5
@@ -177,11 +178,6 @@ def test_a_value_of_a_type_that_its_column_cannot_have_is_refused(path: Path) ->
     connection.close()
     with open_run(path) as run, pytest.raises(StoreError, match="a type that it cannot have"):
         run.row((0, 0, 0, 0))
-
-
-def test_values_are_plain_tuples(path: Path) -> None:
-    line: Values = RunReader(path).lines("SELECT 1, 'a'")[0]
-    assert line == (1, "a")
 
 
 def test_threads_read_apart_and_closing_waits_for_what_one_is_reading(path: Path) -> None:

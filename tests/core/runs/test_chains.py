@@ -67,11 +67,11 @@ def test_a_chain_has_a_key_when_all_its_steps_have_one(
 ) -> None:
     for _ in range(2):
         result = run(Chain([half, reader]), [same], cache_dir=tmp_path / "a")
-    assert result.rows[0].metadata.get("reused")
+    assert result.rows[0].reused
     keyless = make_system("keyless", lambda e: {"response": "x"})
     for _ in range(2):
         result = run(Chain([half, keyless]), [same], cache_dir=tmp_path / "b")
-    assert "reused" not in result.rows[0].metadata
+    assert not result.rows[0].reused
 
 
 def test_reported_usage_beats_the_count(same: Any, make_system: Make) -> None:
@@ -100,7 +100,8 @@ def test_what_a_system_measures_of_its_call_is_kept_apart_from_its_output(
     [row] = run(make_system("s", lambda e: told), [same]).rows
     assert row.output == {"response": "x"}
     assert row.latency == 1.5
-    assert row.metadata == {"attempts": 3, "headers": {"x-ratio": "2"}, "ttft": 0.25}
+    assert row.attempts == 3
+    assert row.metadata == {"headers": {"x-ratio": "2"}, "ttft": 0.25}
 
 
 def test_a_reader_needs_a_transformer_to_follow(same: Any) -> None:

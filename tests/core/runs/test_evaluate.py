@@ -345,7 +345,7 @@ def test_a_cache_folder_gives_responses_back_to_the_system_that_earned_them(
     run(system("m"), EXAMPLES, [same], cache_dir=tmp_path)
     again = run(system("m"), EXAMPLES, [same], cache_dir=tmp_path)
     assert calls == ["m"] * 3
-    assert all(row.metadata["reused"] for row in again.rows)
+    assert all(row.reused for row in again.rows)
     run(system("n"), EXAMPLES, [same], cache_dir=tmp_path)
     assert calls[3:] == ["n"] * 3, "another model is another system"
     run(system("q", fingerprint=False), EXAMPLES, [same], cache_dir=tmp_path)
@@ -379,7 +379,7 @@ def test_details_travel_beside_the_scores(echo: Any, make_evaluator: Make) -> No
 
 def test_samples_are_rows_of_their_own(echo: Any, same: Any) -> None:
     result = run(echo, EXAMPLES[:2], [same], repeat=3)
-    assert [(row.position, row.sample) for row in result.rows] == [
+    assert [(row.position, row.repetition) for row in result.rows] == [
         (p, s) for p in range(2) for s in range(3)
     ]
 

@@ -157,7 +157,7 @@ def test_attempts_are_counted_as_the_server_counts_them(
     server = serve(SCRIPT)
     result, _ = run(Client("c", server), count=4, same=same, max_workers=workers)
     seen = Counter(row for row, *_ in server.seen)
-    assert {row.example_id: row.metadata.get("attempts", 1) for row in result.rows} == seen
+    assert {row.example_id: row.attempts for row in result.rows} == seen
     assert result.summary["c"]["retries"] == len(server.seen) - 4 == 2
     assert not any(row.errors for row in result.rows)
 
@@ -244,7 +244,7 @@ def test_a_row_that_was_not_sent_yet_is_held_by_the_pause_that_another_was_given
     late = rows["2"]
     held = server.requests("2")[0][0] - said_no
     assert held >= 0.4 - 0.05  # the row may have been on its way when the refusal was read
-    assert late.metadata.get("attempts", 1) == 1
+    assert late.attempts == 1
     assert (
         late.latency <= late.attempt_latency + TOLERANCE
     )  # its latency begins with its first sending
@@ -264,7 +264,7 @@ def test_a_rate_that_the_endpoint_advertises_is_waiting_before_the_first_sending
     second = result.rows[1]
     assert second.waiting > 0
     assert second.latency <= second.attempt_latency + TOLERANCE
-    assert second.metadata.get("attempts", 1) == 1
+    assert second.attempts == 1
     assert result.summary["c"]["retries"] == 0
 
 
@@ -307,7 +307,7 @@ def test_the_latency_of_reused_rows_is_left_out(
     before = len(server.seen)
     result, _ = run(Client("c", server), count=5, same=same, max_workers=1, cache_dir=tmp_path)
     asked = {row for row, *_ in server.seen[before:]}
-    reused = {row.example_id for row in result.rows if row.metadata.get("reused")}
+    reused = {row.example_id for row in result.rows if row.reused}
     assert (asked, reused) == ({"3", "4"}, {"0", "1", "2"})
     fresh = sorted(row.latency for row in result.rows if row.example_id in asked)
     values = result.summary["c"]
@@ -326,7 +326,7 @@ def test_rows_that_fail_in_the_end_were_asked_again_too(
     result, _ = run(Client("c", server), count=3, same=same, max_workers=1, row_timeout=1.0)
     failed = [row for row in result.rows if row.errors]
     assert [row.example_id for row in failed] == ["1"]
-    assert failed[0].metadata["attempts"] == len(server.requests("1"))
+    assert failed[0].attempts == len(server.requests("1"))
     assert result.summary["c"]["retries"] == len(server.seen) - 3
     assert "latency_median" in result.summary["c"]
 

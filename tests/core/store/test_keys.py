@@ -11,8 +11,8 @@ from context_bench.store import keys
 from context_bench.store.keys import (
     MAX_DATASETS,
     MAX_POSITIONS,
-    MAX_SAMPLES,
-    MAX_SLOTS,
+    MAX_REPETITIONS,
+    MAX_SYSTEMS,
     RowId,
     chain_key,
     evaluator_key,
@@ -27,8 +27,8 @@ row_ids = st.builds(
     RowId,
     st.integers(0, MAX_DATASETS - 1),
     st.integers(0, MAX_POSITIONS - 1),
-    st.integers(0, MAX_SLOTS - 1),
-    st.integers(0, MAX_SAMPLES - 1),
+    st.integers(0, MAX_SYSTEMS - 1),
+    st.integers(0, MAX_REPETITIONS - 1),
 )
 
 
@@ -45,7 +45,7 @@ def test_packed_identities_sort_in_canonical_order(one: RowId, other: RowId) -> 
 
 @pytest.mark.parametrize(
     "row",
-    [RowId(MAX_DATASETS, 0), RowId(0, MAX_POSITIONS), RowId(0, 0, MAX_SLOTS), RowId(0, 0, 0, -1)],
+    [RowId(MAX_DATASETS, 0), RowId(0, MAX_POSITIONS), RowId(0, 0, MAX_SYSTEMS), RowId(0, 0, 0, -1)],
 )
 def test_an_identity_out_of_range_is_refused(row: RowId) -> None:
     with pytest.raises(ConfigurationError, match="is out of range: no run numbers so many"):

@@ -11,7 +11,7 @@ import pytest
 from context_bench.errors import StoreError
 from context_bench.records import Failure, KeyMeaning
 from context_bench.store.keys import RowId
-from context_bench.store.questions import examples
+from context_bench.store.queries import examples
 from context_bench.store.reader import RunReader
 from context_bench.store.rows import (
     Label,
@@ -19,9 +19,9 @@ from context_bench.store.rows import (
     StoredExample,
     StoredRow,
     StoredTurn,
-    _summed,
 )
 from context_bench.store.runfile import RunFile
+from context_bench.store.tables import checksum
 
 
 def a_run(path: Path) -> RunFile:
@@ -34,7 +34,14 @@ def a_run(path: Path) -> RunFile:
 
 
 def an_example(position: int) -> StoredExample:
-    return StoredExample(0, position, f"id-{position}", 0, b"h" * 16, '{"question":"q"}')
+    return StoredExample(
+        dataset=0,
+        position=position,
+        example_id=f"id-{position}",
+        label=0,
+        hash=b"h" * 16,
+        body='{"question":"q"}',
+    )
 
 
 def a_row(position: int, **changes: Any) -> StoredRow:
@@ -45,7 +52,9 @@ def a_row(position: int, **changes: Any) -> StoredRow:
         "output_hash": b"o" * 16,
         "input_tokens": 3,
         "latency": 0.5,
-        "evaluations": [StoredEvaluation(0, b"s" * 16, {"f1": 0.25}, details='{"why":"x"}')],
+        "evaluations": [
+            StoredEvaluation(evaluator=0, key=b"s" * 16, scores={"f1": 0.25}, details='{"why":"x"}')
+        ],
     }
     return StoredRow(**{**values, **changes})
 
@@ -115,8 +124,8 @@ def test_an_existing_file_is_never_overwritten(tmp_path: Path) -> None:
     ("content", "message"),
     [
         (None, "no run file"),
-        (b"", "no run file|format None"),
-        (b"not a database at all" * 100, "no run file, or is damaged"),
+        (b"", "not a run file"),
+        (b"not a database at all" * 100, "not a run file, or is damaged"),
     ],
     ids=["missing", "empty", "garbage"],
 )
@@ -194,7 +203,16 @@ def test_a_run_file_that_could_not_be_created_leaves_nothing(tmp_path: Path) -> 
 def test_a_turn_that_comes_when_the_run_has_ended_is_not_kept(tmp_path: Path) -> None:
     store, row = a_run(tmp_path / "run.sqlite"), RowId(0, 0)
     first, late = (
-        StoredTurn(row, number, b"k" * 16, '{"response":"r"}', 0.5, 1, None) for number in range(2)
+        StoredTurn(
+            row=row,
+            turn=number,
+            key=b"k" * 16,
+            output='{"response":"r"}',
+            latency=0.5,
+            attempts=1,
+            measured=None,
+        )
+        for number in range(2)
     )
     store.keep_turn(first)
     store.finish("stopped", "2026-01-01T00:00:01+00:00")
@@ -213,6 +231,6 @@ def test_the_checksum_of_every_kind_of_value_is_the_same_in_every_python() -> No
     texts = ("", "Paris", "東京 🗼")
     numbers = (2**62, -1, 0, 0.1, -0.0, 1e300, 2**31, -(2**31), 2**31 - 1)
     values = (2**62, -1, 0, *texts, b"\x00\xff", None, *numbers[3:])
-    assert _summed(values)[-1] == 1632394004
+    assert checksum(values) == 1632394004
     interned = tuple(sys.intern(value) if isinstance(value, str) else value for value in values)
-    assert _summed(interned)[-1] == 1632394004
+    assert checksum(interned) == 1632394004

@@ -58,7 +58,7 @@ def many_row(number: int, slot: int, keys: dict[str, KeyMeaning]) -> EvalRow:
         "headline": "f1",
         "keys": keys,
     }
-    common |= {"position": number, "slot": slot, "latency": 0.1 + number % 7}
+    common |= {"position": number, "system_number": slot, "latency": 0.1 + number % 7}
     if slot == 2 and number % 97 == 0:
         return EvalRow(
             SYSTEMS[slot],
@@ -329,7 +329,7 @@ def test_on_a_phone_everything_is_on_the_page_or_scrolled_to(watched: Any, tmp_p
             headline="f1",
             keys=keys,
             position=n,
-            slot=slot,
+            system_number=slot,
         )
         for n in range(4)
         for slot, label in enumerate(labels)

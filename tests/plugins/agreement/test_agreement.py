@@ -225,8 +225,8 @@ def test_evaluators_in_batches_and_without_a_manifest_are_given_the_reference_to
 def keys(path: Path) -> dict[str, bytes]:
     query = (
         "SELECT systems.label, examples.example_id, evaluations.key FROM evaluations "
-        "JOIN responses ON responses.id = evaluations.response JOIN systems USING (slot) "
-        "JOIN examples ON examples.id = responses.id & ~1048575 WHERE sample = 0"
+        "JOIN responses ON responses.id = evaluations.response JOIN systems USING (system_number) "
+        "JOIN examples ON examples.id = responses.id & ~1048575 WHERE repetition = 0"
     )
     return {f"{system} {example}": key for system, example, key in RunReader(path).stream(query)}
 

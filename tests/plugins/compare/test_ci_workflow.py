@@ -101,7 +101,7 @@ class Machine:
 
     def reused(self, sha: str) -> int:
         with open_run(self.folder / "runs" / f"{sha}.sqlite") as run:
-            return sum(bool(row.metadata.get("reused")) for row in run.rows())
+            return sum(bool(row.reused) for row in run.rows())
 
 
 @pytest.mark.one_python

@@ -166,7 +166,7 @@ def test_a_run_stores_controls_and_shows_the_advantage(
     assert "Held against deletion at random" in shown
     connection = sqlite3.connect("r.sqlite")
     counts = connection.execute(
-        "SELECT label, count(*) FROM responses JOIN systems USING (slot) GROUP BY slot"
+        "SELECT label, count(*) FROM responses JOIN systems USING (system_number) GROUP BY system_number"
     ).fetchall()
     connection.close()
     assert counts == [("head", 4), *((f"head {name}", 4) for name in NAMES)]

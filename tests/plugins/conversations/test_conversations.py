@@ -64,7 +64,7 @@ def test_a_finished_conversation_is_not_paid_for_again_on_resume(tmp_path: Path)
 def test_samples_of_a_conversation_are_rows_of_their_own() -> None:
     talker = Talker()
     result = evaluate(talker, [TALK], [Same()], progress=False, repeat=3)
-    assert [row.sample for row in result.rows] == [0, 1, 2]
+    assert [row.repetition for row in result.rows] == [0, 1, 2]
     assert len(talker.asked) == 3
 
 

@@ -107,7 +107,7 @@ def test_every_turn_is_asked_with_the_replies_before_it_and_usage_is_summed(
     assert row.output["turn_responses"] == ["ONE after 0", "TWO after 1", "THREE after 2"]
     assert (row.response, row.score, row.latency) == ("THREE after 2", 1.0, 3.0)
     assert (row.usage.input_tokens, row.usage.output_tokens, row.usage.cost) == (90, 3, 0.75)
-    assert row.metadata["attempts"] == 3
+    assert row.attempts == 3
     assert row.metadata["headers"] == {"x": "y"}
 
 
@@ -117,7 +117,7 @@ def test_turns_are_no_retries(talker: Any, same: Any, tmp_path: Path) -> None:
     [summary] = result.summary.values()
     assert "retries" not in summary
     assert Columns.of(result.rows).retries == 0
-    again = [evolve(row, metadata={**row.metadata, "attempts": 5}) for row in result.rows]
+    again = [evolve(row, attempts=5) for row in result.rows]
     assert Columns.of(again).retries == 2
 
 

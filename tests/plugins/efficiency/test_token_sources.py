@@ -179,7 +179,7 @@ def test_a_reused_response_took_no_time_and_says_so(tmp_path: Any) -> None:
 
     for _ in range(2):
         result = run(Keyed("k", lambda number: reporting()), cache_dir=tmp_path)
-    assert all(row.metadata["reused"] for row in result.rows)
+    assert all(row.reused for row in result.rows)
     assert not any(key.startswith("latency") for key in result.summary["k"])
     assert result.summary["k"]["cost_of_pass"] == 47
     stream = io.StringIO()

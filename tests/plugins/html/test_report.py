@@ -469,8 +469,21 @@ def test_json_in_a_page_is_strict() -> None:
 
 
 def test_a_result_without_a_run_file_has_its_rows(result: EvalResult) -> None:
-    rows = [EvalRow(s, str(n), {"f1": 0.5}, headline="f1", keys={"f1": KeyMeaning("x")}, position=n, slot=i, response="r")
-            for n in range(3) for i, s in enumerate("ab")]  # fmt: skip
+    keys = {"f1": KeyMeaning("x")}
+    rows = [
+        EvalRow(
+            system=system,
+            example_id=str(position),
+            scores={"f1": 0.5},
+            headline="f1",
+            keys=keys,
+            position=position,
+            system_number=number,
+            response="r",
+        )
+        for position in range(3)
+        for number, system in enumerate("ab")
+    ]
     page = Page(written(EvalResult(rows, (), {}, {"systems": ["a", "b"], "datasets": [""]})))
     assert json.loads(page.by_id("rows-data"))["id"] == ["0", "1", "2"]
     assert "too few to say" in page.by_id("verdict")

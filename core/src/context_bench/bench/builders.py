@@ -63,8 +63,8 @@ from context_bench.run.model import (
     model_of,
     steps_of_system,
 )
+from context_bench.store.encoding import storable
 from context_bench.store.keys import chain_key, system_key, unshared_key
-from context_bench.store.rows import storable
 from context_bench.tokens import WordTokenizer
 
 if TYPE_CHECKING:

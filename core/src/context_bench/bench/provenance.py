@@ -107,7 +107,7 @@ def comparison_of(store: RunReader) -> dict[str, Any]:
     }
     for entry in systems:
         roles = {
-            "baseline": entry["slot"] == store.baseline(),
+            "baseline": entry["system_number"] == store.baseline(),
             "reference": "reference" in entry["description"],
         }
         told |= {role: entry["label"] for role, is_its in roles.items() if is_its}
@@ -123,7 +123,7 @@ def comparison_of(store: RunReader) -> dict[str, Any]:
 
 def _pairs_of(store: RunReader, baseline: str) -> dict[str, Any]:
     """Return which systems are held against another baseline, and which are asked otherwise than theirs, and how."""
-    systems, paired = {entry["slot"]: entry for entry in store.systems()}, store.paired()
+    systems, paired = {entry["system_number"]: entry for entry in store.systems()}, store.paired()
     held = {
         entry["label"]: systems[paired[slot]] for slot, entry in systems.items() if slot in paired
     }

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from context_bench.bench.provenance import told_of
+from context_bench.columns import ROW_COLUMNS
 from context_bench.errors import UnknownNameError
 from context_bench.metrics.registry import RunMetric, metrics_for, recalled, stored_metrics
 from context_bench.plugins.catalog import Catalog
@@ -15,7 +16,7 @@ from context_bench.plugins.settings import PluginSettings
 from context_bench.records import EvalRow
 from context_bench.results import EvalResult, StoredRows, row_to_dict
 from context_bench.runs import open_run
-from context_bench.store.reader import RunReader, told_as_damage
+from context_bench.store.reader import RunReader, raising_store_errors
 
 
 def read_result(
@@ -41,11 +42,11 @@ def read_result(
     path = Path(path)
     store = RunReader(path)
     if baseline is not None:
-        slots = {entry["label"]: entry["slot"] for entry in store.systems()}
-        if baseline not in slots:
-            raise UnknownNameError("system of this run for the baseline", baseline, slots)
-        store.hold_against(slots[baseline])
-    with told_as_damage(path):
+        numbers = {system["label"]: system["system_number"] for system in store.systems()}
+        if baseline not in numbers:
+            raise UnknownNameError("system of this run for the baseline", baseline, numbers)
+        store.use_baseline(numbers[baseline])
+    with raising_store_errors(path):
         recorded = store.run()
         metrics, told_of_metrics = _metrics_of(store, catalog, score_field, threshold)
         fields = [getattr(metric.metric, "score_field", "score") for metric in metrics]
@@ -70,12 +71,10 @@ def _metrics_of(
     record = store.metrics()
     changes = {"score_field": score_field, "threshold": threshold}
     changes = {name: value for name, value in changes.items() if value is not None}
-    if not record:  # a run of an earlier version
+    if not record:  # the run has not come to its metrics
         config = store.run()["config"]
-        shared = {
-            name: config[name] for name in ("score_field", "threshold") if name in config
-        } | changes
-        return metrics_for(catalog, **shared), []
+        names = [name for name in ("score_field", "threshold") if name in config]
+        return metrics_for(catalog, **{**{name: config[name] for name in names}, **changes}), []
     metrics, absent = stored_metrics(catalog, record["metrics"], changes)
     old = [recalled(entry, record.get("summary", {})) for entry in absent]
     return [*metrics, *(metric for metric, _ in old)], [line for _, line in old]
@@ -83,34 +82,37 @@ def _metrics_of(
 
 def canonical_row(row: EvalRow) -> dict[str, Any]:
     """Return a row without what differs between equal runs: timing, attempts, headers, reuse."""
-    told = row_to_dict(row)
-    del told["latency"], told["system_latency"], told["metadata"]
-    for details in told["details"].values():
+    values = row_to_dict(row)
+    for name, column in ROW_COLUMNS.items():
+        if column.exported and not column.canonical:
+            del values[name]
+    del values["metadata"]
+    for details in values["details"].values():
         details.pop("seconds", None)
-    for error in told["errors"]:
+    for error in values["errors"]:
         del error["attempts"]
-    return told | {"output": dict(row.output)}
+    return values | {"output": dict(row.output)}
 
 
-def failure_causes(path: Path, most: int = 3) -> list[str]:
+def failure_causes(path: Path, limit: int = 3) -> list[str]:
     """Return a line for each kind of failure of a run, the most frequent first: how many, whose, what it said, and where.
 
-    Beyond ``most`` kinds, one more line says how many there are.
+    Beyond ``limit`` kinds, one more line says how many there are.
     """
     with open_run(path) as run:
-        found = run.causes()
+        causes = run.causes()
     lines = []
-    for first, count in found[:most]:
+    for first, count in causes[:limit]:
         failure = first.failure
-        who = f"evaluator {failure.evaluator}" if failure.evaluator else first.system
-        said = " ".join(failure.message.split())
-        said = f": {said[:_LONGEST_CAUSE]}{'...' * (len(said) > _LONGEST_CAUSE)}" if said else ""
+        source = f"evaluator {failure.evaluator}" if failure.evaluator else first.system
         rows = "1 row" if count == 1 else f"{count} rows"
-        lines.append(
-            f"{who}, {rows}: {failure.kind}{said} (explain row {path} '{first.example_id}')"
-        )
-    if len(found) > most:
-        others = len(found) - most
+        message = " ".join(failure.message.split())
+        if len(message) > _LONGEST_CAUSE:
+            message = f"{message[:_LONGEST_CAUSE]}..."
+        text = f"{failure.kind}: {message}" if message else failure.kind
+        lines.append(f"{source}, {rows}: {text} (explain row {path} '{first.example_id}')")
+    others = len(causes) - limit
+    if others > 0:
         lines.append(f"and {others} other {'kind' if others == 1 else 'kinds'} of failure")
     return lines
 

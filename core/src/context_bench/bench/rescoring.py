@@ -26,7 +26,7 @@ from context_bench.run.second_pass import Reference, RescoreJobs
 from context_bench.run.stopping import Signals
 from context_bench.runs import Run
 from context_bench.store.keys import RowId
-from context_bench.store.reader import RunReader, told_as_damage
+from context_bench.store.reader import RunReader, raising_store_errors
 from context_bench.store.runfile import Rescoring
 from context_bench.tokens import WordTokenizer
 
@@ -52,7 +52,7 @@ def rescore(
         StoreError: The file is no run file, or was written without its examples.
         ContextBenchError: The evaluators do not fit, or one of them cannot be used.
     """
-    with closing(RunReader(path)) as reader, told_as_damage(path):
+    with closing(RunReader(path)) as reader, raising_store_errors(path):
         request = _asked(reader)
         if not reader.has_examples:
             raise StoreError(
@@ -206,15 +206,25 @@ def _reference(catalog: Catalog, store: RunReader) -> Reference | None:
     found = store.reference()
     if found is None:
         return None
-    [label] = [entry["label"] for entry in store.systems() if entry["slot"] == found[0]]
+    [label] = [
+        system["label"]
+        for system in store.systems()
+        if system["system_number"] == found.system_number
+    ]
     return Reference(load_part(catalog, AGREEMENT), label, *found)
 
 
 def _silent(systems: Iterable[Mapping[str, Any]]) -> list[RunSystem]:
     """Return the slots of a run whose systems must not be asked."""
     return [
-        RunSystem(one["slot"], one["label"], Silent(one["label"]), one["key"], False)
-        for one in systems
+        RunSystem(
+            number=system["system_number"],
+            label=system["label"],
+            system=Silent(system["label"]),
+            key=system["key"],
+            shared=False,
+        )
+        for system in systems
     ]
 
 

@@ -158,10 +158,10 @@ class RunParts:
     def _spent(self, slots: Sequence[RunSystem], store: RunFile) -> tuple[float, float | None]:
         """Return the money that was spent so far, that on unfinished conversations included, and on the dearest call."""
         from context_bench.store.encoding import from_json
-        from context_bench.store.questions import spent, turns_asked
+        from context_bench.store.queries import answered_turns, spent
 
         bill, (money, dearest) = bill_of(self.governors), spent(store)
-        for slot, text, is_finished in turns_asked(store):
+        for slot, text, is_finished in answered_turns(store):
             output = from_json(text)
             cost = bill(Usage.read(output), models_of(slots[slot], output))[0] or 0.0
             money += 0.0 if is_finished else cost

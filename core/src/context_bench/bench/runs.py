@@ -57,8 +57,8 @@ from context_bench.run.model import (
 )
 from context_bench.run.stopping import CancelToken, CircuitBreaker, Failures, Signals
 from context_bench.store.keys import require_room
-from context_bench.store.questions import EarlierResponses, unscored
-from context_bench.store.reader import told_as_damage
+from context_bench.store.queries import EarlierResponses, unscored
+from context_bench.store.reader import raising_store_errors
 from context_bench.store.rows import StoredRow
 from context_bench.store.runfile import RunFile
 
@@ -122,7 +122,7 @@ def resume(
         raise StoreError(
             f"{path} was written by evaluate(), which holds objects that no file can keep. {again}"
         )
-    with told_as_damage(path):
+    with raising_store_errors(path):
         request = RunConfig.from_dict(recorded["config"])
     request = change(request)
     lost = [f"the {part} {one}" for part, one in absent(request)]

@@ -117,10 +117,10 @@ def _listed(reasons: Counter[str]) -> str:
 def _silences(rows: Sequence[EvalRow], is_unscored: bool) -> Iterator[Silence]:
     """Yield the rows without a score, by system, evaluator and reason."""
     if isinstance(rows, StoredRows):
-        from context_bench.store.questions import silences
+        from context_bench.store.queries import silences
 
         for system, evaluator, reason, count, has_scored in silences(rows.reader, is_unscored):
-            yield Silence(system, evaluator, reason, count, has_scored)
+            yield Silence(system, evaluator, reason, count, bool(has_scored))
         return
     for row in rows:
         if row.is_extra:

@@ -174,7 +174,7 @@ class Admission:
             self.retried[slot.number] += road.trial.repeating == row
         call = None
         if self.governors:
-            identity = RowId(job.wiring.label, job.id.position, job.id.sample)
+            identity = RowId(job.wiring.label, job.id.position, job.id.repetition)
             call = Call(
                 slot.number, slot.label, road.endpoint, identity, job.input_tokens, attempt - 1
             )

@@ -17,6 +17,7 @@ from context_bench.store.encoding import from_json
 from context_bench.store.keys import response_key
 from context_bench.store.rows import StoredTurn
 from context_bench.store.runfile import RunFile
+from context_bench.store.tables import TurnColumns
 
 if TYPE_CHECKING:
     from context_bench.run.admission import Place
@@ -62,7 +63,7 @@ class Transcript:
     seen: bytes
     length: int = 0
     place: Place | None = None
-    _turns: list[StoredTurn] | None = None
+    _turns: list[TurnColumns] | None = None
     _is_over: bool = False
     _has_asked: bool = False
 
@@ -104,8 +105,15 @@ class Transcript:
         if self._is_over:
             raise TimeoutError("the row's time was up before this turn was answered.")
         measured = answer.measured
-        call = answer.text, measured.latency, measured.attempts, measured.rest
-        turn = StoredTurn(self.job.id, number, self._key(history), *call)
+        turn = StoredTurn(
+            row=self.job.id,
+            turn=number,
+            key=self._key(history),
+            output=answer.text,
+            latency=measured.latency,
+            attempts=measured.attempts,
+            measured=measured.rest,
+        )
         self.run.store.keep_turn(turn)
         if self.place is not None:
             self.place.note(from_json(answer.text))
@@ -114,9 +122,9 @@ class Transcript:
         return self._said(turn)
 
     def _key(self, history: Sequence[Any]) -> bytes:
-        return response_key(self.job.slot.key, self.seen, self.job.id.sample, history)
+        return response_key(self.job.slot.key, self.seen, self.job.id.repetition, history)
 
-    def _said(self, turn: StoredTurn) -> Mapping[str, Any]:
+    def _said(self, turn: TurnColumns) -> Mapping[str, Any]:
         """Return what the system said in a turn, with what was measured about the call."""
         self.length = turn.turn + 1
         told = {**from_json(turn.output), **from_json(turn.measured or "{}")}

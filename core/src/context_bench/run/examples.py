@@ -30,9 +30,9 @@ from context_bench.run.model import (
     shown,
 )
 from context_bench.run.stopping import CaughtError, capture, is_control_flow
-from context_bench.store.encoding import from_json, to_json
+from context_bench.store.encoding import from_json, storable, to_json
 from context_bench.store.keys import RowId, dataset_hash, example_key, response_key
-from context_bench.store.rows import StoredExample, storable
+from context_bench.store.rows import StoredExample
 
 if TYPE_CHECKING:
     from context_bench.run.loop import RowProcessor
@@ -244,7 +244,12 @@ class JobSource:
             stream = next(one for one in self._streams if one.number == fed.dataset)
             raise _damaged(stream, fed.position, error) from error
         return tokens, StoredExample(
-            fed.dataset, fed.position, fed.name, wiring.number, fed.key, body
+            dataset=fed.dataset,
+            position=fed.position,
+            example_id=fed.name,
+            label=wiring.number,
+            hash=fed.key,
+            body=body,
         )
 
     def _wiring(self, label: str) -> LabelWiring:

@@ -18,6 +18,7 @@ from typing import Any
 from attrs import Factory, define, evolve
 
 from context_bench.answers import text_of
+from context_bench.columns import positive_count
 from context_bench.records import Failure, Usage
 from context_bench.redaction import Redactor
 from context_bench.run.admission import Admission, AskAgainError, is_refusal
@@ -267,10 +268,16 @@ class RowProcessor:
         """Return the row of an answer and what evaluators said of it; of a response that is stored already, this alone."""
         if job.only is not None:
             return scores_only(job, evaluations, failures)
-        row = StoredRow(job.id, job.key, answer.text, answer.digest, job.input_tokens)
+        row = StoredRow(
+            id=job.id,
+            key=job.key,
+            output=answer.text,
+            output_hash=answer.digest,
+            input_tokens=job.input_tokens,
+        )
         measured, usage = answer.measured, answer.usage
         if usage is not None:
-            row.prompt_tokens = None if usage.input_tokens is None else int(usage.input_tokens)
+            row.reported_tokens = positive_count(usage.input_tokens)
             row.cached_tokens = (
                 None if usage.cache_read_tokens is None else int(usage.cache_read_tokens)
             )

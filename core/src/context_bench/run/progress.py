@@ -53,13 +53,13 @@ class Tally:
         self.unjudged += row.output is not None and bool(row.failures)
         self.reused += row.reused
         if (
-            row.output is not None or row.prompt_tokens is not None
+            row.output is not None or row.reported_tokens is not None
         ):  # what was refused spent nothing
             known = (
-                count for count in (row.prompt_tokens, row.context_tokens) if count is not None
+                count for count in (row.reported_tokens, row.context_tokens) if count is not None
             )
             is_reported, tokens = (
-                row.prompt_tokens is not None,
+                row.reported_tokens is not None,
                 next(known, row.input_tokens) + row.response_tokens,
             )
             self._tokens[is_reported] = self._tokens.get(is_reported, 0) + tokens
@@ -153,7 +153,7 @@ class Progress:
         """Count one committed row."""
         if row.again:
             return
-        self._tallies[row.id.slot].row(row)
+        self._tallies[row.id.system_number].row(row)
         if self._bars is None:
             self.tick()
 

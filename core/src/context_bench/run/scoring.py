@@ -29,9 +29,9 @@ from context_bench.run.stopping import (
     failure_of,
     is_control_flow,
 )
-from context_bench.store.encoding import from_json, isolate, to_json
+from context_bench.store.encoding import from_json, isolate, storable, to_json
 from context_bench.store.keys import score_key
-from context_bench.store.rows import StoredEvaluation, StoredRow, storable
+from context_bench.store.rows import StoredEvaluation, StoredRow
 
 if TYPE_CHECKING:
     from context_bench.run.children import Children
@@ -84,7 +84,9 @@ class Scoring:
             if (scorer.needs or job.unscored is not None) and (
                 missing := why_unscored(job, scorer, answer.output)
             ):
-                evaluations.append(StoredEvaluation(scorer.number, key, {}, unscored=missing))
+                evaluations.append(
+                    StoredEvaluation(evaluator=scorer.number, key=key, unscored=missing)
+                )
                 continue
             try:
                 begun = thread_time() if scorer.cpu_bound else None
@@ -160,7 +162,14 @@ class Scoring:
             if told is not None and self._redactor.is_told_in(told):
                 told = to_json(self._redactor.of_answer(from_json(told)))
             unscored = unscored and self._redactor.of(unscored)
-        return StoredEvaluation(scorer.number, key, scores, scorer.yields, unscored, told)
+        return StoredEvaluation(
+            evaluator=scorer.number,
+            key=key,
+            scores=scores,
+            hidden=scorer.yields,
+            unscored=unscored,
+            details=told,
+        )
 
 
 def scores_only(
@@ -176,7 +185,7 @@ def unscored_of(job: Job) -> list[StoredEvaluation]:
     """Return the scorers that could say nothing of any answer to a job: that there is none is no fault of the system."""
     told = ((scorer, why_unscored(job, scorer, None)) for scorer in job.wiring.scorers)
     return [
-        StoredEvaluation(scorer.number, scorer.key, {}, unscored=why)
+        StoredEvaluation(evaluator=scorer.number, key=scorer.key, unscored=why)
         for scorer, why in told
         if why is not None
     ]
@@ -334,7 +343,7 @@ class Later:
         missing = why_unscored(job, scorer, answer.output)
         if missing:
             key = score_key(job.key, answer.digest, scorer.key, job.gold_key(scorer.reads))
-            pending.take(StoredEvaluation(scorer.number, key, {}, unscored=missing))
+            pending.take(StoredEvaluation(evaluator=scorer.number, key=key, unscored=missing))
         else:
             self._helper(scorer).put(pending)
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, product
-from operator import itemgetter
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from attrs import define, evolve, frozen
@@ -33,7 +33,12 @@ from context_bench.store.keys import (
     response_key,
     score_key,
 )
-from context_bench.store.questions import examples, response_keys, responses_to_score
+from context_bench.store.queries import (
+    ScoredResponse,
+    examples,
+    response_keys,
+    responses_to_score,
+)
 from context_bench.store.reader import RunReader
 
 _MARK = " (agreement)"
@@ -74,29 +79,31 @@ class RescoreJobs:
         labels = {label.number: label.label for label in self._store.labels()}
         slots = {slot.number: slot for slot in self._slots}
         place, plain, agreed = None, _NO_EXAMPLE, _NO_EXAMPLE
-        for number, group in groupby(responses_to_score(reader), key=itemgetter(0)):
+        for number, group in groupby(responses_to_score(reader), key=attrgetter("number")):
             lines = list(group)
-            _, key, output, digest, label, body, *_ = lines[0]
-            row, wiring = RowId.unpack(number), self._wire(labels[label])
+            response = lines[0]
+            row = RowId.unpack(number)
+            wiring = self._wire(labels[response.label])
             kinds = {
                 scorer.agrees
                 for scorer in wiring.scorers
                 if scorer.agrees or not self._agreement_only
             }
             if kinds and place != row[:2]:
-                place, example = row[:2], self._example(body)
+                place = row[:2]
+                example = self._example(response.body)
                 plain = _Seen(example, example_key(example))
                 agreed = self._agreed(reader, number, plain) if True in kinds else plain
-            before = {line[6]: line[7:] for line in lines}
+            before = {line.evaluator: line for line in lines}
             for agrees in sorted(kinds):
                 seen = self._unless_itself(agreed, row) if agrees else plain
-                found = from_json(output)
+                found = from_json(response.output)
                 job = Job(
                     row,
-                    slots[row.slot],
+                    slots[row.system_number],
                     wiring,
                     seen.example,
-                    key,
+                    response.key,
                     0,
                     seen.key,
                     output=found,
@@ -107,14 +114,17 @@ class RescoreJobs:
                     scorer
                     for scorer in wiring.scorers
                     if scorer.agrees == agrees
-                    and (self._force or _is_stale(scorer, before.get(scorer.number), job, digest))
+                    and (self._force or _is_stale(scorer, before.get(scorer.number), job))
                 )
                 if job.only:
                     yield job
 
     def _unless_itself(self, seen: _Seen, row: RowId) -> _Seen:
         """Return what a row is held against: the reference's first response not against itself."""
-        if self._reference is None or (row.slot, row.sample) != (self._reference.slot, 0):
+        if self._reference is None or (row.system_number, row.repetition) != (
+            self._reference.slot,
+            0,
+        ):
             return seen
         return seen._replace(unscored="it is the reference itself")
 
@@ -122,9 +132,11 @@ class RescoreJobs:
         """Return the example of a row with the reference's first response in the place of the answer."""
         if self._reference is None:
             return plain
-        first = RowId.unpack(number)._replace(slot=self._reference.slot, sample=0).pack()
+        first = (
+            RowId.unpack(number)._replace(system_number=self._reference.slot, repetition=0).pack()
+        )
         example = None
-        if any(first == line[0] for line in response_keys(reader, example_of(number))):
+        if any(first == line.number for line in response_keys(reader, example_of(number))):
             example = self._reference.part.filled(plain.example, from_json(reader.output(first)))
         if example is None:
             label = self._reference.label
@@ -151,15 +163,14 @@ class _Seen(NamedTuple):
 _NO_EXAMPLE = _Seen({}, b"")
 
 
-def _is_stale(
-    scorer: Scorer, before: tuple[bytes, str | None] | None, job: Job, digest: bytes
-) -> bool:
+def _is_stale(scorer: Scorer, before: ScoredResponse | None, job: Job) -> bool:
     """Whether a scorer has not scored a response as it is now, may have changed, or may score what it could not then."""
     if before is None or not scorer.provenance.get("version"):
         return True
-    if before[0] != score_key(job.key, digest, scorer.key, job.gold_key(scorer.reads)):
+    gold = job.gold_key(scorer.reads)
+    if before.score_key != score_key(job.key, before.output_hash, scorer.key, gold):
         return True
-    return before[1] is not None and not scorer.deterministic
+    return before.unscored is not None and not scorer.deterministic
 
 
 @frozen
@@ -202,7 +213,7 @@ class Reference:
 
     def described(self, slots: Iterable[RunSystem]) -> list[RunSystem]:
         """Return the slots of a run, with what is recorded of the reference."""
-        told = {"reference": {"samples": self.samples}}
+        told = {"reference": {"repetitions": self.samples}}
         return [
             evolve(slot, description={**slot.description, **told})
             if slot.number == self.slot
@@ -308,21 +319,25 @@ class DerivedRows:
         labels = {label.number: label.label for label in self._store.labels()}
         streams = {stream.number: stream for stream in self._streams}
         with self._store.apart() as reader:
-            for number, _, label, key, body in examples(reader):
-                place, example = RowId.unpack(number), from_json(body)
-                wiring = self._wire(labels[label]).without_reference()
-                answered = {found[0]: found[1:3] for found in response_keys(reader, number)}
+            for line in examples(reader):
+                place = RowId.unpack(line.number)
+                example = from_json(line.body or "null")
+                wiring = self._wire(labels[line.label]).without_reference()
+                answered = {
+                    response.number: response for response in response_keys(reader, line.number)
+                }
                 tokens = self._workbench.input_tokens(example)
                 for slot, sample in product(self._slots, range(self._samples)):
                     if slot.source is None:
                         continue
-                    row = place._replace(slot=slot.number, sample=sample)
-                    source = place._replace(slot=slot.source, sample=sample).pack()
-                    own = response_key(
-                        slot.key, derived_key(key, *answered.get(source, (b"", b""))), sample
-                    )
-                    job = DerivedRow(row, slot, wiring, example, own, tokens, key)
-                    if answered.get(row.pack(), (None,))[0] != own:
+                    row = place._replace(system_number=slot.number, repetition=sample)
+                    source = place._replace(system_number=slot.source, repetition=sample).pack()
+                    source_keys = (b"", b"")
+                    if source in answered:
+                        source_keys = (answered[source].key, answered[source].output_hash)
+                    own = response_key(slot.key, derived_key(line.hash, *source_keys), sample)
+                    job = DerivedRow(row, slot, wiring, example, own, tokens, line.hash)
+                    if row.pack() not in answered or answered[row.pack()].key != own:
                         job.shown = shown(slot, streams[place.dataset], example)
                         job.source = (
                             from_json(reader.output(source)) if source in answered else None

@@ -359,7 +359,7 @@ class CircuitBreaker:
         if row.again:
             return
         self._seen += 1
-        slot = row.id.slot
+        slot = row.id.system_number
         if row.output is not None:
             if not row.reused and (self._causes or slot not in self._answered):
                 self._answered.add(slot)

@@ -411,3 +411,8 @@ _BUILT_IN: dict[str, Callable[[Any], Any]] = {
 
 def _hashable(value: Any) -> Any:
     return tuple(map(_hashable, value)) if isinstance(value, list) else value
+
+
+def storable(text: str) -> str:
+    """Return text that SQLite can hold: lone surrogates become escapes."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -1,10 +1,10 @@
 """Identities and keys: where a row stands in its run, and what it contains.
 
-A **row** is (dataset, position, system slot, sample): where it stands in the run, never what it contains. :class:`RowId` is
-one integer whose bits nobody else takes apart.
+A **row** is (dataset, position, system number, repetition): its place in the run, never what it contains. :class:`RowId` is
+one integer whose bits no other module takes apart.
 
 A **key** is a content hash: it says that two rows, in one run or in two, must have the same outcome. Keys are indexes
-for reuse and change detection, not identities: an A/A test has two slots with one key, and the same example may stand
+for reuse and change detection, not identities: an A/A test has two systems with one key, and the same example may stand
 twice in a dataset. Display names, concurrency, timeouts, retries and secrets are in no key.
 
 The definitions are normative: ``docs/reference/keys.md`` states them, and tests pin their values.
@@ -19,19 +19,36 @@ from typing import Any, NamedTuple
 from context_bench.errors import ConfigurationError
 from context_bench.store.encoding import DIGEST_SIZE, canonical_bytes, digest, hashed
 
-_SAMPLE_BITS = 10
-_SLOT_BITS = 10
+_REPETITION_BITS = 10
+_SYSTEM_BITS = 10
 _POSITION_BITS = 33
 _DATASET_BITS = 10
 
 MAX_DATASETS = 1 << _DATASET_BITS
 MAX_POSITIONS = 1 << _POSITION_BITS
-MAX_SLOTS = 1 << _SLOT_BITS
-MAX_SAMPLES = 1 << _SAMPLE_BITS
+MAX_SYSTEMS = 1 << _SYSTEM_BITS
+MAX_REPETITIONS = 1 << _REPETITION_BITS
 
-_MOST = {"datasets": MAX_DATASETS, "systems": MAX_SLOTS, "samples of each example": MAX_SAMPLES}
-_REPETITION = (1 << _SLOT_BITS + _SAMPLE_BITS) - 1
-"""The bits of slot and sample: without them, an identity is that of its example."""
+_LIMITS = {
+    "datasets": MAX_DATASETS,
+    "systems": MAX_SYSTEMS,
+    "repetitions of each example": MAX_REPETITIONS,
+}
+_OF_SYSTEM = (1 << _SYSTEM_BITS + _REPETITION_BITS) - 1
+"""The bits of system and repetition: without them, an identity is that of its example."""
+
+_EXAMPLE_SHIFT = _SYSTEM_BITS + _REPETITION_BITS
+COMPUTED_OF_EXAMPLE = {
+    "dataset": f"id >> {_EXAMPLE_SHIFT + _POSITION_BITS}",
+    "position": f"(id >> {_EXAMPLE_SHIFT}) & {MAX_POSITIONS - 1}",
+}
+"""SQL expressions of the parts of a packed identity of an example, by name."""
+COMPUTED_OF_ROW = {
+    **COMPUTED_OF_EXAMPLE,
+    "system_number": f"(id >> {_REPETITION_BITS}) & {MAX_SYSTEMS - 1}",
+    "repetition": f"id & {MAX_REPETITIONS - 1}",
+}
+"""SQL expressions of the parts of a packed identity of a row, by name."""
 
 
 class RowId(NamedTuple):
@@ -39,82 +56,83 @@ class RowId(NamedTuple):
 
     Attributes:
         dataset: Number of the dataset in this run, counted from 0 in the order of the plan.
-        position: Place of the example in its dataset's stream, counted from 0.
-        slot: Number of the system in this run, counted from 0.
-        sample: Number of the repetition of this example with this system, counted from 0.
+        position: Position of the example in its dataset's stream, counted from 0.
+        system_number: Number of the system in this run, counted from 0.
+        repetition: Number of the repetition of this example with this system, counted from 0.
     """
 
     dataset: int
     position: int
-    slot: int = 0
-    sample: int = 0
+    system_number: int = 0
+    repetition: int = 0
 
     def pack(self) -> int:
         """Return the identity as one non-negative 63-bit integer that sorts as the tuple does.
 
         Raises:
-            ConfigurationError: A part is out of its range (1,024 datasets, slots and samples; 2**33 positions).
+            ConfigurationError: A part is out of its range (1,024 datasets, systems and repetitions; 2**33 positions).
         """
-        dataset, position, slot, sample = self
+        dataset, position, system_number, repetition = self
         if (
             dataset >> _DATASET_BITS
             or position >> _POSITION_BITS
-            or slot >> _SLOT_BITS
-            or sample >> _SAMPLE_BITS
+            or system_number >> _SYSTEM_BITS
+            or repetition >> _REPETITION_BITS
         ):
             raise ConfigurationError(
                 f"{self} is out of range: no run numbers so many (examples: {MAX_POSITIONS:,})."
             )
-        return (
-            (dataset << _POSITION_BITS | position) << _SLOT_BITS | slot
-        ) << _SAMPLE_BITS | sample
+        example = (dataset << _POSITION_BITS) | position
+        return (((example << _SYSTEM_BITS) | system_number) << _REPETITION_BITS) | repetition
 
     @classmethod
     def unpack(cls, number: int) -> RowId:
         """Return the identity that :meth:`pack` wrote."""
-        sample = number & (MAX_SAMPLES - 1)
-        number >>= _SAMPLE_BITS
-        slot = number & (MAX_SLOTS - 1)
-        number >>= _SLOT_BITS
-        return cls(number >> _POSITION_BITS, number & (MAX_POSITIONS - 1), slot, sample)
+        example = number >> _EXAMPLE_SHIFT
+        return cls(
+            dataset=example >> _POSITION_BITS,
+            position=example & (MAX_POSITIONS - 1),
+            system_number=(number >> _REPETITION_BITS) & (MAX_SYSTEMS - 1),
+            repetition=number & (MAX_REPETITIONS - 1),
+        )
 
 
 def require_room(*counts: int) -> None:
-    """Refuse more datasets, systems (those that are derived among them) and samples, in this order, than a run can number.
+    """Refuse more datasets, systems (those that are derived among them) and repetitions, in this order, than a run can number.
 
     Raises:
         ConfigurationError: There are more.
     """
-    for (what, most), count in zip(_MOST.items(), counts):
-        if count > most:
+    for (noun, limit), count in zip(_LIMITS.items(), counts):
+        if count > limit:
             raise ConfigurationError(
-                f"A run holds at most {most:,} {what}, not {count:,}. Split it into several runs."
+                f"A run holds at most {limit:,} {noun}, not {count:,}. Split it into several runs."
             )
 
 
 def packed_example(dataset: int, position: int) -> int:
     """Return the packed identity of an example, of which a row is in its range."""
-    return (dataset << _POSITION_BITS | position) << _SLOT_BITS + _SAMPLE_BITS
+    return (dataset << _POSITION_BITS | position) << _EXAMPLE_SHIFT
 
 
 def example_of(number: int) -> int:
     """Return the packed identity of a row's example, which is also that of its first row."""
-    return number & ~_REPETITION
+    return number & ~_OF_SYSTEM
 
 
 def last_of(example: int) -> int:
     """Return the last packed identity that a row of an example can have."""
-    return example | _REPETITION
+    return example | _OF_SYSTEM
 
 
 def sql_example_of(column: str) -> str:
     """Return the SQL expression of :func:`example_of`."""
-    return f"{column} & ~{_REPETITION}"
+    return f"{column} & ~{_OF_SYSTEM}"
 
 
-def sql_slot_of(column: str) -> str:
-    """Return the SQL expression of a packed identity's slot."""
-    return f"({column} >> {_SAMPLE_BITS}) & {MAX_SLOTS - 1}"
+def sql_system_of(column: str) -> str:
+    """Return the SQL expression of a packed identity's system number."""
+    return f"({column} >> {_REPETITION_BITS}) & {MAX_SYSTEMS - 1}"
 
 
 _EXAMPLE = canonical_bytes("context-bench example 1")
@@ -132,9 +150,9 @@ def system_key(adapter: str, version: str, fingerprint: Mapping[str, Any]) -> by
     return digest("context-bench system 1", adapter, version, fingerprint)
 
 
-def unshared_key(run: str, slot: int) -> bytes:
+def unshared_key(run: str, system_number: int) -> bytes:
     """Return the key of a system without a fingerprint: it is valid inside its own run only."""
-    return digest("context-bench unshared system 1", run, slot)
+    return digest("context-bench unshared system 1", run, system_number)
 
 
 def chain_key(steps: Sequence[bytes]) -> bytes:
@@ -150,25 +168,27 @@ def example_key(example: Mapping[str, Any], reads: Iterable[str] | None = None) 
         reads: The fields that the system declares to read; None means all of them. An absent field is not the same as
             a field that is None.
     """
-    seen = example if reads is None else {name: example[name] for name in reads if name in example}
-    return hashed(_EXAMPLE, canonical_bytes(seen))
+    visible = example
+    if reads is not None:
+        visible = {name: example[name] for name in reads if name in example}
+    return hashed(_EXAMPLE, canonical_bytes(visible))
 
 
 def response_key(
-    system: bytes, example: bytes, sample: int = 0, history: Sequence[Any] = ()
+    system: bytes, example: bytes, repetition: int = 0, history: Sequence[Any] = ()
 ) -> bytes:
     """Return the key of a response.
 
     Args:
         system: :func:`system_key` or :func:`unshared_key` of the system, or :func:`chain_key` of its steps.
         example: :func:`example_key`.
-        sample: Number of the repetition.
+        repetition: Number of the repetition.
         history: For the answer to one turn of a conversation, everything that was said up to it: the turn itself, and the
             system's own replies before it.
     """
     if history:
-        return digest("context-bench response 1", system, example, sample, list(history))
-    return hashed(b"context-bench response 1", system, example, sample.to_bytes(8, "big"))
+        return digest("context-bench response 1", system, example, repetition, list(history))
+    return hashed(b"context-bench response 1", system, example, repetition.to_bytes(8, "big"))
 
 
 def derived_key(example: bytes, response: bytes, output: bytes) -> bytes:

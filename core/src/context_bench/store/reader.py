@@ -24,9 +24,10 @@ from typing import Any, TypeVar
 from context_bench.errors import ContextBenchError, StoreError
 from context_bench.records import BaselineRow, EvalRow, KeyMeaning
 from context_bench.store.encoding import from_json
-from context_bench.store.keys import MAX_POSITIONS, RowId, last_of, sql_slot_of
-from context_bench.store.rows import Baselines, Label, RowReader, StoredTurn, of_types, verify
-from context_bench.store.schema import Values, check_schema
+from context_bench.store.keys import MAX_POSITIONS, RowId, last_of, sql_system_of
+from context_bench.store.rows import Baselines, Label, ReferenceSystem, RowReader
+from context_bench.store.schema import check_schema
+from context_bench.store.tables import TURNS, Line, TurnColumns, Values, as_records
 
 LARGEST_VALUE = 1 << 29
 """Bytes of the largest value that is read from a run file."""
@@ -151,7 +152,7 @@ class Source:
         Raises:
             StoreError: The file cannot be read, or holds what no run file holds.
         """
-        with told_as_damage(self.path):
+        with raising_store_errors(self.path):
             mine = self._begin()
             faults: tuple[type[Exception], ...] = ()
             try:
@@ -184,11 +185,9 @@ class Source:
                 with suppress(sqlite3.Error):
                     found.close()
 
-    def typed(
-        self, where: str, allowed: Iterable[Any], query: str, *values: Any
-    ) -> Iterator[Values]:
-        """Yield the lines of an SQL query whose values must be of these types; ``where`` says what they are."""
-        return of_types(tuple(allowed), self.stream(query, *values), where)
+    def records(self, kind: type[Line], query: str, *values: Any) -> Iterator[Line]:
+        """Yield the lines of an SQL query as named tuples of a kind, whose types the values must have."""
+        return as_records(kind, self.stream(query, *values))
 
     def remember(self, name: str, make: Callable[[], Found]) -> Found:
         """Return what a function makes of the file; it is called once for each change that this thread's connection sees."""
@@ -236,7 +235,7 @@ class Source:
 
 
 @contextmanager
-def told_as_damage(path: Path) -> Iterator[None]:
+def raising_store_errors(path: Path) -> Iterator[None]:
     """Turn whatever goes wrong with foreign data into a StoreError that names the file."""
     try:
         yield
@@ -245,9 +244,8 @@ def told_as_damage(path: Path) -> Iterator[None]:
     except sqlite3.OperationalError as error:
         raise StoreError(f"The run file {path} cannot be read: {error}.") from error
     except _DAMAGE as error:
-        raise StoreError(
-            f"{path} is no run file, or is damaged: {str(error).splitlines()[0] if str(error) else type(error).__name__}."
-        ) from error
+        message = next(iter(str(error).splitlines()), type(error).__name__)
+        raise StoreError(f"{path} is not a run file, or is damaged: {message}.") from error
 
 
 def _state(place: Path, path: Path) -> tuple[Any, ...]:
@@ -292,6 +290,10 @@ _ROW_IDS = "SELECT id FROM responses UNION SELECT response FROM failures WHERE s
 _HAS_ROW = "SELECT 1 FROM responses WHERE id = ? UNION ALL SELECT 1 FROM failures WHERE response = ? AND stage = 'system'"
 
 
+_MAPPINGS = frozenset({"config", "description", "keys", "plan", "provenance"})
+"""Columns of the tables about the run that hold a mapping as JSON."""
+
+
 class RunReader(Source):
     """Reads a run file. Nothing is written, and nothing in the file is trusted.
 
@@ -304,14 +306,14 @@ class RunReader(Source):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        self._held_against: int | None = None
+        self._other_baseline: int | None = None
         self.lines("SELECT 1")
 
     @contextmanager
     def apart(self) -> Iterator[RunReader]:
         """Open another reader of the file: what it reads for long is a snapshot, while this one sees what is committed."""
         with closing(RunReader(self.place)) as reader:
-            reader._held_against = self._held_against
+            reader._other_baseline = self._other_baseline
             yield reader
 
     def facts(self) -> dict[str, str]:
@@ -321,36 +323,34 @@ class RunReader(Source):
     def run(self) -> dict[str, Any]:
         """Return what was recorded about the run itself."""
         with self.snapshot():
-            [row] = self.lines("SELECT id, created, finished, status, config, provenance FROM run")
-            config, provenance = from_json(row[4]), from_json(row[5])
-            if not isinstance(config, dict) or not isinstance(provenance, dict):
-                raise StoreError(
-                    f"{self.path} is damaged: its request or its provenance is no mapping."
-                )
-            return dict(zip(("id", "created", "finished", "status"), row)) | {
-                "config": config,
-                "provenance": provenance,
-            }
+            [run] = self._table(
+                "run", "id", "created", "finished", "status", "config", "provenance"
+            )
+            return run
 
     def warnings(self) -> list[str]:
         """Return what was recorded for the user, a line each."""
         with self.snapshot():
-            return [str(line) for line in self._kept("warnings") or ()]
+            return [str(line) for line in self._fact("warnings") or ()]
 
     def metrics(self) -> dict[str, Any]:
-        """Return which metrics the run computed, and what they made of its rows; nothing of a run of an earlier version."""
+        """Return which metrics the run computed, and what they made of its rows; nothing before its end."""
         with self.snapshot():
-            return dict(self._kept("metrics") or {})
+            return dict(self._fact("metrics") or {})
 
-    def _kept(self, name: str) -> Any:
-        """Return a single fact that is kept as JSON; None where there is none."""
-        found = self.lines("SELECT value FROM meta WHERE name = ?", name)
-        return from_json(found[0][0]) if found else None
+    def _fact(self, name: str) -> Any:
+        """Return a single fact that is stored as JSON; None where there is none."""
+        for (value,) in self.lines("SELECT value FROM meta WHERE name = ?", name):
+            return from_json(value)
+        return None
 
     def systems(self) -> list[dict[str, Any]]:
-        """Return the systems in the order of their slots."""
-        found = self._table("systems", "slot", "label", "key", "shared", "description")
-        return [{**one, "shared": bool(one["shared"])} for one in found]
+        """Return the systems in the order of their numbers."""
+        columns = ("system_number", "label", "key", "reusable", "description")
+        return [
+            {**system, "reusable": bool(system["reusable"])}
+            for system in self._table("systems", *columns)
+        ]
 
     def datasets(self) -> list[dict[str, Any]]:
         """Return the datasets in the order of their numbers."""
@@ -361,51 +361,50 @@ class RunReader(Source):
         return self._table("evaluators", "number", "id", "key", "provenance")
 
     def names(self) -> tuple[dict[int, str], dict[int, str]]:
-        """Return the labels of the systems by slot, and the ids of the evaluators by number."""
-        systems = {entry["slot"]: entry["label"] for entry in self.systems()}
-        return systems, {entry["number"]: entry["id"] for entry in self.evaluators()}
+        """Return the labels of the systems by number, and the ids of the evaluators by number."""
+        systems = {system["system_number"]: system["label"] for system in self.systems()}
+        evaluators = {evaluator["number"]: evaluator["id"] for evaluator in self.evaluators()}
+        return systems, evaluators
 
     def _table(self, table: str, *columns: str) -> list[dict[str, Any]]:
-        """Return the lines of a table by column, in the order of the first one; some of them hold a mapping as JSON."""
+        """Return the lines of a table by column, in the order of the first one; some columns hold a mapping as JSON."""
         with self.snapshot():
-            found = self.lines(f"SELECT {', '.join(columns)} FROM {table} ORDER BY {columns[0]}")
-            mappings = {"description", "provenance"}
-            return [
-                {
-                    name: dict(from_json(value)) if name in mappings else value
-                    for name, value in zip(columns, line)
-                }
-                for line in found
-            ]
+            query = f"SELECT {', '.join(columns)} FROM {table} ORDER BY 1"
+            entries = [dict(zip(columns, line)) for line in self.lines(query)]
+            for entry in entries:
+                for name in _MAPPINGS.intersection(entry):
+                    entry[name] = from_json(entry[name])
+                    if not isinstance(entry[name], dict):
+                        raise StoreError(
+                            f"{self.path} is damaged: {table}.{name} is not a mapping."
+                        )
+            return entries
 
     def labels(self) -> list[Label]:
         """Return the wiring of each dataset label."""
         with self.snapshot():
-            found = self.lines(
-                "SELECT number, label, headline, keys, plan FROM labels ORDER BY number"
-            )
             return [
                 Label(
-                    number,
-                    label,
-                    headline,
-                    {k: KeyMeaning(*v) for k, v in from_json(keys).items()},
-                    from_json(plan),
+                    number=entry["number"],
+                    label=entry["label"],
+                    headline=entry["headline"],
+                    keys={key: KeyMeaning(*meaning) for key, meaning in entry["keys"].items()},
+                    plan=entry["plan"],
                 )
-                for number, label, headline, keys, plan in found
+                for entry in self._table("labels", "number", "label", "headline", "keys", "plan")
             ]
 
     def counts(self) -> dict[int, tuple[int, int]]:
-        """Return how many rows were answered and how many failed at the system, by slot."""
-        failed_at = f"SELECT {sql_slot_of('response')}, count(*) FROM failures WHERE stage = 'system' GROUP BY 1"
+        """Return how many rows were answered and how many failed at the system, by system number."""
+        query = "SELECT {}, count(*) FROM {} GROUP BY 1"
+        answered_query = query.format("system_number", "responses")
+        failed_query = query.format(sql_system_of("response"), "failures WHERE stage = 'system'")
         with self.snapshot():
-            answered: dict[int, int] = dict(
-                self.lines("SELECT slot, count(*) FROM responses GROUP BY slot")
-            )
-            failed: dict[int, int] = dict(self.lines(failed_at))
+            answered: dict[int, int] = dict(self.lines(answered_query))
+            failed: dict[int, int] = dict(self.lines(failed_query))
         return {
-            slot: (answered.get(slot, 0), failed.get(slot, 0))
-            for slot in answered.keys() | failed.keys()
+            number: (answered.get(number, 0), failed.get(number, 0))
+            for number in answered.keys() | failed.keys()
         }
 
     @property
@@ -423,44 +422,50 @@ class RunReader(Source):
         [(output,)] = self.lines("SELECT output FROM responses WHERE id = ?", number)
         return str(output)
 
-    def turns(self, row: RowId) -> list[StoredTurn]:
+    def turns(self, row: RowId) -> list[TurnColumns]:
         """Return the answered turns of a row's conversation, in order.
 
         Raises:
-            StoreError: One does not match its check sum.
+            StoreError: One has a wrong checksum.
         """
+        query = TURNS.select_statement("WHERE response = ? ORDER BY turn")
+        turns = []
         with self.snapshot():
-            found = self.lines("SELECT * FROM turns WHERE response = ? ORDER BY turn", row.pack())
-            for values in found:
-                verify(values)
-            return [StoredTurn(row, *values[1:-1]) for values in found]
+            for number, turn, check_sum in TURNS.read(self.lines(query, row.pack())):
+                TURNS.verify(number, turn, check_sum)
+                turns.append(turn)
+        return turns
 
-    def hold_against(self, slot: int) -> None:
-        """Read the rows beside those of another baseline than the recorded one; nothing is written."""
-        self._held_against = slot
+    def use_baseline(self, system_number: int) -> None:
+        """Read the rows next to those of another baseline than the recorded one; nothing is written."""
+        self._other_baseline = system_number
 
     def baseline(self) -> int | None:
-        """Return the slot of the system that the others are held against, or None."""
-        if self._held_against is not None:
-            return self._held_against
-        return next(
-            (entry["slot"] for entry in self.systems() if entry["description"].get("baseline")),
-            None,
-        )
+        """Return the number of the system that the others are compared with, or None."""
+        if self._other_baseline is not None:
+            return self._other_baseline
+        for system in self.systems():
+            if system["description"].get("baseline"):
+                return int(system["system_number"])
+        return None
 
     def paired(self) -> dict[int, int]:
-        """Return the slots that are held against another baseline than the first, and that one's slot."""
-        if self._held_against is not None:
+        """Return the systems that are compared with another baseline than the first, and that one's number."""
+        if self._other_baseline is not None:
             return {}
-        told = {entry["slot"]: entry["description"].get("held_against") for entry in self.systems()}
-        return {slot: other for slot, other in told.items() if other in told}
+        others = {
+            system["system_number"]: system["description"].get("held_against")
+            for system in self.systems()
+        }
+        return {number: other for number, other in others.items() if other in others}
 
-    def reference(self) -> tuple[int, int] | None:
-        """Return the slot of the system whose responses stand in for gold answers, and the samples of the run, or None."""
+    def reference(self) -> ReferenceSystem | None:
+        """Return the system whose responses replace gold answers, or None."""
         with self.snapshot():
-            for entry in self.systems():
-                if "reference" in entry["description"]:
-                    return entry["slot"], entry["description"]["reference"]["samples"]
+            for system in self.systems():
+                if "reference" in system["description"]:
+                    reference = system["description"]["reference"]
+                    return ReferenceSystem(system["system_number"], reference["repetitions"])
         return None
 
     def row_ids(self) -> Iterator[int]:
@@ -495,63 +500,71 @@ class RunReader(Source):
 
     def _rows(self, ranges: Iterable[tuple[int, int]]) -> Iterator[EvalRow]:
         with self.snapshot() as connection:
-            reader = self.remember(f"rows beside {self._held_against}", lambda: RowReader(self))
+            reader = self.remember(
+                f"rows with baseline {self._other_baseline}", lambda: RowReader(self)
+            )
             for first, last in ranges:
                 yield from reader.read(connection, first, last)
 
     @contextmanager
     def baselines(self) -> Iterator[Callable[[int], BaselineRow | None]]:
-        """Open a look-up of the baseline's row beside a packed identity; identities must come in order."""
-        slot = self.baseline()
+        """Open a look-up of the baseline's row for a packed identity; identities must come in order."""
+        number = self.baseline()
         with self.snapshot() as connection:
-            yield (
-                (lambda number: None)
-                if slot is None
-                else Baselines(connection, slot, self.paired()).of
-            )
+            if number is None:
+                yield lambda packed: None
+            else:
+                yield Baselines(connection, number, self.paired()).of
 
 
 class _Places:
-    """Which row stands at which place: worked out where rows leave no gap, else listed once in eight bytes each."""
+    """Which row is at which index: computed where rows leave no gap, else listed once in eight bytes each."""
 
     def __init__(self, reader: RunReader) -> None:
         self._reader = reader
         self._listed: array[int] | None = None
-        self._samples = 0
+        self._repetitions = 0
         self._datasets: list[int] = []
         self._starts: list[int] = []
-        self._slots = [slot for (slot,) in reader.lines("SELECT slot FROM systems ORDER BY slot")]
+        self._systems = [
+            number for (number,) in reader.lines("SELECT system_number FROM systems ORDER BY 1")
+        ]
         rows = reader.facts().get("rows", "")
         if reader.lines("SELECT 1 FROM run WHERE status = 'finished'") and rows.isdecimal():
             self.size = int(rows)
-            self._work_out()
+            self._compute()
         else:
             self.size = sum(map(sum, reader.counts().values()))
 
-    def _work_out(self) -> None:
+    def _compute(self) -> None:
         lengths: dict[int, Any] = dict(
             self._reader.lines(
                 "SELECT number, length FROM datasets WHERE length IS NOT 0 ORDER BY number"
             )
         )
-        each = 0 if None in lengths.values() else sum(lengths.values()) * len(self._slots)
-        if not each or self.size % each or self._slots != list(range(len(self._slots))):
+        rows_once = 0
+        if None not in lengths.values():
+            rows_once = sum(lengths.values()) * len(self._systems)
+        if not rows_once or self.size % rows_once:
+            return
+        if self._systems != list(range(len(self._systems))):
             return
         start = 0
         for number, length in lengths.items():
-            first, last = RowId(number, 0).pack(), last_of(RowId(number, MAX_POSITIONS - 1).pack())
-            [(found,)] = self._reader.lines(
+            first = RowId(number, 0).pack()
+            last = last_of(RowId(number, MAX_POSITIONS - 1).pack())
+            [(last_example,)] = self._reader.lines(
                 "SELECT max(id) FROM examples WHERE id BETWEEN ? AND ?", first, last
             )
-            if found is None or RowId.unpack(found).position != length - 1:
+            if last_example is None or RowId.unpack(last_example).position != length - 1:
                 return  # a sample of the dataset, whose positions leave gaps
             self._datasets.append(number)
             self._starts.append(start)
-            start += length * len(self._slots) * (self.size // each)
-        self._samples = self.size // each
+            start += length * len(self._systems) * (self.size // rows_once)
+        self._repetitions = self.size // rows_once
 
     def id_at(self, index: int) -> int:
-        if self._samples and self._listed is None:
+        if self._repetitions and self._listed is None:
             number = self._computed(index)
             if self._reader.lines(_HAS_ROW, number, number):
                 return number
@@ -560,10 +573,15 @@ class _Places:
         return self._listed[index]
 
     def _computed(self, index: int) -> int:
-        place = bisect_left(self._starts, index + 1) - 1
-        rest, sample = divmod(index - self._starts[place], self._samples)
-        position, slot = divmod(rest, len(self._slots))
-        return RowId(self._datasets[place], position, slot, sample).pack()
+        dataset = bisect_left(self._starts, index + 1) - 1
+        example_and_system, repetition = divmod(index - self._starts[dataset], self._repetitions)
+        position, system_number = divmod(example_and_system, len(self._systems))
+        return RowId(
+            dataset=self._datasets[dataset],
+            position=position,
+            system_number=system_number,
+            repetition=repetition,
+        ).pack()
 
 
 def draft_of(path: Path) -> Path:

@@ -1,212 +1,135 @@
-"""Rows as the tuples that the tables of a run file hold: written, and read back.
+"""Rows as they are handed over to be stored, and as they are read back.
 
-Every tuple ends with a check sum over the others, so that a value which was damaged is found when it is read. Rows are read
-as five sorted streams of tuples, merged by identity into :class:`~context_bench.records.EvalRow`.
+A row is stored as lines of several tables, which module ``tables`` declares. Rows are read as five sorted streams of lines,
+merged by packed identity into :class:`~context_bench.records.EvalRow`.
 """
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from marshal import dumps
-from typing import TYPE_CHECKING, Any
-from zlib import crc32
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from attrs import Factory, define, frozen
 
 from context_bench.answers import text_of
+from context_bench.columns import ROW_COLUMNS, RowColumns
 from context_bench.errors import StoreError
 from context_bench.records import BaselineRow, EvalRow, Failure, KeyMeaning, Usage
 from context_bench.store.encoding import from_json
-from context_bench.store.keys import RowId, example_of, last_of, packed_example
-from context_bench.store.schema import Values, column_types
+from context_bench.store.keys import RowId, example_of, last_of
+from context_bench.store.tables import (
+    EVALUATIONS,
+    EXAMPLES,
+    FAILURES,
+    RESPONSES,
+    SCORES,
+    EvaluationColumns,
+    ExampleColumns,
+    FailureColumns,
+    ResponseColumns,
+    ScoreColumns,
+    Table,
+    TurnColumns,
+    Values,
+)
 
 if TYPE_CHECKING:
     from context_bench.store.reader import RunReader
 
 _END = 1 << 63
+Record = TypeVar("Record")
 
 
-@define(eq=False)  # one for every row: a frozen one takes three times as long to make
-class StoredExample:
+@define(eq=False, kw_only=True)  # one for every row: a frozen one takes three times as long to make
+class StoredExample(ExampleColumns):
     """An example as it is written, once for all systems.
 
     Attributes:
-        dataset, position: Where it stands.
-        example_id: Its ``id``, or the one made for it.
-        label: Number of its dataset label.
-        hash: Key of the whole example.
-        body: The example as JSON; None when bodies are not kept.
+        dataset, position: Its identity.
     """
 
     dataset: int
     position: int
-    example_id: str
-    label: int
-    hash: bytes
-    body: str | None
-
-    def values(self) -> Values:
-        """Return what table ``examples`` holds of it."""
-        number, name = packed_example(self.dataset, self.position), storable(self.example_id)
-        return _summed(
-            (number, self.dataset, self.position, name, self.label, self.hash, self.body)
-        )
 
 
-@define(eq=False)  # one for every row: a frozen one takes three times as long to make
-class StoredEvaluation:
+@define(eq=False, kw_only=True)  # one for every row: a frozen one takes three times as long to make
+class StoredEvaluation(EvaluationColumns):
     """What one evaluator said about one output.
 
     Attributes:
-        evaluator: Number of the evaluator.
-        key: Score key.
         scores: Values by key, as the evaluator returned them.
         hidden: Keys that it leaves to another evaluator.
-        unscored: Why it had nothing to say, or None.
-        details: JSON of its details, or None.
     """
 
-    evaluator: int
-    key: bytes
-    scores: Mapping[str, float]
+    scores: Mapping[str, float] = Factory(dict)
     hidden: frozenset[str] = frozenset()
-    unscored: str | None = None
-    details: str | None = None
 
-    def scored(self, number: int) -> list[Values]:
-        """Return what table ``scores`` holds of it, on the row with this packed identity."""
-        scores = sorted(self.scores.items())
+    def score_lines(self, number: int) -> list[Values]:
+        """Return the lines of table ``scores``, on the row with this packed identity."""
         return [
-            (number, self.evaluator, name, value, int(name not in self.hidden))
-            for name, value in scores
+            SCORES.line(
+                number,
+                ScoreColumns(
+                    evaluator=self.evaluator,
+                    name=name,
+                    value=value,
+                    shown=name not in self.hidden,
+                ),
+            )
+            for name, value in sorted(self.scores.items())
         ]
 
-    def values(self, number: int, scored: Iterable[Values]) -> Values:
-        """Return what table ``evaluations`` holds of it; its check sum covers the scores, which have none of their own."""
-        return _summed(
-            (
-                number,
-                self.evaluator,
-                self.key,
-                self.unscored and storable(self.unscored),
-                self.details,
-            ),
-            scored,
-        )
 
-
-@define(eq=False)  # one for every row: a frozen one takes three times as long to make
-class StoredRow:
+@define(eq=False, kw_only=True)  # one for every row: a frozen one takes three times as long to make
+class StoredRow(ResponseColumns):
     """A finished row as it is written.
 
     Attributes:
         id: Its identity.
-        key: Response key.
-        output: JSON of what the system returned; None when it failed.
-        output_hash: Content hash of the output.
-        input_tokens, response_tokens, context_tokens, latency, system_latency, cost, cost_source: See
-            :class:`~context_bench.records.EvalRow`.
-        prompt_tokens: Prompt tokens that the model's endpoint reported; None when it reported none.
-        cached_tokens: Those of them that were read from the provider's cache; None when it said nothing of that.
-        attempts: How often the system was asked.
-        measured: JSON of what else was measured about the call, such as response headers, or None.
-        reused: Whether the response was taken from an earlier run.
+        output: JSON of what the system returned; None when it failed, or when only scores are written.
         evaluations: What each evaluator said.
         failures: What went wrong, with the number of the evaluator (-1 for the system).
         again: Whether the response is stored already, and only what evaluators say of it is written.
-        turns: How many turns of its conversation are kept; what an earlier session kept beyond them goes.
+        turns: How many turns of its conversation are stored; what an earlier session stored beyond them is deleted.
     """
 
     id: RowId
-    key: bytes
-    output: str | None
-    output_hash: bytes = b""
-    input_tokens: int = 0
-    prompt_tokens: int | None = None
-    response_tokens: int = 0
-    context_tokens: int | None = None
-    cached_tokens: int | None = None
-    cost: float | None = None
-    cost_source: str | None = None
-    latency: float = 0.0
-    system_latency: float | None = None
-    attempts: int = 1
-    measured: str | None = None
-    reused: bool = False
+    output: str | None = None  # type: ignore[assignment]  # no line of responses is written then
     evaluations: Sequence[StoredEvaluation] = ()
     failures: Sequence[tuple[int, Failure]] = ()
     again: bool = False
     turns: int = 0
 
-    def values(self, number: int) -> Values:
-        """Return what table ``responses`` holds of it, given its packed identity."""
-        dataset, position, slot, sample = self.id
-        return _summed(  # each by its name: `attrgetter` takes three times as long
-            (
-                *(
-                    number,
-                    dataset,
-                    position,
-                    slot,
-                    sample,
-                    self.key,
-                    self.output,
-                    self.output_hash,
-                    self.input_tokens,
-                ),
-                *(
-                    self.prompt_tokens,
-                    self.response_tokens,
-                    self.context_tokens,
-                    self.cached_tokens,
-                    self.cost,
-                ),
-                *(
-                    self.cost_source,
-                    self.latency,
-                    self.system_latency,
-                    self.attempts,
-                    self.measured,
-                    int(self.reused),
+    def failure_lines(self, number: int) -> list[Values]:
+        """Return the lines of table ``failures``."""
+        return [
+            FAILURES.line(
+                number,
+                FailureColumns(
+                    stage=failure.stage,
+                    evaluator=evaluator,
+                    kind=failure.kind,
+                    message=failure.message,
+                    attempts=failure.attempts,
+                    latency=self.latency,
+                    input_tokens=self.input_tokens,
+                    traceback=failure.traceback,
                 ),
             )
-        )
-
-    def failed(self, number: int) -> Iterator[Values]:
-        """Yield what table ``failures`` holds of it."""
-        for evaluator, failure in self.failures:
-            message, traceback = storable(failure.message), storable(failure.traceback)
-            told = failure.stage, evaluator, failure.kind, message, failure.attempts
-            yield _summed((number, *told, self.latency, self.input_tokens, traceback))
+            for evaluator, failure in self.failures
+        ]
 
 
-@define(eq=False)
-class StoredTurn:
+@define(eq=False, kw_only=True)
+class StoredTurn(TurnColumns):
     """The answer to one turn of a conversation as it is written.
 
     Attributes:
         row: Identity of the row.
-        turn: Number of the turn among those that are asked, counted from 0.
-        key: Response key, with the history of the turn.
-        output: JSON of what the system returned.
-        latency: Seconds.
-        attempts: How often the system was asked.
-        measured: JSON of what else was measured about the call, or None.
     """
 
     row: RowId
-    turn: int
-    key: bytes
-    output: str
-    latency: float
-    attempts: int
-    measured: str | None
-
-    def values(self) -> Values:
-        """Return what table ``turns`` holds of it."""
-        call = self.key, self.output, self.latency, self.attempts, self.measured
-        return _summed((self.row.pack(), self.turn, *call))
 
 
 @frozen(eq=False)
@@ -229,42 +152,44 @@ class Label:
 
     @property
     def dataset(self) -> str:
-        """What people call it: rows without a gold answer have a label of their own, beside that of their dataset."""
+        """Label of the dataset: rows without a gold answer have a separate label in addition to that of their dataset."""
         return str(self.plan["agreement"]["of"]) if "agreement" in self.plan else self.label
 
     @property
     def reference(self) -> str | None:
-        """Label of the system whose responses stand in for gold answers on these rows; None elsewhere."""
+        """Label of the system whose responses replace gold answers on these rows; None elsewhere."""
         return str(self.plan["agreement"]["reference"]) if "agreement" in self.plan else None
 
 
-def _summed(values: Values, covered: Iterable[Values] = ()) -> Values:
-    """Return values with their check sum, which covers others too.
+class ReferenceSystem(NamedTuple):
+    """The system whose responses replace gold answers, and how often the run calls each system for an example."""
 
-    It is the CRC-32 of the values in version 2 of Python's marshal format. That version writes each value as its type and
-    its bytes, without references between them, and is the same in every Python. It takes a fifth of the time of ``repr``.
-    """
-    try:
-        return (*values, crc32(dumps((*values, *covered) if covered else values, 2)))
-    except ValueError as error:
-        raise StoreError(f"A row cannot be written: {error}.") from error
+    system_number: int
+    repetitions: int
 
 
-def verify(values: Values, covered: Iterable[Values] = ()) -> None:
-    """Hold a tuple against its check sum, its last value.
+@define(eq=False, kw_only=True)
+class _RowLines:
+    """All lines of one row."""
 
-    Raises:
-        StoreError: They differ.
-    """
-    if _summed(values[:-1], covered) != values:
-        raise StoreError(
-            f"The run file is damaged at {RowId.unpack(values[0])}: what it holds has another check sum."
+    id: RowId
+    example: ExampleColumns
+    response: ResponseColumns | None
+    failures: Sequence[FailureColumns]
+    evaluations: Sequence[EvaluationColumns]
+    scores: Sequence[ScoreColumns]
+    baseline: BaselineRow | None
+
+    def measured_columns(self) -> RowColumns:
+        """Return what was measured: about the response, else about the failure of the system."""
+        if self.response is not None:
+            return self.response
+        if not self.failures:
+            return RowColumns()
+        failure = self.failures[0]
+        return RowColumns(
+            attempts=failure.attempts, latency=failure.latency, input_tokens=failure.input_tokens
         )
-
-
-def storable(text: str) -> str:
-    """Return text that SQLite can hold: lone surrogates become escapes."""
-    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 class RowReader:
@@ -273,248 +198,236 @@ class RowReader:
     def __init__(self, run: RunReader) -> None:
         self._systems, self._evaluators = run.names()
         self._labels = {label.number: label for label in run.labels()}
-        self._baseline, self._paired, self._reference = (
-            run.baseline(),
-            run.paired(),
-            run.reference(),
-        )
+        self._baseline = run.baseline()
+        self._paired = run.paired()
+        self._reference = run.reference()
 
     def read(self, connection: sqlite3.Connection, first: int, last: int) -> Iterator[EvalRow]:
         """Yield the rows between two packed identities, in canonical order.
 
         Raises:
-            StoreError: A value does not match its check sum, or something is missing.
+            StoreError: A line has a wrong checksum, or something is missing.
         """
 
-        def stream(table: str, column: str, order: str, start: int = first) -> _Merge:
-            query = f"SELECT * FROM {table} WHERE {column} BETWEEN ? AND ? ORDER BY {order}"
-            return _Merge(
-                of_types(column_types()[table], connection.execute(query, (start, last)), table)
+        def sorted_lines(
+            table: Table[Record], order: str = "", start: int = first
+        ) -> SortedLines[Record]:
+            query = table.select_statement(
+                f"WHERE {table.identity} BETWEEN ? AND ? ORDER BY {table.identity}{order}"
             )
+            return SortedLines(table, connection.execute(query, (start, last)))
 
-        responses = stream("responses", "id", "id")
-        failures = stream("failures", "response", "response, stage DESC, evaluator")
-        evaluations = stream("evaluations", "response", "response, evaluator")
-        scores = stream("scores", "response", "response, evaluator, name")
-        examples = stream("examples", "id", "id", example_of(first))
-        baselines = (
-            None
-            if self._baseline is None
-            else Baselines(connection, self._baseline, self._paired, first, last)
-        )
-        while (number := min(responses.next_id, failures.next_id)) != _END:
+        examples = sorted_lines(EXAMPLES, start=example_of(first))
+        responses = sorted_lines(RESPONSES)
+        failures = sorted_lines(FAILURES, order=", stage DESC, evaluator")
+        evaluations = sorted_lines(EVALUATIONS, order=", evaluator")
+        scores = sorted_lines(SCORES, order=", evaluator, name")
+        baselines = None
+        if self._baseline is not None:
+            baselines = Baselines(connection, self._baseline, self._paired, first, last)
+        while (number := min(responses.next_number, failures.next_number)) != _END:
             example = examples.seek(example_of(number))
             if example is None:
                 raise StoreError(
-                    f"The run file has no example for {RowId.unpack(number)}: it is damaged."
+                    f"The run file is damaged: there is no example for {RowId.unpack(number)}."
                 )
-            yield self._row(
-                RowId.unpack(number),
-                example,
-                responses.take(number),
-                failures.take(number),
-                evaluations.take(number),
-                scores.take(number),
-                None if baselines is None else baselines.of(number),
+            row_scores = scores.take(number)
+            lines = _RowLines(
+                id=RowId.unpack(number),
+                example=example,
+                response=next(iter(responses.take(number)), None),
+                failures=failures.take(number),
+                evaluations=evaluations.take(number, row_scores),
+                scores=row_scores,
+                baseline=None if baselines is None else baselines.of(number),
             )
+            yield self._row(lines)
 
-    def _row(
-        self,
-        identity: RowId,
-        example: Values,
-        responses: list[Values],
-        failures: list[Values],
-        evaluations: list[Values],
-        scores: list[Values],
-        baseline: BaselineRow | None,
-    ) -> EvalRow:
-        for values in (example, *responses, *failures):
-            verify(values)
-        for values in evaluations:
-            verify(values, [score for score in scores if score[1] == values[1]])
-        label, call = self._labels[example[4]], _NO_CALL
-        output: dict[str, Any] = {}
-        if responses:
-            output, call = from_json(responses[0][6]), responses[0][8:20]
-        input_tokens, prompt_tokens, response_tokens, context_tokens, _, cost, cost_source = call[
-            :7
-        ]
-        latency, system_latency, attempts, measured, reused = call[7:]
-        if failures and not responses:
-            attempts, latency, input_tokens = failures[0][5:8]
+    def _row(self, lines: _RowLines) -> EvalRow:
+        identity = lines.id
+        response = lines.response
+        label = self._labels[lines.example.label]
+        output: dict[str, Any] = {} if response is None else from_json(response.output)
         usage = Usage.read(output)
+        columns = lines.measured_columns()
         return EvalRow(
-            system=self._systems[identity.slot],
-            example_id=example[3],
-            scores={values[2]: values[3] for values in scores if values[4]},
-            input_tokens=input_tokens,
-            prompt_tokens=context_tokens if prompt_tokens is None else prompt_tokens,
-            response_tokens=response_tokens,
-            metadata=_metadata(attempts, usage, reused, measured, output),
-            latency=latency,
+            system=self._systems[identity.system_number],
+            example_id=lines.example.example_id,
+            scores={score.name: score.value for score in lines.scores if score.shown},
+            metadata=_metadata(usage, None if response is None else response.measured, output),
             dataset=label.dataset,
             response=text_of(output.get("response")),
             output=output,
             errors=tuple(
-                Failure(stage, kind, message, self._evaluators.get(evaluator), attempts, traceback)
-                for _, stage, evaluator, kind, message, attempts, _, _, traceback, _ in failures
+                Failure(
+                    stage=failure.stage,
+                    kind=failure.kind,
+                    message=failure.message,
+                    evaluator=self._evaluators.get(failure.evaluator),
+                    attempts=failure.attempts,
+                    traceback=failure.traceback,
+                )
+                for failure in lines.failures
             ),
             unscored={
-                self._evaluators[values[1]]: values[3]
-                for values in evaluations
-                if values[3] is not None
+                self._evaluators[evaluation.evaluator]: evaluation.unscored
+                for evaluation in lines.evaluations
+                if evaluation.unscored is not None
             },
             details={
-                self._evaluators[values[1]]: from_json(values[4])
-                for values in evaluations
-                if values[4] is not None
+                self._evaluators[evaluation.evaluator]: from_json(evaluation.details)
+                for evaluation in lines.evaluations
+                if evaluation.details is not None
             },
             headline=label.headline,
             keys=label.keys,
             position=identity.position,
-            sample=identity.sample,
-            slot=identity.slot,
+            repetition=identity.repetition,
+            system_number=identity.system_number,
             dataset_number=identity.dataset,
             usage=usage,
-            context_tokens=context_tokens,
-            cost=cost,
-            cost_source=cost_source,
-            system_latency=system_latency,
-            baseline=baseline,
+            baseline=lines.baseline,
             reference=label.reference,
-            is_extra=self._reference is not None
-            and identity.slot == self._reference[0]
-            and identity.sample >= self._reference[1],
+            is_extra=self._is_extra(identity),
+            **{name: getattr(columns, name) for name in ROW_COLUMNS},
+        )
+
+    def _is_extra(self, identity: RowId) -> bool:
+        """Whether the reference was called once more for this row, only to see how far it agrees with itself."""
+        return (
+            self._reference is not None
+            and identity.system_number == self._reference.system_number
+            and identity.repetition >= self._reference.repetitions
         )
 
 
-_NO_CALL: Values = (0, None, 0, None, None, None, None, 0.0, None, 1, None, False)
-"""What a row holds that nobody answered, from ``input_tokens`` to ``reused``."""
-
-
 def _metadata(
-    attempts: int,
-    usage: Usage | None,
-    reused: bool,
-    measured: str | None,
-    output: Mapping[str, Any],
+    usage: Usage | None, measured: str | None, output: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return what a row says of its call beside what has a field of its own."""
-    metadata: dict[str, Any] = {"attempts": attempts}
+    """Return what a row says of its call in addition to its columns."""
+    metadata: dict[str, Any] = {}
     if usage is not None:
         metadata["usage"] = usage.to_dict()
-    if reused:
-        metadata["reused"] = True
     if measured is not None:
         metadata |= from_json(measured)
-    return metadata | {name: output[name] for name in ("finish_reason", "model") if name in output}
+    for name in ("finish_reason", "model"):
+        if name in output:
+            metadata[name] = output[name]
+    return metadata
+
+
+class _BaselineLine(NamedTuple):
+    number: int
+    reported_tokens: int | None
+    cost: float | None
 
 
 class Baselines:
-    """The baselines' rows, read beside rows in canonical order, those of one example at a time.
+    """The baselines' rows, read along with rows in canonical order, those of one example at a time.
 
     Args:
         connection: Reads a snapshot of the file.
-        slot: Slot of the baseline.
-        paired: Slots that are held against another baseline, and that one's slot.
-        first, last: Packed identities between which rows are asked for.
+        baseline: System number of the baseline.
+        paired: Numbers of the systems that are compared with another baseline, and that one's number.
+        first, last: Packed identities between which rows are read.
     """
 
     def __init__(
         self,
         connection: sqlite3.Connection,
-        slot: int,
+        baseline: int,
         paired: Mapping[int, int],
         first: int = 0,
         last: int = _END - 1,
     ) -> None:
-        slots = sorted({slot, *paired.values()})
+        numbers = sorted({baseline, *paired.values()})
         query = (
-            "SELECT id, prompt_tokens, cost FROM responses WHERE id BETWEEN ? AND ? "
-            f"AND slot IN ({','.join('?' * len(slots))}) ORDER BY id"
+            "SELECT id, reported_tokens, cost FROM responses WHERE id BETWEEN ? AND ? "
+            f"AND system_number IN ({','.join('?' * len(numbers))}) ORDER BY id"
         )
-        self._merge = _Merge(connection.execute(query, (example_of(first), last_of(last), *slots)))
-        self._place = -1
-        self._slot, self._paired = slot, paired
+        bounds = (example_of(first), last_of(last))
+        self._lines = map(_BaselineLine._make, connection.execute(query, (*bounds, *numbers)))
+        self._next = next(self._lines, None)
+        self._example = -1
+        self._baseline = baseline
+        self._paired = paired
         self._rows: dict[tuple[int, int], BaselineRow] = {}
 
     def of(self, number: int) -> BaselineRow | None:
-        """Return the baseline's row beside a packed identity; identities must come in order."""
-        place = example_of(number)
-        if place != self._place:
-            self._place = place
-            self._merge.seek(place)
-            found = self._merge.take_until(last_of(place))
-            self._rows = {RowId.unpack(values[0])[2:]: BaselineRow(*values[1:]) for values in found}
-        slot, sample = RowId.unpack(number)[2:]
-        return self._rows.get((self._paired.get(slot, self._slot), sample))
+        """Return the baseline's row for a packed identity; identities must come in order."""
+        example = example_of(number)
+        if example != self._example:
+            self._example = example
+            self._read_example()
+        identity = RowId.unpack(number)
+        baseline = self._paired.get(identity.system_number, self._baseline)
+        return self._rows.get((baseline, identity.repetition))
+
+    def _read_example(self) -> None:
+        self._rows = {}
+        last = last_of(self._example)
+        while self._next is not None and self._next.number <= last:
+            if self._next.number >= self._example:
+                identity = RowId.unpack(self._next.number)
+                self._rows[identity.system_number, identity.repetition] = BaselineRow(
+                    prompt_tokens=self._next.reported_tokens, cost=self._next.cost
+                )
+            self._next = next(self._lines, None)
 
 
-class _Merge:
-    """A stream of tuples sorted by their first item, taken apart id by id."""
+class SortedLines(Generic[Record]):
+    """The lines of a table sorted by packed identity, read row by row.
 
-    def __init__(self, stream: Iterator[Values]) -> None:
-        self._stream = stream
-        self._head: Values | None = None
-        self.next_id = -1
+    Attributes:
+        next_number: Packed identity of the next line.
+    """
+
+    def __init__(self, table: Table[Record], lines: Iterable[Values]) -> None:
+        self._table = table
+        self._lines = table.read(lines)
+        self._record: Record | None = None
+        self._checksum = 0
+        self.next_number = -1
         self._advance()
 
     def _advance(self) -> None:
-        before = self.next_id
-        self._head = next(self._stream, None)
-        self.next_id = _END if self._head is None else self._head[0]
-        if self.next_id < before:  # pages that refer to one another in a circle would never end
+        earlier = self.next_number
+        self.next_number, self._record, self._checksum = next(self._lines, (_END, None, 0))
+        if self.next_number < earlier:  # pages that refer to one another in a circle never end
             raise StoreError("The run file is damaged: its rows are out of order.")
 
-    def take(self, number: int) -> list[Values]:
-        found = []
-        while self.next_id == number:
-            assert self._head is not None
-            found.append(self._head)
+    def take(self, number: int, scores: Sequence[ScoreColumns] = ()) -> list[Record]:
+        """Return the records of a row, each checked.
+
+        Args:
+            number: Packed identity of the row.
+            scores: Scores of the row, which the checksums of its evaluations cover.
+
+        Raises:
+            StoreError: A line has a wrong checksum.
+        """
+        records = []
+        while self.next_number == number:
+            records.append(self._checked(scores))
             self._advance()
-        return found
+        return records
 
-    def take_until(self, number: int) -> list[Values]:
-        found = []
-        while self.next_id <= number:
-            found += self.take(self.next_id)
-        return found
-
-    def seek(self, number: int) -> Values | None:
-        while self.next_id < number:
+    def seek(self, number: int) -> Record | None:
+        """Return the record with a packed identity, checked; those before it are skipped."""
+        while self.next_number < number:
             self._advance()
-        return self._head if self.next_id == number else None
+        return self._checked() if self.next_number == number else None
 
-
-def of_types(allowed: Sequence[Any], lines: Iterable[Values], where: str) -> Iterator[Values]:
-    """Yield lines whose values are of the allowed types, column by column: SQLite lets any value stand in any column.
-
-    Raises:
-        StoreError: A value has another type.
-    """
-    known: set[tuple[type, ...]] = set()
-    for values in lines:
-        shape = tuple(map(type, values))
-        if shape not in known:
-            if not all(map(isinstance, values, allowed)):
-                raise _of_no_type(where)
-            known.add(shape)
-        yield values
-
-
-def lists_of_types(
-    allowed: Sequence[frozenset[type]], lists: Iterable[list[Values]], where: str
-) -> Iterator[Values]:
-    """Yield lines as :func:`of_types` does, from lists of them, in half the time."""
-    for lines in lists:
-        if not all(
-            map(frozenset.issuperset, allowed, (map(type, column) for column in zip(*lines)))
-        ):
-            raise _of_no_type(where)
-        yield from lines
-
-
-def _of_no_type(where: str) -> StoreError:
-    return StoreError(
-        f"The run file is damaged: a value in {where} has a type that it cannot have."
-    )
+    def _checked(self, scores: Sequence[ScoreColumns] = ()) -> Record:
+        record = self._record
+        assert record is not None
+        if self._table.has_checksum:
+            covered: list[Values] = []
+            if isinstance(record, EvaluationColumns):
+                covered = [
+                    SCORES.line(self.next_number, score)
+                    for score in scores
+                    if score.evaluator == record.evaluator
+                ]
+            self._table.verify(self.next_number, record, self._checksum, covered)
+        return record

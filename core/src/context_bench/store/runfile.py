@@ -14,7 +14,7 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from functools import cache, wraps
+from functools import wraps
 from itertools import chain
 from pathlib import Path
 from threading import Lock
@@ -23,21 +23,24 @@ from weakref import finalize
 
 from context_bench.errors import StoreError
 from context_bench.store.encoding import digest, from_json, to_json
-from context_bench.store.keys import sql_example_of
+from context_bench.store.keys import packed_example, sql_example_of
 from context_bench.store.lock import SessionLock
 from context_bench.store.reader import RunReader, draft_of, writing
 from context_bench.store.rows import Label, StoredExample, StoredRow, StoredTurn
-from context_bench.store.schema import APPLICATION_ID, SCHEMA_VERSION, TABLES, Values
+from context_bench.store.schema import APPLICATION_ID, SCHEMA_VERSION, create_statements
+from context_bench.store.tables import (
+    EVALUATIONS,
+    EXAMPLES,
+    FAILURES,
+    RESPONSES,
+    SCORES,
+    TURNS,
+    Table,
+    Values,
+)
 
-_MOST, _FEW = 40, 4
-_LINES_AT_ONCE = (
-    _MOST,
-    16,
-    8,
-    _FEW,
-    2,
-    1,
-)  # of at most 24 values each: SQLite may be built for 999 in one statement
+_LINES_AT_ONCE = (40, 8, 1)
+"""How many lines one statement inserts; of at most 24 values each: SQLite may be built for 999 in one statement."""
 
 
 def _in_transaction(write: Callable[..., None]) -> Callable[..., None]:
@@ -141,10 +144,13 @@ class RunFile(RunReader):
         """Execute one statement in a transaction of its own."""
         self._connection.execute(query, values)
 
-    @_in_transaction
-    def _put(self, table: str, *values: Any) -> None:
-        """Write one line of a table, in the place of the one with its key."""
-        self._insert(table, [values])
+    def _put(self, table: str, **values: Any) -> None:
+        """Write one line of a table, by column, in the place of the line with its key."""
+        places = ", ".join("?" * len(values))
+        self._write(
+            f"INSERT OR REPLACE INTO {table} ({', '.join(values)}) VALUES ({places})",
+            *values.values(),
+        )
 
     def discard(self) -> None:
         """Close the file and remove it, with what SQLite keeps beside it, unless somebody did or replaced it."""
@@ -163,14 +169,26 @@ class RunFile(RunReader):
             self._connection.execute("UPDATE run SET status = ?", (status,))
 
     def add_system(
-        self, slot: int, label: str, key: bytes, shared: bool, description: Mapping[str, Any]
+        self,
+        system_number: int,
+        label: str,
+        key: bytes,
+        reusable: bool,
+        description: Mapping[str, Any],
     ) -> None:
-        """Record a system of this run; ``shared`` says whether its key is valid in other runs."""
-        self._put("systems", slot, label, key, shared, to_json(description))
+        """Record a system of this run; ``reusable`` says whether its key is valid in other runs."""
+        self._put(
+            "systems",
+            system_number=system_number,
+            label=label,
+            key=key,
+            reusable=reusable,
+            description=to_json(description),
+        )
 
     def add_dataset(self, number: int, label: str, description: Mapping[str, Any]) -> None:
         """Record a dataset of this run."""
-        self._put("datasets", number, label, to_json(description), None, None)
+        self._put("datasets", number=number, label=label, description=to_json(description))
 
     def close_dataset(self, number: int, length: int, content: bytes) -> None:
         """Record how many examples a dataset gave, and the hash of them all in order."""
@@ -182,7 +200,9 @@ class RunFile(RunReader):
         self, number: int, evaluator: str, key: bytes, provenance: Mapping[str, Any]
     ) -> None:
         """Record an evaluator of this run."""
-        self._put("evaluators", number, evaluator, key, to_json(provenance))
+        self._put(
+            "evaluators", number=number, id=evaluator, key=key, provenance=to_json(provenance)
+        )
 
     def add_label(self, label: Label) -> None:
         """Record the wiring of a dataset label."""
@@ -191,7 +211,12 @@ class RunFile(RunReader):
             for key, meaning in label.keys.items()
         }
         self._put(
-            "labels", label.number, label.label, label.headline, to_json(keys), to_json(label.plan)
+            "labels",
+            number=label.number,
+            label=label.label,
+            headline=label.headline,
+            keys=to_json(keys),
+            plan=to_json(label.plan),
         )
 
     def copy_into(self, target: sqlite3.Connection) -> None:
@@ -201,9 +226,9 @@ class RunFile(RunReader):
             self._connection.backup(target)
 
     def expect(self, rows: int | None) -> None:
-        """Record how many rows the whole run has at most, of all systems and samples; None where nobody knows."""
+        """Record how many rows the whole run has at most, of all systems and repetitions; None where it is unknown."""
         if rows is not None:
-            self._put("meta", "expected", str(rows))
+            self._put("meta", name="expected", value=str(rows))
 
     @_in_transaction
     def add_provenance(self, found: Mapping[str, Any]) -> None:
@@ -235,20 +260,20 @@ class RunFile(RunReader):
 
     @_in_transaction
     def _finish(self, status: str, finished: str, size: int) -> None:
-        self._insert("meta", [("rows", str(size))])
+        self._connection.execute("INSERT OR REPLACE INTO meta VALUES ('rows', ?)", (str(size),))
         self._connection.execute("UPDATE run SET status = ?, finished = ?", (status, finished))
         self.is_finished = True
 
     def warn(self, lines: Sequence[str]) -> None:
         """Record what the user should know of the run; a line that is there already is not repeated."""
-        known = self.warnings()
-        told = list(dict.fromkeys((*known, *lines)))
-        if told != known:
-            self._put("meta", "warnings", to_json(told))
+        stored = self.warnings()
+        lines = list(dict.fromkeys((*stored, *lines)))
+        if lines != stored:
+            self._put("meta", name="warnings", value=to_json(lines))
 
-    def keep_metrics(self, found: Mapping[str, Any]) -> None:
+    def keep_metrics(self, metrics: Mapping[str, Any]) -> None:
         """Record which metrics the run computes, and what they made of its rows."""
-        self._put("meta", "metrics", to_json(found))
+        self._put("meta", name="metrics", value=to_json(metrics))
 
     def commit(self, items: Sequence[StoredRow | StoredExample]) -> None:
         """Write examples and finished rows durably, all or none. A row that is there already is replaced.
@@ -257,55 +282,54 @@ class RunFile(RunReader):
             StoreError: They cannot be written.
         """
         rows: list[tuple[int, StoredRow]] = []
-        lines: dict[str, list[Values]] = {
-            table: [] for table in ("examples", "responses", "evaluations", "scores", "failures")
+        lines: dict[Table[Any], list[Values]] = {
+            table: [] for table in (EXAMPLES, RESPONSES, EVALUATIONS, SCORES, FAILURES)
         }
-        examples, responses, evaluations, scores, failures = lines.values()
         for item in items:
             if isinstance(item, StoredExample):
-                examples.append(item.values())
+                number = packed_example(item.dataset, item.position)
+                lines[EXAMPLES].append(EXAMPLES.line(number, item))
                 continue
             number = item.id.pack()
             if not self.is_new:
                 rows.append((number, item))
             if item.output is not None:
-                responses.append(item.values(number))
+                lines[RESPONSES].append(RESPONSES.line(number, item))
             for evaluation in item.evaluations:
-                scored = evaluation.scored(number)
-                scores += scored
-                evaluations.append(evaluation.values(number, scored))
-            if item.failures:
-                failures += item.failed(number)
+                scores = evaluation.score_lines(number)
+                lines[SCORES] += scores
+                lines[EVALUATIONS].append(EVALUATIONS.line(number, evaluation, covered=scores))
+            lines[FAILURES] += item.failure_lines(number)
         self._commit(rows, lines)
 
     @_in_transaction
     def _commit(
-        self, rows: Sequence[tuple[int, StoredRow]], lines: Mapping[str, Sequence[Values]]
+        self, rows: Sequence[tuple[int, StoredRow]], lines: Mapping[Table[Any], Sequence[Values]]
     ) -> None:
         if rows:
             self._forget(rows)
-        for table, found in lines.items():
-            self._insert(table, found)
+        for table, table_lines in lines.items():
+            self._insert(table, table_lines)
 
-    def _insert(self, table: str, lines: Sequence[Values]) -> None:
+    def _insert(self, table: Table[Any], lines: Sequence[Values]) -> None:
         """Insert lines, many by one statement: each statement lets other threads in, and must wait for its turn again."""
         start = 0
-        for number in _LINES_AT_ONCE:
-            while len(lines) - start >= number:
-                query, values = _insertion(table, lines[start : start + number])
-                self._connection.execute(query, values)
-                start += number
+        for size in _LINES_AT_ONCE:
+            while len(lines) - start >= size:
+                values = list(chain.from_iterable(lines[start : start + size]))
+                self._connection.execute(table.insert_statement(size), values)
+                start += size
 
     def _forget(self, rows: Iterable[tuple[int, StoredRow]]) -> None:
-        """Delete what an earlier session wrote about rows that are written anew, or about what evaluators say anew."""
+        """Delete what an earlier session wrote about rows, or evaluations, that are written again."""
         whole = [(number, row.turns) for number, row in rows if not row.again]
         parts = [
             (number, evaluator)
             for number, row in rows
             if row.again
             for evaluator in (
-                *(said.evaluator for said in row.evaluations),
-                *(told for told, _ in row.failures),
+                *(evaluation.evaluator for evaluation in row.evaluations),
+                *(number_of_evaluator for number_of_evaluator, _ in row.failures),
             )
         ]
         delete = self._connection.executemany
@@ -326,52 +350,19 @@ class RunFile(RunReader):
 
     @_in_transaction
     def keep_turn(self, turn: StoredTurn) -> None:
-        """Write the answer to a turn durably, in place of what was kept of this turn and those behind it.
+        """Write the answer to a turn durably, in the place of what was stored of this turn and those after it.
 
         Raises:
             TimeoutError: The session has ended, whatever a call that hung still brings.
             StoreError: It cannot be written.
         """
-        values = turn.values()
         if self.is_finished:
             raise TimeoutError("the run has ended.")
-        self._connection.execute("DELETE FROM turns WHERE response = ? AND turn >= ?", values[:2])
-        self._insert("turns", [values])
-
-
-def _insertion(table: str, lines: Sequence[Values]) -> tuple[str, Sequence[Any]]:
-    """Return a statement that inserts lines, and its values.
-
-    What a column holds in all of many lines is written into the statement where it is None, 0 or 1; where they are fewer only
-    None is, or there would be a statement for each coincidence. Their digests are handed over as ``bytearray``: for each None
-    and each ``bytes``, ``sqlite3`` asks whether it adapts itself, which takes longer than to write it.
-    """
-    if len(lines) <= _FEW:
-        return _statement(table, ("?",) * len(lines[0]), len(lines)), [*chain.from_iterable(lines)]
-    places: list[str] = []
-    columns: list[Iterable[Any]] = []
-    for column in zip(*lines):
-        first, place = column[0], "?"
-        if first is None or (type(first) is int and 0 <= first <= 1 and len(lines) == _MOST):
-            place = (
-                "?"
-                if column.count(first) < len(column)
-                else "NULL"
-                if first is None
-                else str(first)
-            )
-        places.append(place)
-        if place == "?":
-            columns.append(
-                map(bytearray, column) if type(first) is bytes and None not in column else column
-            )
-    return _statement(table, tuple(places), len(lines)), [*chain.from_iterable(zip(*columns))]
-
-
-@cache
-def _statement(table: str, places: tuple[str, ...], lines: int) -> str:
-    line = f"({', '.join(places)})"
-    return f"INSERT OR REPLACE INTO {table} VALUES {', '.join([line] * lines)}"
+        number = turn.row.pack()
+        self._connection.execute(
+            "DELETE FROM turns WHERE response = ? AND turn >= ?", (number, turn.turn)
+        )
+        self._insert(TURNS, [TURNS.line(number, turn)])
 
 
 @contextmanager
@@ -402,7 +393,7 @@ def _write_new(path: Path, run: tuple[str, ...]) -> None:
         facts = {"format": "context-bench run", "schema": str(SCHEMA_VERSION)}
         with connection:
             connection.execute("BEGIN")
-            for statement in TABLES.split(";"):
+            for statement in create_statements():
                 connection.execute(statement)
             connection.executemany("INSERT INTO meta VALUES (?, ?)", facts.items())
             connection.execute("INSERT INTO run VALUES (?, ?, NULL, 'running', ?, ?)", run)

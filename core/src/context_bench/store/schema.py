@@ -1,21 +1,23 @@
-"""The tables of a run file. ``docs/reference/run-file.md`` describes them for readers with other tools."""
+"""What a run file defines: the tables about a run, next to those of its rows, and the view for readers with other tools.
+
+``docs/reference/run-file.md`` describes them.
+"""
 
 from __future__ import annotations
 
-import re
 import sqlite3
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 from context_bench.errors import StoreError
 from context_bench.store.keys import sql_example_of
+from context_bench.store.tables import ROW_TABLES
 
 SCHEMA_VERSION = 3
-Values = tuple[Any, ...]
 APPLICATION_ID = 0x43_54_58_42  # "CTXB"
 
-TABLES = f"""
+PLAN_TABLES = """
 CREATE TABLE meta (
     name  TEXT PRIMARY KEY,
     value TEXT NOT NULL
@@ -31,11 +33,11 @@ CREATE TABLE run (
 );
 
 CREATE TABLE systems (
-    slot        INTEGER PRIMARY KEY,
-    label       TEXT NOT NULL UNIQUE,
-    key         BLOB NOT NULL,
-    shared      INTEGER NOT NULL,
-    description TEXT NOT NULL
+    system_number INTEGER PRIMARY KEY,
+    label         TEXT NOT NULL UNIQUE,
+    key           BLOB NOT NULL,
+    reusable      INTEGER NOT NULL,
+    description   TEXT NOT NULL
 );
 
 CREATE TABLE datasets (
@@ -60,147 +62,80 @@ CREATE TABLE evaluators (
     key        BLOB NOT NULL,
     provenance TEXT NOT NULL
 );
+"""
 
-CREATE TABLE examples (
-    id         INTEGER PRIMARY KEY,
-    dataset    INTEGER NOT NULL,
-    position   INTEGER NOT NULL,
-    example_id TEXT NOT NULL,
-    label      INTEGER NOT NULL,
-    hash       BLOB NOT NULL,
-    body       TEXT,
-    check_sum  INTEGER NOT NULL
-);
-
-CREATE TABLE responses (
-    id            INTEGER PRIMARY KEY,
-    dataset       INTEGER NOT NULL,
-    position      INTEGER NOT NULL,
-    slot          INTEGER NOT NULL,
-    sample        INTEGER NOT NULL,
-    key           BLOB NOT NULL,
-    output        TEXT NOT NULL,
-    hash          BLOB NOT NULL,
-    input_tokens  INTEGER NOT NULL,
-    prompt_tokens INTEGER,
-    response_tokens INTEGER NOT NULL,
-    context_tokens INTEGER,
-    cached_tokens INTEGER,
-    cost          REAL,
-    cost_source   TEXT,
-    latency       REAL NOT NULL,
-    system_latency REAL,
-    attempts      INTEGER NOT NULL,
-    measured      TEXT,
-    reused        INTEGER NOT NULL,
-    check_sum     INTEGER NOT NULL
-);
-
-CREATE TABLE turns (
-    response  INTEGER NOT NULL,
-    turn      INTEGER NOT NULL,
-    key       BLOB NOT NULL,
-    output    TEXT NOT NULL,
-    latency   REAL NOT NULL,
-    attempts  INTEGER NOT NULL,
-    measured  TEXT,
-    check_sum INTEGER NOT NULL,
-    PRIMARY KEY (response, turn)
-) WITHOUT ROWID;
-
-CREATE TABLE evaluations (
-    response  INTEGER NOT NULL,
-    evaluator INTEGER NOT NULL,
-    key       BLOB NOT NULL,
-    unscored  TEXT,
-    details   TEXT,
-    check_sum INTEGER NOT NULL,
-    PRIMARY KEY (response, evaluator)
-) WITHOUT ROWID;
-
-CREATE TABLE scores (
-    response  INTEGER NOT NULL,
-    evaluator INTEGER NOT NULL,
-    name      TEXT NOT NULL,
-    value     REAL NOT NULL,
-    shown     INTEGER NOT NULL,
-    PRIMARY KEY (response, evaluator, name)
-) WITHOUT ROWID;
-
-CREATE TABLE failures (
-    response  INTEGER NOT NULL,
-    stage     TEXT NOT NULL,
-    evaluator INTEGER NOT NULL,
-    kind      TEXT NOT NULL,
-    message   TEXT NOT NULL,
-    attempts  INTEGER NOT NULL,
-    latency   REAL NOT NULL,
-    input_tokens INTEGER NOT NULL,
-    traceback TEXT NOT NULL,
-    check_sum INTEGER NOT NULL,
-    PRIMARY KEY (response, stage, evaluator)
-) WITHOUT ROWID;
-
+VIEWS = f"""
 CREATE VIEW results AS
-SELECT systems.label AS system, labels.label AS dataset, examples.example_id, responses.sample,
+SELECT systems.label AS system, labels.label AS dataset, examples.example_id, responses.repetition,
        evaluators.id AS evaluator, scores.name AS score, scores.value, responses.latency
 FROM scores
 JOIN responses ON responses.id = scores.response
 JOIN examples ON examples.id = {sql_example_of("responses.id")}
-JOIN systems ON systems.slot = responses.slot
+JOIN systems ON systems.system_number = responses.system_number
 JOIN labels ON labels.number = examples.label
 JOIN evaluators ON evaluators.number = scores.evaluator;
 """
 
 
-@cache
-def column_types() -> dict[str, tuple[Any, ...]]:
-    """Return the types that the values of each table's columns may have."""
-    types: dict[str, Any] = {"INTEGER": int, "TEXT": str, "REAL": float, "BLOB": bytes}
-    found = {}
-    for name, body in re.findall(r"CREATE TABLE (\w+) \((.*?)\n\)", TABLES, re.DOTALL):
-        columns = re.findall(
-            r"^    \w+ +(INTEGER|TEXT|REAL|BLOB)( NOT NULL| PRIMARY KEY|)", body, re.MULTILINE
-        )
-        found[name] = tuple(
-            types[kind] if is_given else types[kind] | None for kind, is_given in columns
-        )
-    return found
+def create_statements() -> list[str]:
+    """Return the SQL statements that create the tables and views of a run file."""
+    written = [*PLAN_TABLES.split(";"), *VIEWS.split(";")]
+    statements = [statement for statement in written if statement.strip()]
+    return [*(table.create_statement for table in ROW_TABLES), *statements]
 
 
 def check_schema(connection: sqlite3.Connection, path: Path) -> None:
-    """Hold all that a run file defines against what this version does.
+    """Compare all that a run file defines with what this version defines.
 
     Raises:
-        StoreError: It was written in another format, or defines what no run file of ours does.
+        StoreError: The file has another format, or defines something that no run file of this version does.
     """
-    ours, objects = _objects(), connection.execute(_OBJECTS).fetchall()
-    if not any(line[:2] == ("table", "meta") for line in objects):
-        raise StoreError(f"{path} is no run file: it has no table meta.")
-    for kind, name, *_ in (line for line in objects if line not in ours):
-        raise StoreError(
-            f"{path} is not as context-bench writes it: its {kind} {str(name)[:60]!r} is none of a run file's. Nothing was "
-            "read from it; remove what was added, or open it with the version of context-bench that wrote it."
-        )
-    found = connection.execute("SELECT value FROM meta WHERE name = 'schema'").fetchone()
-    version = str(found[0]) if found else ""
+    expected = _expected_objects()
+    objects = [SchemaObject(*line) for line in connection.execute(_OBJECTS)]
+    if not any((item.kind, item.name) == ("table", "meta") for item in objects):
+        raise StoreError(f"{path} is not a run file: it has no table meta.")
+    for item in objects:
+        if item not in expected:
+            _check_version(connection, path)
+            raise StoreError(
+                f"{path} is not as context-bench writes it: its {item.kind} {str(item.name)[:60]!r} is not part of a run "
+                "file. Nothing was read from it. Remove what was added, or open it with the version that wrote it."
+            )
+    _check_version(connection, path)
+    missing = expected.difference(objects)
+    if missing:
+        first = min(missing)
+        raise StoreError(f"{path} is damaged: it has no {first.kind} {first.name}.")
+
+
+def _check_version(connection: sqlite3.Connection, path: Path) -> None:
+    line = connection.execute("SELECT value FROM meta WHERE name = 'schema'").fetchone()
+    version = "none" if line is None else str(next(iter(line)))
     if version != str(SCHEMA_VERSION):
         raise StoreError(
-            f"{path} has run-file format {version[:20] or 'none'}; this version reads {SCHEMA_VERSION}. "
+            f"{path} has run-file format {version[:20]}; this version reads {SCHEMA_VERSION}. "
             "Open it with the version of context-bench that wrote it."
         )
-    if lost := ours.difference(objects):
-        raise StoreError(f"{path} is damaged: it has no {' '.join(min(lost)[:2])}.")
+
+
+class SchemaObject(NamedTuple):
+    """A table, view or index as SQLite lists it."""
+
+    kind: str
+    name: str
+    table: str
+    sql: str | None
 
 
 _OBJECTS = "SELECT type, name, tbl_name, sql FROM sqlite_master"
 
 
 @cache
-def _objects() -> frozenset[Values]:
-    """Return what this format defines, as SQLite tells it."""
+def _expected_objects() -> frozenset[SchemaObject]:
+    """Return what this format defines, as SQLite lists it."""
     connection = sqlite3.connect(":memory:")
-    connection.executescript(TABLES)
-    found = frozenset(connection.execute(_OBJECTS).fetchall())
+    for statement in create_statements():
+        connection.execute(statement)
+    objects = frozenset(SchemaObject(*line) for line in connection.execute(_OBJECTS))
     connection.close()
-    return found
+    return objects

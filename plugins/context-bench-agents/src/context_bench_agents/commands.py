@@ -47,7 +47,7 @@ def predictions(run_file: Path, target: Path, system: str | None) -> int:
         written = 0
         with atomic_write(target) as file:
             for row in run.rows(labels.index(chosen)):
-                if row.sample or row.response is None:
+                if row.repetition or row.response is None:
                     continue
                 patch = patch_of(part_answer(row.response).answer) or ""
                 line = {

@@ -57,9 +57,9 @@ def key(run_file: Path, example_id: str, against: tuple[Path, ...], as_json: boo
 
 
 def _show_row(story: dict[str, Any]) -> None:
-    sample = f" sample {story['sample']}" if story["sample"] else ""
+    repetition = f" repetition {story['repetition']}" if story["repetition"] else ""
     state = style("failed", color="red") if story["failed"] else f"score {_number(story['score'])}"
-    echo(f"{style(story['system'], bold=True)}: {story['example_id']}{sample}, {state}")
+    echo(f"{style(story['system'], bold=True)}: {story['example_id']}{repetition}, {state}")
     _line("dataset", f"{story['dataset'] or 'rows without a label'}, place {story['position']}")
     if story["reference"]:
         _line(
@@ -73,15 +73,16 @@ def _show_row(story: dict[str, Any]) -> None:
             f"turn {number}", f"{_short(turn['response'])} ({shown_seconds(turn['latency'])}, kept)"
         )
     _line("response", _short(story["response"]))
-    measured = {
-        name: value
+    facts = [shown_seconds(story["latency"]), f"attempts {story['attempts']}"]
+    if story["reused"]:
+        facts.append("reused from an earlier run")
+    facts += [
+        f"{name} {value}"
         for name, value in story["metadata"].items()
         if name not in ("headers", "envelope")
-    }
-    told = ", ".join(f"{name} {value}" for name, value in measured.items())
-    _line(
-        "call", f"{shown_seconds(story['latency'])}, {told}, {story['input_tokens']} tokens given"
-    )
+    ]
+    facts.append(f"{story['input_tokens']} tokens given")
+    _line("call", ", ".join(facts))
     for name, why in story["wiring"].items():
         _line("wired", f"{name}: {why}")
     for name, value in story["scores"].items():
@@ -102,8 +103,8 @@ def _show_row(story: dict[str, Any]) -> None:
 
 
 def _show_key(story: dict[str, Any]) -> None:
-    sample = f" sample {story['sample']}" if story["sample"] else ""
-    echo(f"{style(story['system'], bold=True)}: {story['example_id']}{sample}")
+    repetition = f" repetition {story['repetition']}" if story["repetition"] else ""
+    echo(f"{style(story['system'], bold=True)}: {story['example_id']}{repetition}")
     made_of = story["made_of"]
     _line("key", story["response_key"])
     _line("system", f"{made_of['system_key']} {_short(made_of['system'])}")

@@ -15,7 +15,7 @@ _NO_PART = ("label", "baseline", "billing", "reference", "held_against")
 
 
 def row_stories(path: Path, example_id: str) -> list[dict[str, Any]]:
-    """Return what happened to an example: an entry for each system and sample, in canonical order.
+    """Return what happened to an example: an entry for each system and repetition, in canonical order.
 
     Raises:
         StoreError: The run has no such example.
@@ -62,7 +62,7 @@ def key_stories(path: Path, example_id: str, against: Sequence[Path] = ()) -> li
         evaluators = {entry["id"]: entry["key"].hex() for entry in run.evaluators}
         for example in _examples(run, example_id):
             for keys in run.keys(example.identity):
-                system = run.systems[keys.identity.slot]
+                system = run.systems[keys.identity.system_number]
                 described = {
                     name: value
                     for name, value in system["description"].items()
@@ -72,13 +72,13 @@ def key_stories(path: Path, example_id: str, against: Sequence[Path] = ()) -> li
                     {
                         "system": system["label"],
                         "example_id": example_id,
-                        "sample": keys.identity.sample,
+                        "repetition": keys.identity.repetition,
                         "response_key": keys.response,
                         "made_of": {
                             "system_key": system["key"].hex(),
                             "system": described,
                             "example_hash": example.hash,
-                            "sample": keys.identity.sample,
+                            "repetition": keys.identity.repetition,
                         },
                         "in_no_key": [
                             "label",
@@ -88,7 +88,7 @@ def key_stories(path: Path, example_id: str, against: Sequence[Path] = ()) -> li
                             "retries",
                             "secrets",
                         ],
-                        "valid_in_other_runs": system["shared"],
+                        "valid_in_other_runs": system["reusable"],
                         "reused": keys.is_reused,
                         "output_hash": keys.output,
                         "score_keys": {
@@ -110,7 +110,7 @@ def key_stories(path: Path, example_id: str, against: Sequence[Path] = ()) -> li
 
 def _verdict(path: Path, system: Mapping[str, Any], example: Any, keys: Any) -> str:
     """Tell why a row of one run is or is not found in another."""
-    if not system["shared"]:
+    if not system["reusable"]:
         return (
             "never reused: the system has no fingerprint, so its key is valid in its own run only"
         )
@@ -121,8 +121,8 @@ def _verdict(path: Path, system: Mapping[str, Any], example: Any, keys: Any) -> 
             return "another key: " + _differences(system, other.systems)
         if not other.has_example(example.hash):
             return "another key: the example has other content there, or is not there"
-        if keys.identity.sample:
-            return "another key: that run has no such sample of the example"
+        if keys.identity.repetition:
+            return "another key: that run has no such repetition of the example"
         return "the key is not there: the row failed or was never answered"
 
 

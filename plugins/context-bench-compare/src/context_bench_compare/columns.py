@@ -28,7 +28,7 @@ ANY_KEY = "*"
 """Stands for the keys of an evaluator that declares none."""
 
 MEASURES: Mapping[str, Callable[[EvalRow], float | None]] = {
-    "latency": lambda row: None if row.failed or row.metadata.get("reused") else row.latency,
+    "latency": lambda row: None if row.failed or row.reused else row.latency,
     "cost": lambda row: row.cost,
     "prompt_tokens": lambda row: None if row.failed else row.prompt_tokens,
     "response_tokens": lambda row: None if row.failed else row.response_tokens,
@@ -129,7 +129,7 @@ def read_columns(
     units: dict[tuple[str, str], set[str]] = {}
     unit_of = {metric: _units_of(run, metric) for metric in every if metric in MEASURES}
     for row in told_of(run, run.rows()):
-        place = place_of(row.dataset_number, row.position, row.sample)
+        place = place_of(row.dataset_number, row.position, row.repetition)
         if until is not None and place >= until:
             break
         if row.is_extra:
@@ -204,7 +204,7 @@ def _giver(run: Run, row: EvalRow, metric: str) -> tuple[str, str]:
     if key in row.keys:
         return row.keys[key].evaluator, key
     told = run.keys(
-        (row.dataset_number, row.position, row.slot, row.sample)
+        (row.dataset_number, row.position, row.system_number, row.repetition)
     )  # what it declares no keys of, it gave
     found = [name for known in told for name, values in known.values.items() if key in values]
     return found[0] if len(found) == 1 else ANY_KEY, key

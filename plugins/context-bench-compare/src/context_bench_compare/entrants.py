@@ -77,7 +77,7 @@ def paired_baseline(one: Entrant, against: Entrant, entrants: Sequence[Entrant])
     slots = {entry["label"]: entry for entry in one.run.systems}
     if one.run is not against.run or not slots[against.system]["description"].get("baseline"):
         return against
-    labels = {entry["slot"]: label for label, entry in slots.items()}
+    labels = {entry["system_number"]: label for label, entry in slots.items()}
     held = labels.get(slots[one.system]["description"].get("held_against"))
     return next(
         (other for other in entrants if other.run is one.run and other.system == held), against

@@ -161,7 +161,7 @@ def _spent(run: Run) -> Mapping[str, Mapping[str, Any]]:
             row.system, {"rows": 0, "attempts": 0, "latency": 0.0, "tokens": 0, "cost": 0.0}
         )
         each["rows"] += 1
-        each["attempts"] += int(row.metadata.get("attempts", 1))
+        each["attempts"] += row.attempts
         each["latency"] += row.latency
         tokens = None if row.prompt_tokens is None else row.prompt_tokens + row.response_tokens
         each["tokens"] = (

@@ -112,7 +112,7 @@ def rows_payload(
             },
             "id": [line.id for line in found.lines],
             "dataset": [numbers[line.dataset] for line in found.lines],
-            "sample": [line.identity[2] for line in found.lines]
+            "repetition": [line.identity[2] for line in found.lines]
             if any(line.identity[2] for line in found.lines)
             else None,
             "question": found.questions or None,

@@ -58,7 +58,7 @@ class Cells:
 
     def put(self, line: int, index: int, row: EvalRow, excerpt: int) -> None:
         """Take what a row says."""
-        is_measured = not row.failed and not row.metadata.get("reused")
+        is_measured = not row.failed and not row.reused
         response = row.response
         _put(self.rows, line, index)
         _put(self.values, line, None if row.is_agreement else row.score)
@@ -104,7 +104,7 @@ class Line:
     """What a line is of.
 
     Attributes:
-        identity: Number of the dataset, position and sample.
+        identity: Number of the dataset, position and repetition.
         id: Id of the example.
         dataset: Label of its dataset.
     """
@@ -215,11 +215,13 @@ def side_by_side(
     for index, row in enumerate(rows):
         if row.is_extra:
             continue
-        place = (row.dataset_number, row.dataset, row.position, row.sample)
+        place = (row.dataset_number, row.dataset, row.position, row.repetition)
         line = lines.setdefault(place, len(lines))
         if line == len(told):
             told.append(
-                Line((row.dataset_number, row.position, row.sample), row.example_id, row.dataset)
+                Line(
+                    (row.dataset_number, row.position, row.repetition), row.example_id, row.dataset
+                )
             )
         cells.setdefault(row.system, Cells(row.system)).put(line, index, row, excerpt)
         if row.dataset not in directions:

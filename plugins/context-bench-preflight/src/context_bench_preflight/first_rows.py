@@ -65,14 +65,14 @@ class FirstRows:
     @_hook
     def context_bench_row_finished(self, row: EvalRow) -> bool:
         """Look at a row, and tell whether more are wanted."""
-        if row.slot in self._labels and row.output and not row.metadata.get("reused"):
+        if row.system_number in self._labels and row.output and not row.reused:
             with self._lock:
-                replies = self._replies[row.slot]
-                replies[row.dataset, row.position, row.sample] = Reply(
+                replies = self._replies[row.system_number]
+                replies[row.dataset, row.position, row.repetition] = Reply(
                     "row", {**row.output, **row.metadata}
                 )
-                if row.slot in self._open and len(replies) >= self._most:
-                    self._judge(row.slot)
+                if row.system_number in self._open and len(replies) >= self._most:
+                    self._judge(row.system_number)
                 self._compare(self._most)
         return bool(self._open) or any(map(self._is_waiting, self._labels))
 

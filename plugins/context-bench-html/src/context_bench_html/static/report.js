@@ -20,7 +20,7 @@
   // ---- what the columns are
   const columns = [{ name: "id", width: "minmax(70px,1fr)", value: i => data.id[i] }];
   if (data.datasets.length > 1) columns.push({ name: "dataset", width: "minmax(70px,.8fr)", value: i => data.datasets[data.dataset[i]] });
-  if (data.sample) columns.push({ name: "sample", width: "60px", value: i => data.sample[i] });
+  if (data.repetition) columns.push({ name: "repetition", width: "80px", value: i => data.repetition[i] });
   if (data.question) columns.push({ name: "question", width: "minmax(90px,3fr)", value: i => data.question[i] });
   for (const system of data.systems) {
     system.broken = new Set(system.failed);
