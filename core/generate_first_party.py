@@ -70,7 +70,7 @@ def flags() -> dict[str, tuple[str, str]]:
 
 
 def keys() -> dict[str, str]:
-    """Return the distribution of every key of the project file that a run part of ours declares."""
+    """Return the distribution of every key of the project file that an extension of ours declares."""
     return {
         option.key: distribution
         for distribution, facts in manifests()

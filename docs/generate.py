@@ -1,8 +1,9 @@
 """Write the pages that follow from the code.
 
-`python docs/generate.py` writes docs/reference/command-line.md from core's commands, whatever is installed beside it, and
-docs/reference/plugins.md and the table in README.md from the manifests in plugins/, docs/reference/protocols.md from the
-protocols, and the list of decisions. With `--check` it only says what it would change.
+`python docs/generate.py` writes docs/reference/command-line.md from core's commands, whatever is installed beside it,
+docs/reference/plugins.md and the table in README.md from the manifests in plugins/, docs/reference/protocols.md and
+hooks.md from the protocols and the specifications of hooks, and the list of decisions. With `--check` it only says what
+it would change.
 `python docs/generate.py --outputs PAGE ...` runs the commands on pages and writes down what they say now.
 """
 
@@ -22,7 +23,7 @@ import row_route
 import tomli
 from attrs import frozen
 from pages import with_outputs
-from signatures import protocols_page
+from signatures import hooks_page, protocols_page
 
 from context_bench.bench.run_config import PARAMETERS
 from context_bench.cli.commands import app
@@ -293,6 +294,7 @@ def files() -> dict[Path, str]:
         reference / "command-line.md": command_line(),
         reference / "plugins.md": plugins_page(),
         reference / "project-file.md": project_file(),
+        reference / "hooks.md": hooks_page(NOTE),
         reference / "protocols.md": protocols_page(NOTE),
         ROOT / "docs" / "concepts" / "architecture.md": architecture(),
         ROOT / "docs" / "concepts" / "decisions.md": decisions(),

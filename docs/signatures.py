@@ -1,4 +1,4 @@
-"""The page of signatures, written from the sources of the protocols and of the hooks."""
+"""The pages of protocols and of hooks, written from the sources of both."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import ast
 import inspect
 import re
 
-from context_bench import protocols
-from context_bench.plugins import hooks
-from context_bench.plugins.component_metadata import KINDS, PART_KINDS
+from context_bench import hookspecs, protocols
+from context_bench.plugins.component_metadata import KINDS
 
 HEAD = """\
 # Protocols
@@ -28,23 +27,68 @@ KIND_PAGES = {
     "metrics": ("Metric", ("Metric",), "write-a-metric-plugin.md"),
     "reporters": ("Reporter", ("Reporter",), "write-a-reporter-plugin.md"),
     "tokenizers": ("Tokenizer", ("Tokenizer",), "write-a-tokenizer-plugin.md"),
-    "hooks": ("Hooks", ("HookSpecification",), "write-a-hook-plugin.md"),
+    "hooks": ("Extensions", (), "write-an-extension.md"),
     "commands": ("Command", (), "write-a-command-plugin.md"),
-    "run_parts": ("Run parts", (), "write-a-run-part-plugin.md"),
     "flags": ("Flag groups", (), ""),
 }
 """The heading of each kind of component, its protocols, and the page that shows how to write one."""
 
-PARTS = {
-    "preparer": "Preparer",
-    "governor": "Governor",
-    "derived-job": "DerivedJob",
-    "controller": "Controller",
-    "pacer": "Pacer",
-    "asker": "Asker",
+HANDED = (
+    "RowId",
+    "Call",
+    "SystemSummary",
+    "BuiltSystem",
+    "DerivedSystemSpec",
+    "RateLimiter",
+    "AnswerSource",
+    "Turns",
+)
+"""What hooks receive and return."""
+
+HOOKS_HEAD = """\
+# Hooks
+
+{note}
+
+[How to write an extension](../how-to/write-an-extension.md) goes through an example. What hooks receive and return is on
+[the page of protocols](protocols.md#what-hooks-receive-and-return).
+
+"""
+
+TOLD = {
+    "datasets": (
+        "The entry point names a function with this signature, whatever its name. "
+        "What the manifest declares as options comes by keyword."
+    ),
+    "hooks": (
+        "An extension is a class, a module or an object with functions that implement hooks: [Hooks](hooks.md) has each of them."
+    ),
+    "commands": ("Command", (), "write-a-command-plugin.md"),
+    "flags": ("Flag groups", (), ""),
 }
-HANDED = ("RowId", "Call", "GovernedSystem", "DerivedSlot", "BuiltSystem", "Rates", "Turns")
-"""What run parts are given and return."""
+"""The heading of each kind of component, its protocols, and the page that shows how to write one."""
+
+HANDED = (
+    "RowId",
+    "Call",
+    "SystemSummary",
+    "BuiltSystem",
+    "DerivedSystemSpec",
+    "RateLimiter",
+    "AnswerSource",
+    "Turns",
+)
+"""What hooks receive and return."""
+
+HOOKS_HEAD = """\
+# Hooks
+
+{note}
+
+[How to write an extension](../how-to/write-an-extension.md) goes through an example. What hooks receive and return is on
+[the page of protocols](protocols.md#what-hooks-receive-and-return).
+
+"""
 
 TOLD = {
     "datasets": (
@@ -62,7 +106,6 @@ TOLD = {
         "| `result` | `function(result, **settings)` | what the method of the result returns |\n"
         "| `report` | `function(run)` | pictures for reports: mappings, as [the manifest's page](manifest.md#commands) says |"
     ),
-    "run_parts": "The manifest says of which `kind` a part is. It is built from its options, as a system is.",
     "flags": "A flag group is a table of the manifest and has no code.",
 }
 
@@ -77,19 +120,61 @@ def protocols_page(note: str) -> str:
         parts.append(f"## {heading}\n\n{group}Manifest: `[{kind}.NAME]`.{link}\n")
         parts += [f"{TOLD[kind]}\n"] if kind in TOLD else []
         parts += [_class(name, heading != KIND_PAGES[kind][0] or len(names) > 1) for name in names]
-        if kind == "run_parts":
-            parts += [_class(PARTS[part], True, f'`kind = "{part}"`. ') for part in PART_KINDS]
-            parts.append(
-                _class("AnswerSource", True, '`kind = "derived-job"`, called `agreement`. ')
-            )
-            parts.append("### What run parts are given\n")
-            parts += [_class(name, False) for name in HANDED]
+        if kind == "hooks":
+            parts.append("### What hooks receive and return\n")
+            parts += [_class(name, True) for name in HANDED]
     return "\n".join(parts).rstrip() + "\n"
 
 
+def hooks_page(note: str) -> str:
+    """Return the page of hooks, from the docstrings of ``context_bench.hookspecs``; ``note`` is below its title."""
+    about = _markdown(inspect.getdoc(hookspecs) or "").partition("\n\n")[2]
+    parts = [HOOKS_HEAD.format(note=note) + about + "\n"]
+    for name, hook in hookspecs.HOOKS.items():
+        source = inspect.getsource(hook.specification)
+        signature = source[source.index("def ") : source.index('"""')].rstrip()
+        text = _markdown(inspect.getdoc(hook.specification) or "")
+        parts.append(f"## {name}\n\n```py\n{signature}\n```\n\n{text}\n")
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def _markdown(text: str) -> str:
+    """Return a docstring in Google style as Markdown: arguments and errors as lists, literal blocks as code."""
+    blocks = []
+    for block in re.split(r"\n\n", text):
+        lines = block.splitlines()
+        section = re.fullmatch(r"(Args|Returns|Raises):", lines[0])
+        if section is not None:
+            blocks.append(_section(section[1], lines[1:]))
+        elif block.startswith("    ") and blocks and blocks[-1].endswith("```"):
+            code = "\n".join(line[4:] for line in lines)
+            space = "\n\n" if code.startswith("class ") else "\n"
+            blocks[-1] = f"{blocks[-1][:-3]}{space}{code}\n```"
+        elif block.startswith("    "):
+            language = "toml" if block.lstrip().startswith("[") else "py"
+            code = "\n".join(line[4:] for line in lines)
+            blocks.append(f"```{language}\n{code}\n```")
+        elif block.startswith("- "):
+            blocks.append(re.sub(r"\n +", " ", block))
+        else:
+            blocks.append(" ".join(line.strip() for line in lines))
+    shown = "\n\n".join(blocks).replace("::\n\n", ":\n\n")
+    shown = re.sub(r"(?<!`)``(?!`)", "`", shown)
+    return re.sub(r":\w+:`~?(?:[\w.]+\.)?(\w+)`", r"`\1`", shown)
+
+
+def _section(name: str, lines: list[str]) -> str:
+    text = re.sub(r"\n {8,}", " ", "\n".join(lines))
+    items = [line.strip() for line in text.splitlines()]
+    if name == "Returns":
+        return f"Returns: {' '.join(items)}"
+    heading = {"Args": "Arguments", "Raises": "Errors"}[name]
+    listed = [re.sub(r"^(\w+): ", r"- `\1`: ", item) for item in items]
+    return "\n".join([f"{heading}:", "", *listed])
+
+
 def _class(name: str, is_headed: bool, before: str = "") -> str:
-    thing = getattr(protocols, name, None) or getattr(hooks, name)
-    source = inspect.getsource(thing)
+    source = inspect.getsource(getattr(protocols, name))
     [node] = ast.parse(source).body
     assert isinstance(node, ast.ClassDef)
     first = node.body[0]

@@ -86,7 +86,7 @@ def run(rows: int, path: str) -> None:
         Half(),
         map(session, range(rows)),
         ["survival"],
-        parts=["controls"],
+        extensions=["controls"],
         progress=False,
         run_file=path,
         order="interleaved",

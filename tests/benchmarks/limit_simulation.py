@@ -142,7 +142,7 @@ def learning(
     """Return a limiter that learns; it asks with all its places from the beginning."""
     from context_bench_limits import LearnedLimits
 
-    rates = LearnedLimits().rates("http://limited.test", None, None, learned or {})
+    rates = LearnedLimits().rate_limiter(None, None, learned or {})
     return Limiter(most, rates, gentle=gentle, grows=False, **more)
 
 

@@ -72,7 +72,7 @@ def parameters_used_in_more_places() -> list[str]:
         "evaluators",
         "exclude",
         "options",
-        "part_options",
+        "extension_options",
         "limit",
     }
     many = {

@@ -128,7 +128,6 @@ def described(function: Any) -> tuple[list[tuple[str, str, object]], object]:
 def test_the_protocols_page_has_every_signature_as_the_code_has_it(root: Path) -> None:
     """What is on the page is read back as Python, and compared with the classes themselves."""
     from context_bench import protocols
-    from context_bench.plugins.hooks import HookSpecification
 
     text = (root / "docs" / "reference" / "protocols.md").read_text(encoding="utf-8")
     told = signatures("\n".join(re.findall(r"```py\n(.*?)```", text, flags=re.DOTALL)))
@@ -139,19 +138,18 @@ def test_the_protocols_page_has_every_signature_as_the_code_has_it(root: Path) -
     ]
     actual = {
         (owner.__name__, name): described(getattr(thing, "fget", thing))
-        for owner in [*filter(inspect.isclass, classes), HookSpecification]
+        for owner in filter(inspect.isclass, classes)
         for name, thing in vars(owner).items()
         if (not name.startswith("_") or (name, owner.__name__) == ("__call__", "DatasetLoader"))
         and (inspect.isfunction(thing) or isinstance(thing, property))
     }
     assert told == actual
     assert ("Reporter", "write") in told
-    assert ("HookSpecification", "context_bench_adjust_wiring") in told
 
 
-def test_the_protocols_page_has_every_class_kind_hook_and_run_part(root: Path) -> None:
+def test_the_protocols_page_has_every_class_and_kind(root: Path) -> None:
     from context_bench import protocols
-    from context_bench.plugins.component_metadata import EXTENSIBLE, HOOKS, KINDS, PART_KINDS
+    from context_bench.plugins.component_metadata import EXTENSIBLE, KINDS
 
     text = (root / "docs" / "reference" / "protocols.md").read_text(encoding="utf-8")
     public = [
@@ -166,9 +164,26 @@ def test_the_protocols_page_has_every_class_kind_hook_and_run_part(root: Path) -
     }
     assert {line.strip().partition(" = ")[0] for line in lines} >= fields
     assert [kind for kind in KINDS if f"Manifest: `[{kind}.NAME]`." not in text] == []
-    assert [kind for kind in PART_KINDS if f'`kind = "{kind}"`' not in text] == []
-    assert set(re.findall(r"def context_bench_(\w+)", text)) == set(HOOKS)
     assert re.findall(r"^\| `(\w+)` \| `function", text, flags=re.MULTILINE) == list(EXTENSIBLE)
+
+
+def test_the_page_of_hooks_has_every_hook_as_the_code_has_it(root: Path) -> None:
+    from context_bench.hookspecs import HOOKS
+
+    text = (root / "docs" / "reference" / "hooks.md").read_text(encoding="utf-8")
+    assert re.findall(r"^## (\w+)$", text, flags=re.MULTILINE) == list(HOOKS)
+    code = "\n".join(re.findall(r"```py\n(def .*?)```", text, flags=re.DOTALL))
+    pages: dict[str, Any] = {}
+    exec(
+        "from __future__ import annotations\n" + re.sub(r":$", ": ...", code, flags=re.MULTILINE),
+        pages,
+    )
+    for name, hook in HOOKS.items():
+        assert described(pages[name]) == described(hook.specification)
+        about = inspect.getdoc(hook.specification) or ""
+        assert ("\nWatches." in about) == hook.watches
+        assert ("\nDecides." in about) != hook.watches
+        assert "Returns:" in about or hook.watches or name in ("admit_call", "call_settled")
 
 
 def test_the_run_file_page_has_every_table_and_column(tables: Tables, tmp_path: Path) -> None:

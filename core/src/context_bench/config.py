@@ -83,10 +83,12 @@ class SystemConfig:
         Raises:
             ContextBenchError: It cannot be set up.
         """
-        from context_bench.bench.run_parts import CONVERSATIONS, load_part
-
         system = build_system(self._catalog, self._spec)
-        return load_part(self._catalog, CONVERSATIONS).asked(system) if talks(system) else system
+        if not talks(system):
+            return system
+        from context_bench.bench.run_hooks import RunHooks
+
+        return RunHooks(self._catalog).drive_conversation(system)
 
     def option(self, name: str) -> tuple[tuple[Any, ...], Any] | None:
         """Return the choices and the value of an option that one of its steps declares; None when none declares it."""
@@ -204,7 +206,7 @@ def run_options(
 
     Args:
         name: Its name; None takes the function's.
-        only_wiring: Whether it takes only those that say which evaluators and hooks are used, and asks no system.
+        only_wiring: Whether it takes only those that say which evaluators and extensions are used, and asks no system.
     """
 
     def decorate(function: Callable[..., Any]) -> Any:

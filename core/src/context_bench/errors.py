@@ -14,7 +14,7 @@
      +- MetricError                    a metric that cannot be computed as asked
      +- StoreError                     a run file that cannot be written or trusted
      |   +- UnstorableError            a value that has no stable written form
-     +- CallRefusedError               a governor does not let a call be made
+     +- CallRefusedError               an extension refuses a call
      +- UndecidedError                 an evaluator cannot tell, this time: a failure of the row, and no score
      +- RunStoppedError                a run that ended early and can be resumed
 
@@ -232,7 +232,7 @@ class UnstorableError(StoreError):
 
 
 class CallRefusedError(ContextBenchError):
-    """A governor of the run does not let a call be made; the run stops with this reason, and can be resumed."""
+    """An extension refuses a call; the run stops with this reason, and can be resumed."""
 
     code = "call-refused"
 

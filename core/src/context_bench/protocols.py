@@ -1,4 +1,4 @@
-"""What the parts of a run promise each other.
+"""What the components of a run promise each other.
 
 Users implement these and inherit from none of them: a class with the right methods is enough. Optional abilities are
 optional methods, named with each protocol.
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol, TextIO, runtime_checkable
 
 from attrs import frozen
 
-from context_bench.records import EvalRow, Usage
+from context_bench.records import EvalRow
 
 Example = Mapping[str, Any]
 """One row of a dataset: ``id``, ``context``, ``question``, ``answer`` or ``answers``, and whatever else it has."""
@@ -40,8 +40,8 @@ class System(Protocol):
     it is given - those of the example, the system's own replies among them - with a text or an output; each answer is kept
     before the next turn is asked, so none is paid for twice. Or ``process_conversation(turns)``, which gives the replies to
     all turns at once; an interrupted one is asked again from its beginning. Without either, such a row goes through
-    ``process`` like any other. ``aprocess_turn`` and ``aprocess_conversation`` are the same, async. A run part asks such rows:
-    an :class:`Asker`.
+    ``process`` like any other. ``aprocess_turn`` and ``aprocess_conversation`` are the same, async. The hook
+    ``drive_conversation`` provides what asks such rows.
     """
 
     @property
@@ -89,7 +89,7 @@ class Evaluator(Protocol):
     decide which keys it gives: ``score_keys``, those that its options make it give, and ``primary``, the headline among them.
     An async one with ``max_in_flight`` is asked for at most so many rows at a time, and waiting for a place is no part of a
     row's deadline. One that cannot tell this time raises ``UndecidedError``. One that checks itself has ``finished(run) -> int
-    | None``, as a controller has: the exit code of a run whose scores mean nothing.
+    | None``: the exit code of a run whose scores mean nothing, as the hook ``exit_code`` returns it.
     """
 
     @property
@@ -177,15 +177,15 @@ class Call:
     """A call that a run is about to make.
 
     Attributes:
-        slot: Place of the system among those of the run, from 0.
-        system: Its label.
-        endpoint: Address that its limits belong to; None for a system that has none.
+        system_number: Number of the system among those of the run, from 0.
+        system: Label of the system.
+        endpoint: Address that its limits belong to; None for a system without an endpoint.
         identity: The row that the call is for.
-        tokens: What its prompt is thought to have.
-        attempt: 0 for the first one, and one more for each repetition.
+        tokens: Estimated tokens of the prompt.
+        attempt: 0 for the first attempt, and one more for each repetition.
     """
 
-    slot: int
+    system_number: int
     system: str
     endpoint: str | None
     identity: RowId
@@ -194,31 +194,35 @@ class Call:
 
 
 @frozen
-class GovernedSystem:
-    """A system of a run, as a governor is told of it.
+class SystemSummary:
+    """A system of a run, as hooks receive it.
 
     Attributes:
-        slot: Its place among those of the run, from 0.
-        label: What it is called in the run.
-        model: Name of the model that it asks; None when it names none.
-        max_tokens: Tokens of its longest answer; None when nobody knows.
+        number: Its number among the systems of the run, from 0.
+        label: Its label.
+        endpoint: Address that its limits belong to; None for a system without an endpoint.
+        model: Name of the model that it calls; None where it names no model.
+        max_tokens: Tokens of its longest answer; None where they are not known.
+        is_baseline: Whether the other systems are compared with it.
     """
 
-    slot: int
+    number: int
     label: str
+    endpoint: str | None
     model: str | None
     max_tokens: int | None
+    is_baseline: bool
 
 
 @frozen
-class DerivedSlot:
-    """A system slot whose rows come of the rows of another one.
+class DerivedSystemSpec:
+    """A system to add to a run, whose rows are computed from the rows of another system.
 
     Attributes:
         label: Its label in the run.
-        source_label: Label of the system whose row it waits for.
+        source_label: Label of the system whose rows it needs.
         key: What can change its outputs; part of their keys.
-        process: Given the example, as the systems see it, and the source's output, returns its own output.
+        process: Returns its output, given the example as systems see it and the output of the source.
         is_read: Whether the reader of the run answers from that output.
     """
 
@@ -231,12 +235,12 @@ class DerivedSlot:
 
 @frozen(eq=False)
 class BuiltSystem:
-    """A system of a run that is set up, and has not been asked yet.
+    """A system of a run that is built, and was not called yet.
 
     Attributes:
         system: The system; a chain has ``steps``.
-        key: What it is, as a response key depends on it.
-        may_ask_models: Whether it may ask a model: it uses the network or a program, or nobody knows.
+        key: What identifies it; the keys of its responses depend on it.
+        may_ask_models: Whether it may call a model: it uses the network or a program, or that is not known.
     """
 
     system: Any
@@ -245,86 +249,24 @@ class BuiltSystem:
 
 
 @runtime_checkable
-class Preparer(Protocol):
-    """A run part that rewrites or adds systems before the run is planned.
-
-    Optional: ``built(systems, warn) -> Sequence``, given a :class:`BuiltSystem` for each slot and what tells the user a line;
-    it returns the systems that are asked in their place, with keys of their own, and leaves those that it is given as they are.
-    """
-
-    @property
-    def name(self) -> str:
-        """Name of the part."""
-
-    def prepare(self, systems: Sequence[Any], request: Any) -> Sequence[Any]:
-        """Return the systems of the run.
-
-        Args:
-            systems: The systems as they were asked for: each has ``name``, ``options``, ``label`` and ``steps``.
-            request: Everything that was asked for.
-        """
-
-
-@runtime_checkable
-class Governor(Protocol):
-    """A run part that admits or refuses calls. It is called from several threads at once.
-
-    Each turn of a conversation that is asked turn by turn is a call of its own. Optional: ``describe(system) -> Mapping`` with
-    what the run file keeps beside a :class:`GovernedSystem`; ``begin(systems, spent, dearest) -> Iterable[str]``, told
-    before the first call what earlier sessions spent and what their dearest call cost (None where nobody knows), and returning
-    what the user should know; ``bill(usage, models) -> (cost, source)`` with
-    what a response cost and where that comes from, in place of what its endpoint reports, and ``currency``.
-    """
-
-    @property
-    def name(self) -> str:
-        """Name of the part."""
-
-    def admit(self, call: Call) -> None:
-        """Return when the call may be made; it may wait.
-
-        Raises:
-            CallRefusedError: The run stops with that reason, and can be resumed.
-        """
-
-    def settle(self, call: Call, usage: Usage | None, cost: float | None) -> None:
-        """Take note of what an admitted call used; None where it is not known."""
-
-
-@runtime_checkable
-class DerivedJob(Protocol):
-    """A run part that adds system slots whose rows wait for another slot's row.
-
-    Optional: ``accepts(system) -> bool``, whether anything can be derived from what a system puts out; without it, from all.
-    """
-
-    @property
-    def name(self) -> str:
-        """Name of the part."""
-
-    def slots(self, labels: Sequence[str]) -> Sequence[DerivedSlot]:
-        """Return the slots to add to a run, given the labels of its systems that are accepted."""
-
-
-@runtime_checkable
 class AnswerSource(Protocol):
-    """A derived job for runs with a reference: what another system answered stands in for a gold answer that is missing.
+    """What replaces a missing gold answer: the response of the system that ``--reference-from`` names.
 
-    It has ``name`` and ``slots`` as any derived job. Rows without a gold answer are scored when all systems have answered.
+    The hook ``answer_source`` provides it. Rows without a gold answer are scored when all systems have answered.
     """
 
     @property
     def least_samples(self) -> int:
-        """How often the reference is asked at least about such an example."""
+        """How often the reference is called at least for such an example."""
 
     def gold_fields(self, needs: Sequence[str]) -> Sequence[str]:
-        """Return which fields are gold answers to an evaluator with these needs, as its manifest says them; or none."""
+        """Return which fields are gold answers to an evaluator with these needs, as its manifest declares them."""
 
     def lacks(self, example: Example, fields: Iterable[str]) -> bool:
-        """Whether an example has nothing in any of these fields."""
+        """Return whether an example has nothing in any of these fields."""
 
     def filled(self, example: Example, output: Output) -> Example | None:
-        """Return the example with what the reference put out as its gold answer; None where that is no answer."""
+        """Return the example with the response of the reference as its gold answer; None where that is not an answer."""
 
     def notice(self, label: str, samples: int, rows: int | None) -> str | None:
         """Return what the user should know before a new run, given the reference's label, repetitions and rows at most."""
@@ -336,7 +278,7 @@ class Turns(Protocol):
     def recall(self, number: int, history: Sequence[Any]) -> Output | None:
         """Return what a turn was answered with this history, the turn itself included; None when it is to be asked now.
 
-        It returns when the turn may be asked: governors admit each.
+        It returns when the turn may be asked: the hook ``admit_call`` admits each turn.
 
         Raises:
             Exception: It must not be asked any more; leave that to the run.
@@ -357,44 +299,17 @@ class Turns(Protocol):
 
 
 @runtime_checkable
-class Asker(Protocol):
-    """A run part that asks conversations of systems with ``process_turn`` or ``process_conversation``.
+class RateLimiter(Protocol):
+    """How often one endpoint may be called. The hook ``rate_limiter`` provides it.
 
-    It is loaded with the first of them, or where the manifest of a dataset names ``multi_turn`` among its fields.
+    The runner calls it under a lock, with seconds of one clock for every ``now``.
     """
 
-    def asked(self, system: Any) -> Any:
-        """Return what is asked in place of a system that talks; ``process`` takes any example, conversations among them.
-
-        In a run a conversation goes through ``converse(example, turns) -> Output``, given the :class:`Turns` of its row; on an
-        event loop through ``aconverse``, the same, async, where ``aprocess`` is there.
-        """
-
-
-@runtime_checkable
-class Controller(Protocol):
-    """A run part that can stop the run, and set the exit code."""
-
-    @property
-    def name(self) -> str:
-        """Name of the part."""
-
-    def row_finished(self, row: EvalRow) -> str | None:
-        """Return why the run stops, resumably; None lets it go on. Called where rows are committed: be quick."""
-
-    def finished(self, run: Any) -> int | None:
-        """Return the exit code of the run, None to leave it as it is. ``run`` is its result."""
-
-
-@runtime_checkable
-class Rates(Protocol):
-    """How often one endpoint may be asked. The runner calls it under a lock, with seconds of one clock for every ``now``."""
-
     def wait(self, now: float, tokens: float) -> float:
-        """Return the seconds until a request of so many tokens may be sent; 0 or less lets it go now."""
+        """Return the seconds until a request of so many tokens may be sent; 0 or less sends it now."""
 
     def sent(self, now: float, tokens: float) -> None:
-        """Take note that a request is sent, which is thought to have so many tokens."""
+        """Count a request that is sent, with its estimated tokens."""
 
     def answered(
         self, now: float, seconds: float, tokens: float, expected: float, headers: Any
@@ -404,38 +319,13 @@ class Rates(Protocol):
         Args:
             now: The moment.
             seconds: How long the answer took.
-            tokens: What the call counts against a limit of tokens; 0 where nobody knows.
-            expected: What was said of its tokens when it was sent.
+            tokens: What the call counts against a limit of tokens; 0 where that is not known.
+            expected: The estimated tokens that :meth:`sent` received.
             headers: Its response headers as a mapping; None where there are none.
         """
 
     def refused(self, now: float, seconds: float, asked: float | None, headers: Any) -> bool:
-        """Learn from a refusal; ``asked`` is what its ``Retry-After`` said. Return whether far fewer may be in flight."""
+        """Learn from a refusal; ``asked`` is its ``Retry-After``. Return whether far fewer calls may be in flight."""
 
     def learned(self) -> Mapping[str, Any]:
-        """Return what the next session of the run is told, as JSON can hold it; nothing where nothing was learned."""
-
-
-@runtime_checkable
-class Pacer(Protocol):
-    """A run part that learns how often endpoints may be asked. At most one paces a run."""
-
-    @property
-    def name(self) -> str:
-        """Name of the part."""
-
-    def rates(
-        self,
-        endpoint: str,
-        requests: float | None,
-        tokens: float | None,
-        learned: Mapping[str, Any],
-    ) -> Rates:
-        """Return the rates of an endpoint.
-
-        Args:
-            endpoint: Its address; empty for a system that names none.
-            requests: How many the user allows in a minute at most; None where nothing was said.
-            tokens: The same for tokens, input and output together.
-            learned: What :meth:`Rates.learned` told at the end of an earlier session; empty without one.
-        """
+        """Return what the next session of the run receives, as JSON can hold it; nothing where nothing was learned."""

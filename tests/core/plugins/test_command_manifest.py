@@ -1,4 +1,4 @@
-"""What a manifest says about commands and run parts."""
+"""What a manifest says about commands and extensions."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ def faults_of(body: str) -> list[str]:
     ]
 
 
-def test_a_command_says_where_it_belongs_and_a_run_part_what_it_is() -> None:
+def test_a_command_says_where_it_belongs_and_an_extension_which_hooks_it_has() -> None:
     manifest = parse_manifest(
         (
             HEAD + '[commands.verify]\nsummary = "look"\nparent = "explain"\n'
-            '[run_parts.budget]\nsummary = "stop"\nclass = "Budget"\nkind = "governor"\n'
+            '[hooks.budget]\nsummary = "stop"\nclass = "Budget"\nimplements = ["admit_call"]\n'
         ).encode()
     )
     assert manifest.components["commands", "verify"].parent == "explain"
-    assert manifest.components["run_parts", "budget"].part_kind == "governor"
+    assert manifest.components["hooks", "budget"].implements == ("admit_call",)
     assert not manifest.component_faults
     assert not manifest.warnings
 
@@ -46,11 +46,20 @@ def test_a_command_says_where_it_belongs_and_a_run_part_what_it_is() -> None:
             "what extends run is no command",
         ),
         ('[commands.a]\nsummary = "s"\ngroup = "yes"', "commands.a.group: expected true or false"),
-        ('[run_parts.a]\nsummary = "s"\nclass = "A"', "run_parts.a.kind: missing"),
-        ('[run_parts.a]\nsummary = "s"\nkind = "governor"', "run_parts.a.class: missing"),
+        ('[hooks.a]\nsummary = "s"', "hooks.a.implements: missing"),
+        ('[hooks.a]\nsummary = "s"\nimplements = ["admit"]', "hooks.a.implements"),
         (
-            '[run_parts.a]\nsummary = "s"\nclass = "A"\nkind = "judge"',
-            "expected one of preparer, governor",
+            '[hooks.a]\nsummary = "s"\nimplements = ["admit_call"]\ndefault = "endpoint"',
+            "hooks.a.default: an extension that implements admit_call must be requested",
+        ),
+        (
+            '[hooks.a]\nsummary = "s"\nimplements = ["row_finished"]\ndefault = "installed"\n'
+            'capabilities = ["network"]',
+            "hooks.a.default: an extension that needs network must be requested",
+        ),
+        (
+            '[hooks.a]\nsummary = "s"\nimplements = ["row_finished"]\ndefault = "always"',
+            "hooks.a.default: expected one of installed, endpoint",
         ),
     ],
 )

@@ -145,7 +145,7 @@ def test_a_system_that_does_not_talk_does_without_the_package(talking: Any, data
     done = talking("run", "plain", dataset)
     assert done.code == 0, done.err
     with open_run(Path("r.sqlite")) as run:
-        assert "run_parts" not in run.provenance
+        assert "extensions" not in run.provenance
 
 
 def test_a_system_that_is_an_object_is_refused_as_well_and_so_is_a_package_that_is_blocked(
@@ -173,7 +173,7 @@ def test_a_system_that_is_an_object_is_refused_as_well_and_so_is_a_package_that_
     with pytest.raises(RunStoppedError) as stopped:
         evaluate(Whole(), [PLAIN, TALK], [Same()], progress=False)
     assert stopped.value.exit_code == 2
-    assert f"Run part {PART} is blocked" in str(stopped.value)
+    assert f"Extension {PART} is blocked" in str(stopped.value)
 
 
 @pytest.mark.parametrize(("dataset", "is_told"), [("talks", True), ("mixed", False)])
@@ -182,15 +182,15 @@ def test_the_part_stands_in_the_run_file_and_where_the_manifest_tells_in_plan_an
 ) -> None:
     pytest.importorskip("context_bench_conversations", reason="it is the part")
     assert (
-        f"run part {PART}: asker" in talking("run", "talker", dataset, more=("--dry-run",)).out
+        f"extension {PART} " in talking("run", "talker", dataset, more=("--dry-run",)).out
     ) == is_told
     assert talking("lock", "talker", dataset, more=()).code == 0
     [lock] = Path.cwd().glob("*.lock")
-    assert (PART in json.loads(lock.read_text()).get("parts", {})) == is_told
+    assert (PART in json.loads(lock.read_text()).get("extensions", {})) == is_told
     done = talking("run", "talker", dataset, more=("--locked", "--run-file", "r.sqlite"))
     assert done.code == 0, done.err
     with open_run(Path("r.sqlite")) as run:
-        assert run.provenance["run_parts"][PART]["kind"] == "asker"
+        assert run.provenance["extensions"][PART]["implements"] == ["drive_conversation"]
         assert [turn.output["response"] for turn in run.turns((0, dataset == "mixed", 0, 0))] == [
             "one",
             "two",

@@ -19,7 +19,6 @@ KINDS = (
     "metrics",
     "reporters",
     "hooks",
-    "run_parts",
     "tokenizers",
 )
 MANIFEST = "\n".join(
@@ -36,8 +35,7 @@ DOORS = {
     "--dataset": ("dataset", ("run", "-s", "echo", "-d", "bad", "-q")),
     "--metrics": ("metric", (*RUN, "--metrics", "bad")),
     "--add-metric": ("metric", (*RUN, "--add-metric", "bad")),
-    "--hook": ("hook", (*RUN, "--hook", "bad")),
-    "--part": ("run part", (*RUN, "--part", "bad")),
+    "--extension": ("extension", (*RUN, "--extension", "bad")),
     "--format": ("reporter", (*RUN, "--format", "bad")),
     "evaluators show": ("evaluator", ("evaluators", "show", "bad")),
     "datasets show": ("dataset", ("datasets", "show", "bad")),

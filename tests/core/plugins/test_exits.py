@@ -12,6 +12,8 @@ from context_bench.errors import ContextBenchError, exit_code_of
 CODE = """
     import sys
 
+    from context_bench.hookspecs import hookimpl
+
     class Leaves:
         name = "leaves"
 
@@ -21,14 +23,13 @@ CODE = """
         def write(self, result, stream):
             sys.exit(0)
 
-        def finished(self, result):
+        @hookimpl
+        def exit_code(self, result):
             sys.exit(0)
 
-        def row_finished(self, row):
-            return None
-
     class LeavesAtARow(Leaves):
-        def row_finished(self, row):
+        @hookimpl
+        def should_stop(self, row):
             sys.exit(0)
 
     def after(result, leave=False):
@@ -48,14 +49,14 @@ MANIFEST = """
     values.none = { heading = "none" }
     [reporters.leaves]
     summary = "Leaves"
-    [run_parts.leaves]
+    [hooks.leaves]
     summary = "Leaves at the end"
     class = "Leaves"
-    kind = "controller"
-    [run_parts.leaves-at-a-row]
+    implements = ["exit_code"]
+    [hooks.leaves-at-a-row]
     summary = "Leaves at a row"
     class = "LeavesAtARow"
-    kind = "controller"
+    implements = ["exit_code", "should_stop"]
     [commands.after]
     summary = "Leaves"
     extends = "run"
@@ -68,7 +69,7 @@ MANIFEST = """
 POINTS = {
     "metrics": {"leaves": "acme_leaves:Leaves"},
     "reporters": {"leaves": "acme_leaves:Leaves"},
-    "run_parts": {"leaves": "acme_leaves:Leaves", "leaves-at-a-row": "acme_leaves:LeavesAtARow"},
+    "hooks": {"leaves": "acme_leaves:Leaves", "leaves-at-a-row": "acme_leaves:LeavesAtARow"},
     "commands": {"after": "acme_leaves:after", "closes": "acme_leaves:closes"},
 }
 
@@ -78,8 +79,12 @@ POINTS = {
     [
         (("--add-metric", "leaves"), 2, "The metric leaves raised SystemExit: 0"),
         (("--format", "leaves"), 2, "The reporter leaves failed: SystemExit: 0"),
-        (("--part", "leaves"), 2, "The run part leaves failed: SystemExit: 0"),
-        (("--part", "leaves-at-a-row"), 2, "The run part leaves failed: SystemExit: 0"),
+        (
+            ("--extension", "leaves"),
+            2,
+            "Extension 'acme-leaves/leaves' failed in exit_code(): SystemExit: 0",
+        ),
+        (("--extension", "leaves-at-a-row"), 2, "failed in should_stop(): SystemExit: 0"),
         (("--leave",), 2, "acme-leaves/after failed: SystemExit: 0"),
         (("--close-up",), 2, "acme-leaves/closes failed: GeneratorExit:"),
     ],
@@ -87,7 +92,7 @@ POINTS = {
         "metric",
         "reporter",
         "controller at the end",
-        "controller at a row",
+        "hook at a row",
         "after the run",
         "GeneratorExit",
     ],
@@ -122,6 +127,7 @@ def test_what_leaves_is_told_and_the_command_does_not_end_well(
 WELL = """
     import click
     from context_bench.errors import ContextBenchError, RunStoppedError
+    from context_bench.hookspecs import hookimpl
 
     class Fine(ContextBenchError):
         exit_code = {code}
@@ -139,13 +145,9 @@ WELL = """
             raise Fine("it did not go well")
 
     class AtARow:
-        name = "well"
-
-        def row_finished(self, row):
+        @hookimpl
+        def should_stop(self, row):
             raise Fine("it did not go well")
-
-        def finished(self, result):
-            return None
 
     @click.command()
     def complain():
@@ -166,10 +168,10 @@ WELL_MANIFEST = """
     summary = "Ends well"
     class = "Well"
     kind = "system"
-    [run_parts.well]
+    [hooks.well]
     summary = "Ends well"
     class = "AtARow"
-    kind = "controller"
+    implements = ["should_stop"]
     [commands]
     complain.summary = "Complain"
     fail.summary = "Fail"
@@ -177,7 +179,7 @@ WELL_MANIFEST = """
 """
 WELL_POINTS = {
     "systems": {"well": "acme_well:Well"},
-    "run_parts": {"well": "acme_well:AtARow"},
+    "hooks": {"well": "acme_well:AtARow"},
     "commands": {name: f"acme_well:{name}" for name in ("complain", "fail", "press")},
 }
 
@@ -187,12 +189,12 @@ WELL_POINTS = {
     ("words", "expected", "told"),
     [
         (("run", "-s", "well", "-d", "toy"), 2, "it did not go well"),
-        (("run", "-s", "echo", "-d", "toy", "--part", "well"), 2, "it did not go well"),
+        (("run", "-s", "echo", "-d", "toy", "--extension", "well"), 2, "it did not go well"),
         (("complain",), 2, "Error: it did not go well"),
         (("fail",), 2, "Error: it did not go well"),
         (("press",), 130, "Interrupted"),
     ],
-    ids=["constructor", "controller at a row", "click", "command", "interrupt"],
+    ids=["constructor", "hook at a row", "click", "command", "interrupt"],
 )
 def test_no_error_ends_as_if_all_went_well_whatever_its_class_says(
     words: tuple[str, ...],
@@ -231,6 +233,6 @@ def test_a_run_that_a_part_stops_on_purpose_may_end_well(
     code = code.replace('raise Fine("it did', 'raise Fine(exit_code=0, message="it did')
     site.add("acme-well", code=code, manifest=WELL_MANIFEST, entry_points=WELL_POINTS)
     done = context_bench(
-        "run", "-s", "echo", "-d", "toy", "--part", "well", "--run-file", "r.sqlite"
+        "run", "-s", "echo", "-d", "toy", "--extension", "well", "--run-file", "r.sqlite"
     )
     assert (done.code, "Error" in done.err) == (0, False), done.words

@@ -10,6 +10,9 @@ import pytest
 
 CODE = """
     import os
+    from functools import wraps
+
+    from context_bench.hookspecs import hookimpl
 
     class Reply(dict):
         pass
@@ -25,6 +28,7 @@ CODE = """
         return {"nothing": (), "number": (5,), "texts": (iter("ab"),)}[how]
 
     def may_break(function):
+        @wraps(function)
         def asked(*arguments, **options):
             found = breaks(function.__qualname__)
             if found is None:
@@ -61,40 +65,41 @@ CODE = """
             stream.write("written")
 
     class Prepare:
-        name = "prepare"
-
+        @hookimpl
         @may_break
-        def prepare(self, systems, request):
+        def prepare_systems(self, systems, request):
             return systems
 
+        @hookimpl
         @may_break
-        def built(self, systems, warn):
+        def replace_systems(self, systems, warn):
             return [one.system for one in systems]
 
     class Govern:
-        name = "govern"
-
+        @hookimpl
         @may_break
-        def begin(self, systems, spent, dearest):
+        def before_first_call(self, systems, run_file):
             return ()
 
+        @hookimpl
         @may_break
-        def admit(self, call):
+        def admit_call(self, call):
             return None
 
+        @hookimpl
         @may_break
-        def bill(self, usage, models):
+        def call_cost(self, usage, models):
             return 0.5, "prices"
 
+        @hookimpl
         @may_break
-        def settle(self, call, usage, cost):
+        def call_settled(self, call, usage, cost):
             return None
 
     class Derive:
-        name = "derive"
-
+        @hookimpl
         @may_break
-        def slots(self, labels):
+        def derived_systems(self, systems):
             return ()
 """
 MANIFEST = """
@@ -111,24 +116,24 @@ MANIFEST = """
     summary = "Writes"
     class = "Tab"
     files = [".tab"]
-    [run_parts.prepare]
+    [hooks.prepare]
     summary = "Prepares"
     class = "Prepare"
-    kind = "preparer"
-    [run_parts.govern]
+    implements = ["prepare_systems", "replace_systems"]
+    [hooks.govern]
     summary = "Governs"
     class = "Govern"
-    kind = "governor"
-    [run_parts.derive]
+    implements = ["before_first_call", "admit_call", "call_cost", "call_settled"]
+    [hooks.derive]
     summary = "Derives"
     class = "Derive"
-    kind = "derived-job"
+    implements = ["derived_systems"]
 """
 POINTS = {
     "systems": {"loud": "acme_breaks:Loud"},
     "metrics": {"spread": "acme_breaks:Spread"},
     "reporters": {"tab": "acme_breaks:Tab"},
-    "run_parts": {
+    "hooks": {
         "prepare": "acme_breaks:Prepare",
         "govern": "acme_breaks:Govern",
         "derive": "acme_breaks:Derive",
@@ -141,16 +146,16 @@ CASES = [
     ("Spread.compute", "raises leaves", "The metric spread raised "),
     ("Spread.compute", "nothing number texts", "The metric spread returned "),
     ("Tab.write", "raises leaves", "The reporter tab failed: "),
-    ("Prepare.prepare", "raises leaves nothing number", "The run part prepare failed: "),
-    ("Prepare.prepare", "texts", "Unknown system 'a'"),
-    ("Prepare.built", "raises leaves nothing number", "The run part prepare failed: "),
-    ("Prepare.built", "texts", "The run part prepare failed: it built 2 of 1 systems."),
-    ("Govern.begin", "raises leaves nothing number", "The run part govern failed: "),
-    ("Govern.admit", "raises leaves", "The run part govern failed: "),
-    ("Govern.bill", "raises leaves", "The run part govern failed: "),
-    ("Govern.settle", "raises leaves", "The run part govern failed: "),
-    ("Derive.slots", "raises leaves nothing number", "The run part derive failed: "),
-    ("Derive.slots", "texts", "The run part derive failed: 'a' is no slot, it lacks label."),
+    ("Prepare.prepare_systems", "raises leaves number", "failed in prepare_systems(): "),
+    ("Prepare.prepare_systems", "texts", "Unknown system 'a'"),
+    ("Prepare.replace_systems", "raises leaves number", "failed in replace_systems(): "),
+    ("Prepare.replace_systems", "texts", "it returned 2 of 1 systems"),
+    ("Govern.before_first_call", "raises leaves number", "failed in before_first_call(): "),
+    ("Govern.admit_call", "raises leaves", "failed in admit_call(): "),
+    ("Govern.call_cost", "raises leaves number texts", "failed in call_cost(): "),
+    ("Govern.call_settled", "raises leaves", "failed in call_settled(): "),
+    ("Derive.derived_systems", "raises leaves number", "failed in derived_systems(): "),
+    ("Derive.derived_systems", "texts", "'a' is not a derived system, it lacks label"),
 ]
 RUN = (
     "run",
@@ -165,7 +170,7 @@ RUN = (
     "-o",
     "r.tab",
 )
-PARTS = ("--part", "prepare", "--part", "govern", "--part", "derive")
+PARTS = ("--extension", "prepare", "--extension", "govern", "--extension", "derive")
 
 
 @pytest.fixture

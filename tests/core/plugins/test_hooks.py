@@ -1,4 +1,4 @@
-"""Hooks: plugins that watch a run, or adjust its wiring."""
+"""Extensions that watch a run, or adjust its wiring, and what happens when they fail."""
 
 from __future__ import annotations
 
@@ -16,12 +16,11 @@ Run = Callable[..., Any]
 
 ADJUST = """
     from attrs import evolve
-    import pluggy
 
-    hookimpl = pluggy.HookimplMarker("context_bench")
+    from context_bench.hookspecs import hookimpl
 
     @hookimpl
-    def context_bench_adjust_wiring(plan):
+    def adjust_wiring(plan):
         decisions = [
             evolve(decision, wired=False, reason="taken out by a hook")
             if decision.evaluator == "bench-basics/exact" else decision
@@ -30,21 +29,19 @@ ADJUST = """
         return evolve(plan, decisions=tuple(decisions))
 """
 WATCH = """
-    import pluggy
-
-    hookimpl = pluggy.HookimplMarker("context_bench")
+    from context_bench.hookspecs import hookimpl
 
     class Watch:
         @hookimpl
-        def context_bench_run_started(self, config):
+        def run_started(self, config):
             self.write("started")
 
         @hookimpl
-        def context_bench_row_finished(self, row):
+        def row_finished(self, row):
             self.write(f"row {row.example_id}")
 
         @hookimpl
-        def context_bench_run_finished(self, status, rows, failed):
+        def run_finished(self, status, rows, failed):
             self.write(f"{status} {rows} {failed}")
 
         def write(self, line):
@@ -57,60 +54,65 @@ MANIFEST = """
     [hooks.hook]
     summary = "Does something"
     implements = {implements}
+    {default}
 """
 WATCHES = '["run_started", "row_finished", "run_finished"]'
 ADJUSTS = '["adjust_wiring"]'
-FAILING = {
-    "raises at import": (
-        "raise RuntimeError('out of order')",
-        "loading it raised RuntimeError: out of order",
-    ),
-    "leaves at import": (
-        "raise SystemExit(0)",
-        "acme-hook/hook is switched off: loading it raised SystemExit: 0",
-    ),
+DECIDING = {
+    "raises at import": ("raise RuntimeError('out of order')", "RuntimeError: out of order"),
+    "leaves at import": ("raise SystemExit(0)", "SystemExit: 0"),
     "leaves when it is called": (
         ADJUST.replace("decisions = [", "raise SystemExit(0)\n        decisions = ["),
-        "acme-hook/hook is switched off: adjust_wiring raised SystemExit: 0",
-    ),
-    "does more than it says": (
-        WATCH,
-        "acme-hook/hook is switched off: registering it raised ValueError: it implements ",
+        "failed in adjust_wiring(): SystemExit: 0",
     ),
     "raises when it is called": (
         ADJUST.replace("decisions = [", "raise KeyError('gone')\n        decisions = ["),
-        "The hook acme-hook/hook is switched off: adjust_wiring raised KeyError: 'gone'",
+        "failed in adjust_wiring(): KeyError: 'gone'",
     ),
     "returns no plan": (
         ADJUST.replace("return evolve(plan, decisions=tuple(decisions))", "return 5"),
-        "The hook acme-hook/hook is switched off: adjust_wiring returned int, not a plan",
+        "failed in adjust_wiring(): it returned int, not a plan",
     ),
+    "implements a hook that it does not declare": (WATCH, "cannot be registered: "),
     "is misspelt": (
-        ADJUST.replace("context_bench_adjust_wiring", "context_bench_adjust_wirng"),
-        "The hook acme-hook/hook is switched off: registering it raised PluginValidationError",
+        ADJUST.replace("def adjust_wiring", "def adjust_wirng"),
+        "cannot be registered: PluginValidationError",
     ),
     "takes an argument that there is not": (
         ADJUST.replace("(plan)", "(plan, weather)"),
-        "The hook acme-hook/hook is switched off: registering it raised PluginValidationError",
+        "cannot be registered: PluginValidationError",
+    ),
+    "wraps other hooks": (
+        "import pluggy\n\n@pluggy.HookimplMarker('context_bench')(wrapper=True)\n"
+        "def adjust_wiring(plan):\n    return (yield)",
+        "its adjust_wiring is a wrapper",
     ),
 }
 
 
-def add_hook(site: Any, code: str, target: str = "acme_hook", implements: str = ADJUSTS) -> None:
+def add_hook(
+    site: Any, code: str, target: str = "acme_hook", implements: str = ADJUSTS, default: str = ""
+) -> None:
     site.basics()
     site.evaluator("acme-one", "one", wire="[{ always = true }]")
-    manifest = MANIFEST.format(implements=implements)
+    manifest = MANIFEST.format(
+        implements=implements, default=f'default = "{default}"' if default else ""
+    )
     site.add("acme-hook", code=code, manifest=manifest, entry_points={"hooks": {"hook": target}})
+
+
+def add_watch(site: Any, code: str = WATCH) -> None:
+    add_hook(site, code, "acme_hook:Watch", WATCHES, "installed")
 
 
 def test_a_hook_adjusts_the_wiring_and_the_change_is_stored(site: Any, context_bench: Run) -> None:
     add_hook(site, ADJUST)
     done = context_bench(
-        "run", "-s", "echo", "-d", "toy", "-q", "--format", "json", "--hook", "hook"
+        "run", "-s", "echo", "-d", "toy", "-q", "--format", "json", "--extension", "hook"
     )
     assert json.loads(done.out)["rows"][0]["scores"] == {"one": 1.0}
-    done = context_bench("run", "-s", "echo", "-d", "toy", "--dry-run", "--hook", "hook")
-    assert "hook acme-hook/hook 1.0: adjust_wiring (manifest " in done.words
+    done = context_bench("run", "-s", "echo", "-d", "toy", "--dry-run", "--extension", "hook")
+    assert "extension acme-hook/hook 1.0: adjust_wiring (manifest " in done.words
     assert "- bench-basics/exact taken out by a hook" in done.words
 
 
@@ -126,32 +128,35 @@ def test_what_can_change_a_run_is_not_active_unless_it_is_named(
 def test_a_locked_run_loads_no_hook_that_is_not_locked(
     site: Any, context_bench: Run, workplace: Path
 ) -> None:
-    add_hook(site, "raise SystemExit('imported')", implements=WATCHES)
+    add_hook(site, "raise SystemExit('imported')", implements=WATCHES, default="installed")
     assert context_bench("lock", "-s", "echo", "-d", "toy", "-p", "no:hook").code == 0
     done = context_bench("run", "-s", "echo", "-d", "toy", "-q", "--locked")
     assert (done.code, "switched off" in done.err) == (0, False)
     assert (
-        "The hook acme-hook/hook is not in context-bench.lock, so this locked run does not load it."
+        "The extension acme-hook/hook is not in context-bench.lock, so this locked run does not load it."
         in done.words
     )
-    done = context_bench("run", "-s", "echo", "-d", "toy", "-q", "--locked", "--hook", "hook")
+    done = context_bench("run", "-s", "echo", "-d", "toy", "-q", "--locked", "--extension", "hook")
     assert (
         done.code,
-        "the hook acme-hook/hook was asked for, but is not in the lock file" in done.words,
+        "the extension acme-hook/hook was asked for, but is not in the lock file" in done.words,
     ) == (2, True)
     assert context_bench("lock", "-s", "echo", "-d", "toy").code == 0
-    assert list(json.loads((workplace / "context-bench.lock").read_text())["hooks"]) == [
+    assert list(json.loads((workplace / "context-bench.lock").read_text())["extensions"]) == [
         "acme-hook/hook"
     ]
     done = context_bench("run", "-s", "echo", "-d", "toy", "-q", "--locked", "-p", "no:hook")
-    assert (done.code, "the hook acme-hook/hook is locked, but not active now" in done.words) == (
+    assert (
+        done.code,
+        "the extension acme-hook/hook is locked, but not active now" in done.words,
+    ) == (
         2,
         True,
     )
 
 
 def test_a_hook_watches_a_run(site: Any, context_bench: Run, workplace: Path) -> None:
-    add_hook(site, WATCH, "acme_hook:Watch", WATCHES)
+    add_watch(site)
     assert context_bench("run", "-s", "echo", "-d", "toy", "-q").code == 0
     assert (workplace / "watched.txt").read_text().splitlines() == [
         "started",
@@ -167,7 +172,7 @@ def test_a_hook_is_not_told_the_end_of_a_run_whose_beginning_it_was_not_told(
     def refuse(*_: object) -> None:
         raise StoreError("The disk is full.")
 
-    add_hook(site, WATCH, "acme_hook:Watch", WATCHES)
+    add_watch(site)
     monkeypatch.setattr(RunFile, "begin", refuse)
     assert context_bench("run", "-s", "echo", "-d", "toy", "-q").code == 2
     assert not (workplace / "watched.txt").exists()
@@ -177,7 +182,7 @@ def test_no_row_is_read_again_once_nobody_watches(
     site: Any, context_bench: Run, workplace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     code = WATCH.replace('row.example_id}")', 'row.example_id}")\n            return False')
-    add_hook(site, code, "acme_hook:Watch", WATCHES)
+    add_watch(site, code)
     read: list[int] = []
     rows = RunFile.rows
 
@@ -195,14 +200,44 @@ def test_no_row_is_read_again_once_nobody_watches(
     assert len(read) == 1
 
 
-@pytest.mark.parametrize(("code", "said"), FAILING.values(), ids=FAILING.keys())
-def test_a_hook_that_fails_is_named_and_switched_off(
-    site: Any, context_bench: Run, asked: Callable[[], int], code: str, said: str
+@pytest.mark.parametrize(("code", "fault"), DECIDING.values(), ids=DECIDING.keys())
+def test_an_extension_that_decides_and_fails_stops_the_run_with_its_name(
+    site: Any, context_bench: Run, asked: Callable[[], int], code: str, fault: str
 ) -> None:
     add_hook(site, code, "acme_hook:Watch" if code == WATCH else "acme_hook")
-    done = context_bench("run", "-s", "echo", "-d", "toy", "-q", "--hook", "hook")
-    assert (done.code, asked()) == (0, 2)
-    assert said in done.words
+    done = context_bench("run", "-s", "echo", "-d", "toy", "-q", "--extension", "hook")
+    assert (done.code, asked()) == (2, 0)
+    assert fault in done.words
+    assert "acme-hook/hook" in done.words
+
+
+@pytest.mark.parametrize("hook", ["run_started", "row_finished", "run_finished"])
+@pytest.mark.parametrize("error", ["KeyError('gone')", "SystemExit(0)"])
+def test_an_extension_that_watches_and_fails_is_switched_off(
+    site: Any, context_bench: Run, workplace: Path, hook: str, error: str
+) -> None:
+    before, _, rest = WATCH.partition(f"def {hook}(")
+    signature, _, after = rest.partition("\n")
+    add_watch(site, f"{before}def {hook}({signature}\n            raise {error}\n{after}")
+    done = context_bench("run", "-s", "echo", "-d", "toy", "-q", "--run-file", "r.sqlite")
+    assert done.code == 0
+    assert done.words.count(f"'acme-hook/hook' failed in {hook}(): {error[:8]}") == 1
+    order = ["run_started", "row_finished", "row_finished", "run_finished"]
+    path = workplace / "watched.txt"
+    lines = path.read_text().splitlines() if path.exists() else []
+    assert len(lines) == order.index(hook)  # none of its hooks is called after the error
+    report = json.loads(context_bench("report", "r.sqlite", "--format", "json").out)
+    assert f"failed in {hook}()" in " ".join(report["warnings"])
+
+
+@pytest.mark.parametrize("flags", [(), ("--extension", "hook")])
+def test_an_extension_that_watches_and_cannot_be_loaded_stops_only_a_run_that_names_it(
+    site: Any, context_bench: Run, flags: tuple[str, ...]
+) -> None:
+    add_watch(site, "raise RuntimeError('out of order')")
+    done = context_bench("run", "-s", "echo", "-d", "toy", "-q", *flags)
+    assert done.code == (2 if flags else 0)
+    assert "RuntimeError: out of order" in done.words
 
 
 def test_without_hooks_pluggy_is_never_imported(site: Any, process: Run) -> None:
@@ -231,27 +266,25 @@ ADJUSTED = {
     "numbers": ("7", "int, not a plan"),
     "a headline of nobody's": (
         "evolve(plan, headline='nope')",
-        "a plan with the headline 'nope', which none of its eva",
+        "a plan with the primary score 'nope', which none of its eva",
     ),
     "a headline that is no text": (
         "evolve(plan, headline=7)",
-        "a plan with the headline 7, which none of its evaluators gi",
+        "a plan with the primary score 7, which none of its evaluators gi",
     ),
 }
 
 
 @pytest.mark.parametrize("case", ADJUSTED)
-def test_a_plan_that_is_none_switches_its_hook_off_and_the_run_goes_on(
+def test_what_is_not_a_plan_of_the_dataset_stops_the_run(
     case: str, site: Any, context_bench: Run
 ) -> None:
-    made, told = ADJUSTED[case]
+    made, fault = ADJUSTED[case]
     body = ADJUST[: ADJUST.index("        decisions = [")] + f"        return {made}\n"
     add_hook(site, body)
-    done = context_bench(
-        "run", "-s", "echo", "-d", "toy", "-q", "--format", "json", "--hook", "hook"
-    )
-    assert f"The hook acme-hook/hook is switched off: adjust_wiring returned {told}" in done.err
-    assert json.loads(done.out)["rows"][0]["scores"] == {"exact": 1.0, "one": 1.0}
+    done = context_bench("run", "-s", "echo", "-d", "toy", "-q", "--extension", "hook")
+    assert done.code == 2
+    assert f"'acme-hook/hook' failed in adjust_wiring(): it returned {fault}" in done.words
 
 
 def test_a_hook_that_takes_the_headline_out_leaves_another_one(
@@ -263,12 +296,14 @@ def test_a_hook_that_takes_the_headline_out_leaves_another_one(
     site.add(
         "acme-out",
         code=code,
-        manifest=MANIFEST.format(implements='["adjust_wiring"]'),
+        manifest=MANIFEST.format(implements=ADJUSTS, default=""),
         entry_points=OUT,
     )
     run = ("run", "-s", "echo", "-d", "toy", "-q", "--format", "json")
     assert json.loads(context_bench(*run).out)["rows"][0]["headline"] == "two"
-    assert json.loads(context_bench(*run, "--hook", "hook").out)["rows"][0]["headline"] == "exact"
+    assert (
+        json.loads(context_bench(*run, "--extension", "hook").out)["rows"][0]["headline"] == "exact"
+    )
 
 
 OUT = {"hooks": {"hook": "acme_out"}}

@@ -192,14 +192,14 @@ def test_a_wiring_that_waits_for_the_flag_of_another_gets_no_row(
     )
     wired = {entry["evaluator"] for entry in explained["toy"]["evaluators"] if entry["wired"]}
     assert wired == {"bench-basics/exact"}
-    assert explained["toy"]["hooks"] == {}
+    assert explained["toy"]["extensions"] == {}
 
 
 def test_a_hook_that_is_named_is_seen_in_the_plan_and_refused_by_a_lock(
     hostile: Any, process: Run
 ) -> None:
     assert process("lock", "-s", "echo", "-d", "toy").code == 0
-    done = process("run", "-s", "echo", "-d", "toy", "-q", "--locked", "--hook", "patch")
+    done = process("run", "-s", "echo", "-d", "toy", "-q", "--locked", "--extension", "patch")
     assert (
         done.code,
         "acme-hostile/patch was asked for, but is not in the lock file" in done.words,
@@ -207,9 +207,9 @@ def test_a_hook_that_is_named_is_seen_in_the_plan_and_refused_by_a_lock(
     done = process("run", "-s", "echo", "-d", "toy", "-q", "--locked", "--format", "json")
     assert json.loads(done.out)["rows"][0]["scores"] == {"exact": 1.0}
     explained = json.loads(
-        process("explain", "wiring", "-d", "toy", "--hook", "patch", "--json").out
+        process("explain", "wiring", "-d", "toy", "--extension", "patch", "--json").out
     )
-    assert explained["toy"]["hooks"]["acme-hostile/patch"]["implements"] == [
+    assert explained["toy"]["extensions"]["acme-hostile/patch"]["implements"] == [
         "adjust_wiring",
         "run_started",
     ]

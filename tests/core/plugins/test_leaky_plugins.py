@@ -77,19 +77,22 @@ CODE = """
             scores.details = {"reason": f"I was sent {forms(self.key)}", "unscored": f"no, {self.key}"}
             return scores
 
-    class Miser:
-        name = "miser"
+    from context_bench.hookspecs import hookimpl
 
+    class Miser:
         def __init__(self, key="", where="begin"):
             self.key, self.where = key, where
 
-        def begin(self, systems, spent, dearest):
+        @hookimpl
+        def before_first_call(self):
             return [f"the account of {forms(self.key)} is low"] if self.where == "begin" else []
 
-        def describe(self, system):
+        @hookimpl
+        def describe_system(self):
             return {"account": forms(self.key)} if self.where == "describe" else {}
 
-        def admit(self, call):
+        @hookimpl
+        def admit_call(self):
             if self.where == "admit":
                 raise RuntimeError(f"the bank refused {forms(self.key)}")
             if self.where == "refuse":
@@ -97,7 +100,8 @@ CODE = """
 
                 raise CallRefusedError(f"the account of {forms(self.key)} is empty")
 
-        def settle(self, call, usage, cost):
+        @hookimpl
+        def call_settled(self):
             if self.where == "settle":
                 raise RuntimeError(f"the bank lost {forms(self.key)}")
 """
@@ -130,10 +134,10 @@ MANIFEST = """
     options.pin = { type = "int", secret = true, help = "A number" }
     options.how = { type = "str", help = "Where it tells it" }
 
-    [run_parts.miser]
+    [hooks.miser]
     summary = "Tells its key"
     class = "Miser"
-    kind = "governor"
+    implements = ["before_first_call", "describe_system", "admit_call", "call_settled"]
     options.key = { type = "str", secret = true, flag = "--miser-key", env = "LEAKY_MISER_KEY", help = "The key" }
     options.where = { type = "str", flag = "--miser-tells", help = "Where it tells it" }
 """
@@ -152,7 +156,7 @@ def told(
             "systems": {"leaky": "leaky_plugin:Leaky"},
             "datasets": {"leaking": "leaky_plugin:leaking"},
             "evaluators": {"judge": "leaky_plugin:Judge"},
-            "run_parts": {"miser": "leaky_plugin:Miser"},
+            "hooks": {"miser": "leaky_plugin:Miser"},
         },
     )
 
@@ -255,9 +259,9 @@ def test_an_evaluator_that_tells_its_key(
 
 @pytest.mark.parametrize("where", ["begin", "describe", "admit", "refuse", "settle"])
 @pytest.mark.parametrize("place", ["project file", "flag", "environment"])
-def test_a_run_part_that_tells_its_key(told: Callable[..., Any], where: str, place: str) -> None:
+def test_an_extension_that_tells_its_key(told: Callable[..., Any], where: str, place: str) -> None:
     project = (
-        f"[run-parts.miser]\nkey = {json.dumps(CANARY, ensure_ascii=False)}\n"
+        f"[extensions.miser]\nkey = {json.dumps(CANARY, ensure_ascii=False)}\n"
         if place == "project file"
         else ""
     )

@@ -345,10 +345,10 @@ def test_an_observer_is_imported_where_something_runs_and_nowhere_else(
 
 def test_what_is_gone_is_told_before_what_has_changed(tmp_path: Path) -> None:
     path = tmp_path / "context-bench.lock"
-    write_lock(path, {}, hooks={"changed": {"version": "1"}, "gone": {"version": "1"}})
+    write_lock(path, {}, extensions={"changed": {"version": "1"}, "gone": {"version": "1"}})
     with pytest.raises(LockDriftError) as caught:
-        unlocked(path, "hooks", {"changed": {"version": "2"}}, ["new"])
+        unlocked(path, "extensions", {"changed": {"version": "2"}}, ["new"])
     asked, gone, changed = str(caught.value).splitlines()[1:4]
-    assert asked == "  the hook new was asked for, but is not in the lock file"
-    assert gone == "  the hook gone is locked, but not active now"
-    assert changed == "  the hook changed was {'version': '1'}, is {'version': '2'}"
+    assert asked == "  the extension new was asked for, but is not in the lock file"
+    assert gone == "  the extension gone is locked, but not active now"
+    assert changed == "  the extension changed was {'version': '1'}, is {'version': '2'}"

@@ -21,7 +21,10 @@ UNDECLARED = """
             return {"whatever": 1.0}
 """
 HOOK = """
-    def context_bench_adjust_wiring(plan):
+    from context_bench.hookspecs import hookimpl
+
+    @hookimpl
+    def adjust_wiring(plan):
         return None
 """
 HOOK_MANIFEST = """
@@ -61,7 +64,7 @@ def installed(site: Any, workplace: Path) -> Any:
         ("own_exact", ("--score-prefix", "exact=own_"), False),
         ("whatever", ("--evaluators", "free"), False),
         ("whatever", ("--add-evaluator", "free"), False),
-        ("demanded", ("--hook", "adjusting"), False),
+        ("demanded", ("--extension", "adjusting"), False),
         ("score", (), False),
     ],
 )

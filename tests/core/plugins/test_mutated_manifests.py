@@ -68,16 +68,13 @@ summary = "One"
 files = [".one"]
 [tokenizers.one]
 summary = "One"
-[hooks.one]
-summary = "One"
-implements = ["row_finished"]
 [commands.one]
 summary = "One"
 parent = "plugins"
-[run_parts.one]
+[hooks.one]
 summary = "One"
 class = "One"
-kind = "governor"
+implements = ["row_finished", "admit_call"]
 options.most = { type = "int", flag = "--most-of-one", key = "run.most-of-one", help = "How many" }
 [flags.one]
 summary = "One"

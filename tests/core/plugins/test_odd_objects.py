@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
-from context_bench.bench.run_parts import RunParts
+from context_bench.bench.run_hooks import RunHooks
 from context_bench.errors import ContextBenchError, PluginError, message_of
+from context_bench.plugins.catalog import Catalog
 
 KINDS: dict[str, tuple[str, str, Sequence[str]]] = {
     "evaluators": (
@@ -30,10 +31,10 @@ KINDS: dict[str, tuple[str, str, Sequence[str]]] = {
     "metrics": ("", "def compute(self, rows): return {'odd': 1.0}", ["--add-metric", "odd"]),
     "reporters": ("", "def write(self, result, stream): stream.write('odd')", ["--format", "odd"]),
     "tokenizers": ("", "def count(self, text): return 1", ["--tokenizer", "odd"]),
-    "run_parts": (
-        'class = "Odd"\nkind = "controller"',
-        "def row_finished(self, row): return None\n    def finished(self, run): return None",
-        ["--part", "odd"],
+    "hooks": (
+        'class = "Odd"\nimplements = ["should_stop"]',
+        "@hookimpl\n        def should_stop(self, row): return None",
+        ["--extension", "odd"],
     ),
 }
 SPEECHLESS = """
@@ -48,10 +49,10 @@ def _run(
 ) -> Any:
     said, method, flags = KINDS[kind]
     code = (
-        SPEECHLESS.format(base=base)
+        "    from context_bench.hookspecs import hookimpl\n"
+        + SPEECHLESS.format(base=base)
         + f"\n    class Odd:\n        name = 'odd'\n        {method}\n        {body}\n"
     )
-    code = code.replace("\n    def finished", "\n        def finished")
     manifest = f'schema = 1\napi = "1.0"\n[{kind}.odd]\nsummary = "Odd"\n{said}\n'
     site.basics()
     site.add("acme-odd", code=code, manifest=manifest, entry_points={kind: {"odd": "acme_odd:Odd"}})
@@ -71,7 +72,7 @@ def test_an_error_without_a_text_is_told_with_its_kind(
     assert "its message cannot be read: Speechless.__str__ failed" in done.words
 
 
-@pytest.mark.parametrize("kind", ["systems", "metrics", "reporters", "tokenizers", "run_parts"])
+@pytest.mark.parametrize("kind", ["systems", "metrics", "reporters", "tokenizers", "hooks"])
 def test_a_name_that_breaks_is_told_with_its_package(
     kind: str, site: Any, context_bench: Callable[..., Any]
 ) -> None:
@@ -81,7 +82,7 @@ def test_a_name_that_breaks_is_told_with_its_package(
     assert "acme_odd raised RuntimeError: nameless. Tell its authors" in done.words
 
 
-@pytest.mark.parametrize("kind", ["evaluators", "systems", "metrics", "run_parts"])
+@pytest.mark.parametrize("kind", ["evaluators", "systems", "metrics", "hooks"])
 def test_an_attribute_that_breaks_when_it_is_looked_for_is_told_with_its_package(
     kind: str, site: Any, context_bench: Callable[..., Any]
 ) -> None:
@@ -249,21 +250,17 @@ def test_an_exit_code_that_is_none_is_told(
 
 
 def test_the_highest_exit_code_counts() -> None:
-    said = [lambda run: None, lambda run: 3, lambda run: 10, lambda run: 0]
-    parts = RunParts(
-        controllers=[SimpleNamespace(name="a", finished=finished) for finished in said]
-    )
-    assert parts.exit_code(None) == 10
-    assert (
-        RunParts().exit_code(
-            None, [("The evaluator b", SimpleNamespace(finished=lambda run: None))]
-        )
-        is None
-    )
+    hooks = RunHooks(Catalog())
+    codes = [None, 3, 10, 0]
+    evaluators = [
+        (f"The evaluator {code}", SimpleNamespace(finished=lambda run, code=code: code))
+        for code in codes
+    ]
+    assert hooks.exit_code(None, evaluators) == 10
+    assert hooks.exit_code(None, evaluators[:1]) is None
+    breaking = SimpleNamespace(finished=lambda run: 1 // 0)
     with pytest.raises(PluginError, match="The evaluator b failed: ZeroDivisionError"):
-        RunParts().exit_code(
-            None, [("The evaluator b", SimpleNamespace(finished=lambda run: 1 // 0))]
-        )
+        hooks.exit_code(None, [("The evaluator b", breaking)])
 
 
 class Texts(str):

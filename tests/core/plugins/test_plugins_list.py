@@ -235,16 +235,10 @@ def test_every_label_of_a_block_stands_apart_from_what_it_tells(
             [hooks.watch]
             summary = "Watches"
             implements = ["run_started", "run_finished"]
-            [run_parts.brake]
-            summary = "Brakes"
-            class = "Watch"
-            kind = "controller"
         """,
         entry_points={
             "hooks": {"watch": "acme_watch:Watch"},
-            "run_parts": {"brake": "acme_watch:Watch"},
         },
     )
     lines = context_bench("plugins", "list", "--verbose").out.splitlines()
     assert "    hooks     run_started, run_finished" in lines
-    assert "Run parts" in lines

@@ -49,9 +49,8 @@ OTHER_VALUES: dict[str, Any] = {
     "allow": ["network"],
     "score_prefixes": {"answer-quality": "a_"},
     "options": None,
-    "parts": None,
-    "part_options": None,
-    "hooks": None,
+    "extensions": None,
+    "extension_options": None,
     "metrics": ["counts"],
     "add_metrics": ["counts"],
     "score_field": "recall",
@@ -114,7 +113,7 @@ def test_every_parameter_is_looked_at() -> None:
     assert list(OTHER_VALUES) == list(PARAMETERS)
     untried = {name for name, value in OTHER_VALUES.items() if value is None}
     assert untried == {
-        *("system_defaults", "reference", "options", "parts", "part_options", "hooks"),
+        *("system_defaults", "reference", "options", "extensions", "extension_options"),
         *("tokenizer", "run_file", "reuse", "cache_dir", "locked"),
     }
 
@@ -129,7 +128,7 @@ def test_what_may_be_secret_is_taken_out_of_what_is_kept() -> None:
         "baseline": spec,
         "reference": spec,
         "options": {"judge": {"api_key": secret}},
-        "part_options": {"gate": {"token": secret}},
+        "extension_options": {"gate": {"token": secret}},
         "system_defaults": {"api_key": secret},
     }
     for name, value in values.items():

@@ -11,7 +11,7 @@ from context_bench import evaluate
 from context_bench.runs import open_run
 from context_bench_agreement import ReferenceAnswers
 
-PART = ReferenceAnswers()
+SOURCE = ReferenceAnswers()
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ PART = ReferenceAnswers()
 def test_gold_is_what_an_evaluator_needs_beside_the_prompt(
     needs: tuple[str, ...], fields: list[str]
 ) -> None:
-    assert PART.gold_fields(needs) == fields
+    assert SOURCE.gold_fields(needs) == fields
 
 
 @pytest.mark.parametrize(
@@ -45,24 +45,24 @@ def test_gold_is_what_an_evaluator_needs_beside_the_prompt(
 def test_an_answer_is_absent_where_no_field_says_anything(
     example: dict[str, Any], is_lacking: bool
 ) -> None:
-    assert PART.lacks(example, ("answer", "answers")) is is_lacking
+    assert SOURCE.lacks(example, ("answer", "answers")) is is_lacking
 
 
 def test_the_answer_of_a_response_takes_the_place_of_every_field_of_gold() -> None:
     example = {"id": "a", "question": "q", "answers": [], "aliases": ["x"]}
-    assert PART.filled(example, {"response": "<think>blue?</think>red"}) == {
+    assert SOURCE.filled(example, {"response": "<think>blue?</think>red"}) == {
         "id": "a",
         "question": "q",
         "answer": "red",
     }
-    assert PART.filled(example, {"response": None}) is None
-    assert PART.filled(example, {}) is None
+    assert SOURCE.filled(example, {"response": None}) is None
+    assert SOURCE.filled(example, {}) is None
 
 
 def test_further_answers_are_told_only_where_the_run_does_not_ask_for_them_anyway() -> None:
-    assert "one more call for each" in str(PART.notice("direct", 1, None))
-    assert "up to 7 more calls" in str(PART.notice("direct", 1, 7))
-    assert PART.notice("direct", 2, 7) is None
+    assert "one more call for each" in str(SOURCE.notice("direct", 1, None))
+    assert "up to 7 more calls" in str(SOURCE.notice("direct", 1, 7))
+    assert SOURCE.notice("direct", 2, 7) is None
 
 
 class Same:
@@ -122,12 +122,12 @@ def test_the_part_stands_in_plan_lock_and_run_file(
         "--evaluators",
         "answer-quality",
     ]
-    part = "context-bench-agreement/agreement"
-    assert f"run part {part}: derived-job" in context_bench("run", *asked, "--dry-run").out
+    extension = "context-bench-agreement/agreement"
+    assert f"extension {extension} " in context_bench("run", *asked, "--dry-run").out
     assert context_bench("lock", *asked).code == 0
     [lock] = [path for path in tmp_path.iterdir() if path.suffix == ".lock"]
-    assert json.loads(lock.read_text())["parts"][part]["kind"] == "derived-job"
+    assert json.loads(lock.read_text())["extensions"][extension]["implements"] == ["answer_source"]
     done = context_bench("run", *asked, "--locked", "--run-file", "r.sqlite")
     assert done.code == 0, done.err
     with open_run(tmp_path / "r.sqlite") as run:
-        assert part in run.provenance["run_parts"]
+        assert extension in run.provenance["extensions"]

@@ -20,7 +20,7 @@ from context_bench.cli import execute
 from context_bench.errors import ContextBenchError
 from context_bench.runs import open_run
 from context_bench_compare.below_table import verdicts
-from context_bench_compare.gate_part import Gates
+from context_bench_compare.gate_extension import Gates
 from context_bench_compare.rendering import _cell
 
 
@@ -869,10 +869,10 @@ def test_a_run_tells_the_age_of_the_baseline_that_its_gate_names(
 ) -> None:
     execute(["baseline", "promote", "old.sqlite", "--as", "main", "--reason", "release 1"])
     gate = {"gate": {"gate": ["right:max-drop=1pp,vs=@main"]}}
-    run(here / "again.sqlite", Sometimes("proxy", 0.8, 1), part_options=gate)
+    run(here / "again.sqlite", Sometimes("proxy", 0.8, 1), extension_options=gate)
     assert "Baseline @main, promoted less than a minute ago" in capsys.readouterr().err
     (here / "baselines" / "main.json").unlink()
-    run(here / "again.sqlite", Sometimes("proxy", 0.8, 1), part_options=gate)
+    run(here / "again.sqlite", Sometimes("proxy", 0.8, 1), extension_options=gate)
     said = capsys.readouterr().err
     assert "Baseline @main: " in said
     assert "Promote it again" in said

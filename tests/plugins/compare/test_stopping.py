@@ -15,7 +15,7 @@ from context_bench import evaluate
 from context_bench.cli import execute
 from context_bench.errors import RunStoppedError, UnknownNameError
 from context_bench.runs import open_run
-from context_bench_compare.gate_part import Gates
+from context_bench_compare.gate_extension import Gates
 from context_bench_compare.gates import MET, MISSED, OPEN, judge_difference, parse_gate
 from context_bench_compare.intervals import difference_interval
 from context_bench_compare.looks import LOOKS, confidences
@@ -144,7 +144,7 @@ def test_what_is_not_needed_is_not_asked(tmp_path: Path) -> None:
             [Right()],
             progress=False,
             run_file=path,
-            part_options=settings,
+            extension_options=settings,
             max_workers=1,
             score_field="right",
         )
@@ -288,9 +288,9 @@ def test_a_score_that_no_evaluator_gives_is_told_with_the_first_row(here: Path) 
     part = Gates(["exact_mtach:min=0.5"])
     with open_run("r.sqlite") as opened:
         row = next(iter(opened.rows()))
-    part.started(here / "r.sqlite")
+    part.before_first_call(here / "r.sqlite")
     with pytest.raises(UnknownNameError, match="Did you mean 'exact_match'"):
-        part.row_finished(row)
+        part.should_stop(row)
 
 
 def test_the_table_of_the_project_file_is_held_by_run_and_by_compare(
@@ -302,7 +302,7 @@ def test_the_table_of_the_project_file_is_held_by_run_and_by_compare(
     assert run("bad") == 10
     assert "Gate exact_match:max-drop=0.01: missed" in capsys.readouterr().err
     with open_run("r.sqlite") as opened:
-        [part] = opened.provenance["run_parts"]
+        [part] = opened.provenance["extensions"]
     assert part == "context-bench-compare/gate"
     assert execute(["compare", "r.sqlite"]) == 10
     assert execute(["compare", "r.sqlite", "--no-project-gates"]) == 0

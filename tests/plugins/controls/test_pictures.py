@@ -175,7 +175,7 @@ def test_what_a_reader_recalled_stands_between_ceiling_and_floor(tmp_path: Path)
         [Newest(0.2), Newest(0.5)],
         [example(number) for number in range(3)],
         ["survival", Reader()],
-        parts=["controls"],
+        extensions=["controls"],
         progress=False,
         run_file=str(path),
     )

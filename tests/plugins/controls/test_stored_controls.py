@@ -15,6 +15,7 @@ from context_bench.cli import execute
 from context_bench.errors import ConfigurationError
 from context_bench_controls import NAMES, Controls, controlled, held, region_of, stored
 from context_bench_controls.measuring import achieved_tokens
+from context_bench_controls.stored import returns_context
 from context_bench_survival import Survival, given, left
 
 WORDS = ("red", "green", "blue", "white", "black", "brown", "pink", "grey", "gold")
@@ -105,7 +106,10 @@ def test_the_seed_decides_the_random_control_and_no_other() -> None:
     assert controlled(EXAMPLE, source, name="random", seed=3) == controlled(
         EXAMPLE, source, name="random", seed=3
     )
-    keys = [[slot.key for slot in Controls(seed=seed).slots(["x"])] for seed in (1, 2)]
+    keys = [
+        [spec.key for spec in Controls(seed=seed).derived_systems({"x": object()})]
+        for seed in (1, 2)
+    ]
     assert keys[0][0] != keys[1][0]
     assert keys[0][1:] == keys[1][1:]
 
@@ -118,10 +122,10 @@ class Endpoint:
 
 
 def test_what_only_answers_has_no_controls() -> None:
-    assert not Controls().accepts(Endpoint())
-    assert Controls().accepts(object())
+    assert not returns_context(Endpoint())
+    assert returns_context(object())
     with pytest.raises(ConfigurationError, match="this run has none"):
-        Controls().slots([])
+        Controls().derived_systems({})
 
 
 @pytest.mark.skipif(
@@ -159,7 +163,8 @@ def test_a_run_stores_controls_and_shows_the_advantage(
     ]
     assert execute([*run, "--dry-run"]) == 0
     shown = capsys.readouterr().out
-    assert "run part context-bench-controls/controls: derived-job (controls=stored)" in shown
+    assert "extension context-bench-controls/controls " in shown
+    assert "derived_systems (controls=stored)" in shown
     assert "head random: derived from head, no call" in shown
     assert execute([*run, "--run-file", "r.sqlite"]) == 0
     shown = capsys.readouterr().out
@@ -237,7 +242,9 @@ class FirstLines:
 
 
 def test_controls_of_an_example_that_a_caller_made_keep_its_head_and_tail() -> None:
-    result = evaluate(FirstLines(), [EXAMPLE], ["survival"], parts=["controls"], progress=False)
+    result = evaluate(
+        FirstLines(), [EXAMPLE], ["survival"], extensions=["controls"], progress=False
+    )
     source, *derived = result.rows
     assert len(derived) == len(NAMES)
     allowed = held(EXAMPLE, source.output, "x", "s")

@@ -271,6 +271,6 @@ def test_what_a_row_cost_and_who_said_so_is_stored_with_it(tmp_path: Path) -> No
     file.write_text("[prices.m]\ninput = 4\noutput = 8\n")
     again = evaluate(systems[1], rows, [Same()], prices=file, progress=False)
     assert again.summary["computed"]["cost"] == 4.0
-    assert again.config["request"]["part_options"]["money"]["prices"] == [
+    assert again.config["request"]["extension_options"]["money"]["prices"] == [
         {"m": {"input": 4, "output": 8}}
     ]

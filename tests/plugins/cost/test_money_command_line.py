@@ -178,19 +178,3 @@ def test_the_part_stands_in_the_plan_and_in_the_run_file(
     done = context_bench(*proxies, "--max-cost", "5", "--dry-run")
     assert "context-bench-cost/money" in done.out
     assert "context-bench-cost/money" not in context_bench(*proxies, "--dry-run").out
-
-
-def test_a_run_file_of_before_keeps_its_limit_and_its_prices() -> None:
-    from context_bench.config import RunConfig
-
-    old = {
-        "max_cost": 2.5,
-        "prices": {"currency": "EUR", "m": {"input": 1.0, "output": 2.0}},
-        "part_options": {},
-    }
-    options = RunConfig.from_dict(old).part_options["money"]
-    assert options == {
-        "max_cost": 2.5,
-        "prices": {"currency": "EUR", "m": {"input": 1.0, "output": 2.0}},
-    }
-    assert RunConfig.from_dict({"max_cost": None, "prices": {}}).part_options == {}

@@ -34,7 +34,7 @@ def arguments(tmp_path: Path) -> list[str]:
         dataset,
         "--system",
         "identity",
-        "--part",
+        "--extension",
         "survival-check",
         "--run-file",
         str(tmp_path / "r.sqlite"),
@@ -64,7 +64,7 @@ def test_a_broken_evaluator_makes_the_run_exit_with_2(
 def test_every_run_checks_itself_without_being_asked(
     arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asked = [one for one in arguments if one not in ("--part", "survival-check")]
+    asked = [one for one in arguments if one not in ("--extension", "survival-check")]
     monkeypatch.setattr(
         prepared, "_ready", OrderedDict()
     )  # or an earlier test's verdict would count

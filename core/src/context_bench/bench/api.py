@@ -51,9 +51,8 @@ def evaluate(
     allow: Sequence[str] = (),
     score_prefixes: Mapping[str, str] | None = None,
     options: Mapping[str, Mapping[str, Any]] | None = None,
-    parts: Sequence[str] = (),
-    part_options: Mapping[str, Mapping[str, Any]] | None = None,
-    hooks: Sequence[str] = (),
+    extensions: Sequence[str] = (),
+    extension_options: Mapping[str, Mapping[str, Any]] | None = None,
     add_metrics: Sequence[Metric | str] = (),
     score_field: str = "score",
     threshold: float = 0.7,
@@ -116,10 +115,8 @@ def evaluate(
         allow: A capability that auto-wired evaluators may use: network or executes-model-code.
         score_prefixes: A prefix for the score keys of an evaluator, by its name.
         options: Options of evaluators, by name.
-        parts: A run part to use: a preparer, governor, controller or pacer that a package brings.
-        part_options: Options of run parts, by name.
-        hooks: A hook to use that can change a run, or needs something; those that only watch are active when
-            installed.
+        extensions: An extension to use: a package's set of hooks.
+        extension_options: Options of extensions, by name.
         add_metrics: A metric added to those that are on by default.
         score_field: Score that the usual metrics look at; score is each row's headline.
         threshold: Score that passes, for the usual metrics.

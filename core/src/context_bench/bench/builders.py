@@ -69,7 +69,7 @@ from context_bench.tokens import WordTokenizer
 
 if TYPE_CHECKING:
     from context_bench.bench.run_config import RunConfig
-    from context_bench.bench.run_parts import RunParts
+    from context_bench.bench.run_hooks import RunHooks
 
 
 _CHUNK = 1 << 20
@@ -339,25 +339,25 @@ def make_slots(
 
 
 def derived_slots(
-    catalog: Catalog, request: RunConfig, parts: RunParts, slots: Sequence[RunSystem]
+    catalog: Catalog, request: RunConfig, hooks: RunHooks, slots: Sequence[RunSystem]
 ) -> list[RunSystem]:
-    """Return the slots that derived jobs add to those of a run.
+    """Return the slots that extensions add to those of a run.
 
     Raises:
         ContextBenchError: A label is taken, a reader is missing, or the examples are not kept.
     """
-    found = parts.derived(slots)
+    found = hooks.derived_systems({slot.label: slot.system for slot in slots})
     if not found:
         return []
-    request.require_examples(f"{found[0][0].name} derives rows from the run file")
+    request.require_examples(f"{found[0][0]} derives rows from the run file")
     from context_bench.run.second_pass import DerivedSystem
 
     numbers = {slot.label: slot.number for slot in slots}
     made = []
-    for number, (part, one) in enumerate(found, len(slots)):
+    for number, (extension, one) in enumerate(found, len(slots)):
         if one.is_read and not isinstance(request.reader, SystemSpec):
-            raise ConfigurationError(f"{part.name} has a reader answer. Name it with --reader.")
-        keys, reader, sees = [system_key(part.name, "", one.key)], None, INPUT
+            raise ConfigurationError(f"{extension} has a reader answer. Name it with --reader.")
+        keys, reader, sees = [system_key(extension, "", one.key)], None, INPUT
         described: dict[str, Any] = {}
         if one.is_read and request.reader is not None:
             reader = build_system(catalog, request.reader)
@@ -366,7 +366,7 @@ def derived_slots(
             sees = system_sees(catalog, reader)
         told = {
             "label": one.label,
-            "derived": {"by": part.name, "from": one.source_label, **one.key},
+            "derived": {"by": extension, "from": one.source_label, **one.key},
             **described,
         }
         system, key, source = DerivedSystem(one, reader), chain_key(keys), numbers[one.source_label]
@@ -386,16 +386,17 @@ def derived_lines(catalog: Catalog, request: RunConfig) -> list[str]:
         ContextBenchError: Something that the request needs is not there.
     """
     from context_bench.bench.baseline import resolve_baselines
-    from context_bench.bench.run_parts import load_parts
+    from context_bench.bench.planner import known_extensions
+    from context_bench.bench.run_hooks import RunHooks
 
     with redact_errors(catalog, request):
-        parts = load_parts(catalog, request)
-        request = resolve_baselines(catalog, parts.prepared(request))
+        hooks = RunHooks(catalog, known_extensions(catalog, request))
+        request = resolve_baselines(catalog, hooks.prepare_systems(request))
         slots = make_slots(catalog, with_reader(catalog, request.systems, request.reader), "")
         size = request.size()
         calls = "a call a row" if size is None else f"{size} calls"
         lines = []
-        for slot in derived_slots(catalog, request, parts, slots):
+        for slot in derived_slots(catalog, request, hooks, slots):
             asked = "no call" if slot.model is None else f"{calls} to {slot.model}"
             lines.append(f"{slot.label}: derived from {slots[slot.source or 0].label}, {asked}")
         close_systems(slots)

@@ -673,12 +673,13 @@ def _several(kind: type[Spec], check: Callable[[Any, str], Any], python: str = "
 
 def evaluator_options(kind: str = "evaluators") -> Kind:
     """Return the kind of options of evaluators, or of another kind of component, by the component's name."""
+    plural = "extensions" if kind == "hooks" else kind
 
     def check(value: Any, where: str) -> Any:
         if not isinstance(value, Mapping) or not all(
             isinstance(given, Mapping) for given in value.values()
         ):
-            raise BadValueError(where, f"a table with a table for each of the {kind}", value)
+            raise BadValueError(where, f"a table with a table for each of the {plural}", value)
         return {name: dict(given) for name, given in value.items()}
 
     def keep(value: Any, catalog: Any) -> Any:
@@ -708,7 +709,7 @@ def redactor_of(catalog: Catalog, request: RunConfig) -> Redactor:
     asked = [*request.systems, request.reader, *request.datasets]
     given = [(spec.group, spec.name, spec.options) for one in asked for spec in specs_in(one)]
     given += [("evaluators", name, options) for name, options in request.options.items()]
-    given += [("run_parts", name, options) for name, options in request.part_options.items()]
+    given += [("hooks", name, options) for name, options in request.extension_options.items()]
     found = [
         secret
         for kind, name, options in given

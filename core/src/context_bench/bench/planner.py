@@ -1,4 +1,4 @@
-"""The plan of a run: which hooks and metrics take part, and which evaluators score a label.
+"""The plan of a run: which metrics take part, and which evaluators score a label.
 
 The planner wires evaluators to each label as it is met, and sets them up, each once.
 """
@@ -15,9 +15,14 @@ from attrs import evolve
 
 from context_bench.bench.baseline import resolve_baselines
 from context_bench.bench.builders import describe_dataset, find_dataset, fingerprint_of, with_reader
+from context_bench.bench.extensions import (
+    ActiveExtension,
+    active_extensions,
+    describe_extensions,
+)
 from context_bench.bench.parameters import specs_in
 from context_bench.bench.run_config import RunConfig
-from context_bench.bench.run_parts import described_parts
+from context_bench.bench.run_hooks import RunHooks
 from context_bench.errors import (
     ConfigurationError,
     UnstorableError,
@@ -28,7 +33,6 @@ from context_bench.errors import (
 from context_bench.metrics.registry import RunMetric, active_metrics, metrics_for
 from context_bench.plugins.catalog import Catalog, Component, component_of, edition, singular
 from context_bench.plugins.component_metadata import Facts
-from context_bench.plugins.hooks import Hooks, active_hooks, described_hooks
 from context_bench.plugins.loading import read_options, unfit
 from context_bench.plugins.wiring import (
     DatasetFacts,
@@ -59,8 +63,8 @@ def plan(
     on_warning: Callable[[str], None] | None = None,
     labels: Iterable[str] = (),
 ) -> dict[str, DatasetPlan]:
-    """Return the wiring plan of each dataset of a request, and of further labels, by label; only hooks that may change it are
-    loaded.
+    """Return the wiring plan of each dataset of a request, and of further labels, by label; only extensions that may
+    change it are loaded.
 
     Raises:
         ContextBenchError: A name is unknown, or the evaluators do not fit.
@@ -84,10 +88,31 @@ def plan(
     return planner.plans
 
 
-def wiring_hooks(catalog: Catalog, request: RunConfig, warn: Callable[[str], None] | None) -> Hooks:
-    """Return those of the active hooks that do more than watch a run, loaded: the others have nothing to do where none is."""
-    active, _ = known_hooks(catalog, request, warn)
-    return Hooks([one for one in active if not one.manifest.only_watches], warn)
+def wiring_hooks(
+    catalog: Catalog, request: RunConfig, warn: Callable[[str], None] | None
+) -> RunHooks:
+    """Return the hooks of the active extensions that may change a plan; no other extension is loaded."""
+    active = known_extensions(catalog, request, warn)
+    return RunHooks(catalog, [one for one in active if one.may_adjust_wiring], warn)
+
+
+def known_extensions(
+    catalog: Catalog, request: RunConfig, warn: Callable[[str], None] | None = None
+) -> list[ActiveExtension]:
+    """Return the active extensions of a request that its lock file names, where it has one; nothing is imported.
+
+    Args:
+        catalog: What is installed.
+        request: The request.
+        warn: Receives a line for each extension that is left out because it is not locked.
+
+    Raises:
+        ContextBenchError: A requested extension cannot be used or is not locked, or a locked extension has changed.
+    """
+    active = active_extensions(catalog, request)
+    requested = [extension.component.id for extension in active if extension.is_requested]
+    left_out = _unlocked(request, "extensions", describe_extensions(active), requested, warn)
+    return [extension for extension in active if extension.component.id not in left_out]
 
 
 def known_metrics(
@@ -118,23 +143,6 @@ def metrics_of(
     return metrics_for(catalog, *names, request.score_field, request.threshold)
 
 
-def known_hooks(
-    catalog: Catalog, request: RunConfig, warn: Callable[[str], None] | None = None
-) -> tuple[list[Component], dict[str, dict[str, Any]]]:
-    """Return the active hooks of a request that its lock names, where it has one, and what is recorded of them.
-
-    Nothing is imported; ``warn`` is told of those that are left out.
-
-    Raises:
-        ContextBenchError: A hook that is named cannot be used, or is not locked.
-    """
-    active = active_hooks(catalog, request.hooks)
-    named = {catalog.find("hooks", name).id for name in request.hooks}
-    strange = _unlocked(request, "hooks", described_hooks(active), named, warn)
-    active = [component for component in active if component.id not in strange]
-    return active, described_hooks(active)
-
-
 def _unlocked(
     request: RunConfig,
     kind: str,
@@ -142,7 +150,7 @@ def _unlocked(
     named: Collection[str],
     warn: Callable[[str], None] | None,
 ) -> list[str]:
-    """Return the ids of active hooks or metrics that the lock file does not name, and tell of each; none without a lock file."""
+    """Return the ids of active extensions or metrics that the lock file does not name, and warn of each."""
     if request.locked is None:
         return []
     from context_bench.plugins.lock import unlocked
@@ -154,18 +162,6 @@ def _unlocked(
                 f"The {singular(kind)} {name} is not in {request.locked}, so this locked run does not load it."
             )
     return strange
-
-
-def check_locked_parts(catalog: Catalog, request: RunConfig) -> None:
-    """Hold the run parts of a request against its lock file, where it has one, before any of them is imported.
-
-    Raises:
-        LockDriftError: They differ.
-    """
-    if request.locked is not None:
-        from context_bench.plugins.lock import check_lock
-
-        check_lock(Path(request.locked), {}, parts=described_parts(catalog, request))
 
 
 class Planner:
@@ -189,7 +185,7 @@ class Planner:
         self,
         catalog: Catalog,
         request: RunConfig,
-        hooks: Hooks | None = None,
+        hooks: RunHooks | None = None,
         on_warning: Callable[[str], None] | None = None,
         store: RunFile | None = None,
         is_locked: bool = False,
@@ -206,6 +202,7 @@ class Planner:
         self._object_prefixes = choice.prefixes
         self._request = request
         self._hooks = hooks
+        self._may_adjust = hooks is not None and hooks.adjusts_wiring
         self.warn = on_warning or (lambda line: None)
         self.reference = reference
         self._facts: dict[str, DatasetFacts] = {}
@@ -238,8 +235,8 @@ class Planner:
     def possible_keys(self) -> Iterator[str]:
         """Yield the score keys that rows of whatever label can have; ``*`` if nobody can tell."""
         if (
-            self._request.hooks or self._store is not None
-        ):  # hooks may wire anything, an earlier session has scored
+            self._may_adjust or self._store is not None
+        ):  # an extension may wire anything, an earlier session has scored
             yield ANY_KEY
         for evaluator in self._objects:
             component, prefix = (

@@ -42,9 +42,9 @@ from typing import Any
 from attrs import evolve
 
 from context_bench.bench.baseline import resolve_baselines
+from context_bench.bench.extensions import with_extension_options
 from context_bench.bench.parameters import Examples, SystemSpec, numbered, parse_pairs
 from context_bench.bench.run_config import PARAMETERS, RunConfig, called_here
-from context_bench.bench.run_parts import with_flags_of_parts
 from context_bench.errors import ConfigurationError, UnknownNameError
 from context_bench.plugins.catalog import Catalog, install_line
 from context_bench.plugins.component_metadata import Option
@@ -60,22 +60,22 @@ def project_request(project: Mapping[str, Any], catalog: Catalog) -> RunConfig:
 
     Args:
         project: The project file.
-        catalog: What is installed: run parts declare keys of their own.
+        catalog: What is installed: extensions declare keys of their own.
 
     Raises:
         ConfigurationError: A key is unknown or has a value of the wrong kind; the message names it.
     """
     values: dict[str, Any] = {}
-    of_parts: dict[str, Any] = {}
-    own = keys_of_parts(catalog)
-    for key, value in _by_key(_with_defaults_apart(_with_parts(catalog, project))).items():
+    of_extensions: dict[str, Any] = {}
+    own = extension_keys(catalog)
+    for key, value in _by_key(_with_defaults_apart(_with_extensions(catalog, project))).items():
         if key in own:
-            of_parts[key] = value
+            of_extensions[key] = value
         elif key in _KEYS:
             values[_KEYS[key].name] = _KEYS[key].kind.of_file(value, f"{PROJECT_FILE}: {key}")
         else:
             raise _unknown(key, own)
-    return with_flags_of_parts(catalog, RunConfig(**values), of_parts, "key")
+    return with_extension_options(catalog, RunConfig(**values), of_extensions, "key")
 
 
 def _by_key(project: Mapping[str, Any]) -> dict[str, Any]:
@@ -101,15 +101,13 @@ def _unknown(key: str, own: Iterable[str]) -> UnknownNameError:
     return UnknownNameError(f"key of [run] in {PROJECT_FILE}", name, known, absent_key(key) or here)
 
 
-def keys_of_parts(catalog: Catalog) -> frozenset[str]:
-    """Return the keys of the project file that installed run parts declare."""
-    return frozenset(option.key for option in _options_of_parts(catalog) if option.key)
+def extension_keys(catalog: Catalog) -> frozenset[str]:
+    """Return the keys of the project file that installed extensions declare."""
+    return frozenset(option.key for option in _options_of_extensions(catalog) if option.key)
 
 
-def _options_of_parts(catalog: Catalog) -> Iterator[Option]:
-    return (
-        option for one in catalog.of_kind("run_parts") for option in one.manifest.options.values()
-    )
+def _options_of_extensions(catalog: Catalog) -> Iterator[Option]:
+    return (option for one in catalog.of_kind("hooks") for option in one.manifest.options.values())
 
 
 def absent_key(key: str) -> str:
@@ -138,8 +136,8 @@ def set_value(request: RunConfig, path: str, value: str, catalog: Catalog) -> Ru
     if kind == "evaluators" and name and option:
         given = request.options.get(name, {})
         return evolve(request, options={**request.options, name: {**given, option: value}})
-    if path in keys_of_parts(catalog):
-        return with_flags_of_parts(catalog, request, {path: value}, "key")
+    if path in extension_keys(catalog):
+        return with_extension_options(catalog, request, {path: value}, "key")
     if kind == "run" and one is not None and one.kind.of_text is not None:
         return _changed(request, one.name, one.kind.of_text(value, f"--set {path}"))
     if kind == "systems" and name == "defaults" and option:
@@ -215,7 +213,7 @@ def request_of_arguments(catalog: Catalog, arguments: Mapping[str, Any]) -> RunC
         for name, one in PARAMETERS.items()
         if one.python and one.python in arguments
     }
-    request = with_flags_of_parts(
+    request = with_extension_options(
         catalog, RunConfig(**values), _flags_of(catalog, arguments["flags"])
     )
     first = arguments["dataset"]
@@ -228,14 +226,14 @@ def request_of_arguments(catalog: Catalog, arguments: Mapping[str, Any]) -> RunC
 
 
 def _flags_of(catalog: Catalog, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of arguments that are named after flags of run parts, by flag.
+    """Return the values of arguments that are named after flags of extensions, by flag.
 
     Raises:
-        UnknownNameError: No installed run part declares such a flag.
+        UnknownNameError: No installed extension declares such a flag.
     """
     from context_bench.plugins.first_party import FLAGS
 
-    flags = [option.flag for option in _options_of_parts(catalog) if option.flag]
+    flags = [option.flag for option in _options_of_extensions(catalog) if option.flag]
     declared = {flag.removeprefix("--").replace("-", "_"): flag for flag in flags}
     for name in arguments:
         if name not in declared:
@@ -249,16 +247,14 @@ def _flags_of(catalog: Catalog, arguments: Mapping[str, Any]) -> dict[str, Any]:
     return {declared[name]: value for name, value in arguments.items() if value is not None}
 
 
-def _with_parts(catalog: Catalog, project: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the project with the tables that are called like a run part moved to ``run-parts``: ``[gate]``, say."""
-    own = [
-        key for key in project if key not in (*_KEYS, *_TABLES) and catalog.named("run_parts", key)
-    ]
-    given = project.get("run-parts", {})
+def _with_extensions(catalog: Catalog, project: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the project with the tables that are called like an extension moved to ``extensions``, such as ``[gate]``."""
+    own = [key for key in project if key not in (*_KEYS, *_TABLES) and catalog.named("hooks", key)]
+    given = project.get("extensions", {})
     if not own or not isinstance(given, Mapping):
         return project
     rest = {key: value for key, value in project.items() if key not in own}
-    return {**rest, "run-parts": {**given, **{key: project[key] for key in own}}}
+    return {**rest, "extensions": {**given, **{key: project[key] for key in own}}}
 
 
 def proxies_of(flags: Mapping[str, Any], endpoint: str) -> list[SystemSpec]:

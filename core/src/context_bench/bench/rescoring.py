@@ -9,15 +9,17 @@ from typing import Any
 
 from attrs import evolve
 
+from context_bench.bench.extensions import default_extensions
 from context_bench.bench.parameters import AbsentObject, redactor_of
 from context_bench.bench.planner import OBJECT_RULE, Planner, wiring_hooks
 from context_bench.bench.reading import read_result
 from context_bench.bench.run_config import RunConfig, absent
-from context_bench.bench.run_parts import AGREEMENT, load_part
+from context_bench.bench.run_hooks import RunHooks
 from context_bench.bench.runs import INTERRUPTED
 from context_bench.errors import RunStoppedError, StoreError
 from context_bench.metrics.registry import metrics_record
 from context_bench.plugins.catalog import Catalog
+from context_bench.plugins.component_metadata import REFERENCE
 from context_bench.results import EvalResult
 from context_bench.run.admission import Admission
 from context_bench.run.loop import RowProcessor, RunLoop
@@ -211,7 +213,8 @@ def _reference(catalog: Catalog, store: RunReader) -> Reference | None:
         for system in store.systems()
         if system["system_number"] == found.system_number
     ]
-    return Reference(load_part(catalog, AGREEMENT), label, *found)
+    hooks = RunHooks(catalog, default_extensions(catalog, [REFERENCE]))
+    return Reference(hooks.answer_source(), label, *found)
 
 
 def _silent(systems: Iterable[Mapping[str, Any]]) -> list[RunSystem]:

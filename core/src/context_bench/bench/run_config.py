@@ -201,19 +201,14 @@ class RunConfig:
     options: Mapping[str, Mapping[str, Any]] = parameter(
         kinds.evaluator_options(), "Options of evaluators, by name.", key="evaluators", keyed=True
     )
-    parts: tuple[str, ...] = parameter(
+    extensions: tuple[str, ...] = parameter(
         _NAMES,
-        "A run part to use: a preparer, governor, controller or pacer that a package brings.",
-        "--part NAME",
-    )
-    part_options: Mapping[str, Mapping[str, Any]] = parameter(
-        kinds.evaluator_options("run_parts"), "Options of run parts, by name.", key="run-parts"
-    )
-    hooks: tuple[str, ...] = parameter(
-        _NAMES,
-        "A hook to use that can change a run, or needs something; those that only watch are active when installed.",
-        "--hook NAME",
+        "An extension to use: a package's set of hooks.",
+        "--extension NAME",
         commands=(*PLANNED, "explain"),
+    )
+    extension_options: Mapping[str, Mapping[str, Any]] = parameter(
+        kinds.evaluator_options("hooks"), "Options of extensions, by name.", key="extensions"
     )
     metrics: tuple[Any, ...] | None = _scored(
         kinds.names(thing="Metric"),
@@ -363,18 +358,11 @@ class RunConfig:
 
     @classmethod
     def from_dict(cls, found: Mapping[str, Any]) -> RunConfig:
-        """Return the request that :meth:`to_dict` wrote, also an earlier version of it."""
+        """Return the request that :meth:`to_dict` wrote."""
         kept = {
             name: value for name, value in found.items() if name in PARAMETERS and value is not None
         }
-        request = cls(
-            **{name: PARAMETERS[name].kind.restored(value) for name, value in kept.items()}
-        )
-        parts = {name: dict(given) for name, given in request.part_options.items()}
-        for name, part in _NOW_OF_PARTS.items():
-            if found.get(name):
-                parts.setdefault(part, {}).setdefault(name, found[name])
-        return evolve(request, part_options=parts)
+        return cls(**{name: PARAMETERS[name].kind.restored(value) for name, value in kept.items()})
 
     def options_of(self, evaluator: Component) -> dict[str, Any]:
         """Return the options of an evaluator, given by its short name or its id."""
@@ -420,12 +408,13 @@ class RunConfig:
         Raises:
             ContextBenchError: A dataset is no spec, or what is asked for by name cannot be used.
         """
-        from context_bench.bench.planner import known_hooks
+        from context_bench.bench.extensions import describe_extensions
+        from context_bench.bench.planner import known_extensions
 
         choice = self.choice(catalog)
         choice = evolve(choice, given=choice.given | {flag.removeprefix("--") for flag in given})
         plans = tuple(explained(catalog, dataset, tags, choice) for dataset in datasets)
-        return Explanation(plans, known_hooks(catalog, self)[1])
+        return Explanation(plans, describe_extensions(known_extensions(catalog, self)))
 
 
 def require_sample(request: RunConfig) -> None:
@@ -437,9 +426,6 @@ def require_sample(request: RunConfig) -> None:
     if request.seed and not request.sample:
         raise UnusedOptionError(f"--seed {request.seed}", "--sample")
 
-
-_NOW_OF_PARTS = {"prices": "money", "max_cost": "money", "isolate_prefixes": "isolated-prefixes"}
-"""Parameters of earlier versions that are options of a run part now."""
 
 PARAMETERS: Mapping[str, Parameter] = {
     one.name: one.metadata["parameter"] for one in fields(RunConfig)

@@ -15,14 +15,16 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 from weakref import finalize
 
-from attrs import define, evolve, field, frozen
+from attrs import define, field, frozen
 
-from context_bench.bench import builders, run_parts
+from context_bench.bench import builders
 from context_bench.bench.baseline import resolve_baselines
+from context_bench.bench.extensions import names_conversations
 from context_bench.bench.parameters import redact_errors, redactor_of, specs_in
-from context_bench.bench.planner import Planner, check_locked_parts, known_hooks, metrics_of
+from context_bench.bench.planner import Planner, known_extensions, metrics_of
 from context_bench.bench.provenance import dependencies, provenance, told_of, used_distributions
 from context_bench.bench.run_config import RunConfig, absent, require_sample
+from context_bench.bench.run_hooks import RunHooks, summary_of
 from context_bench.console import warn
 from context_bench.errors import (
     ConfigurationError,
@@ -35,14 +37,13 @@ from context_bench.errors import (
 from context_bench.metrics.registry import RunMetric, metrics_record
 from context_bench.metrics.summary import check_score_field
 from context_bench.plugins.catalog import Catalog
-from context_bench.plugins.hooks import Hooks
 from context_bench.plugins.settings import PluginSettings
 from context_bench.plugins.wiring import changes_of_plan
-from context_bench.protocols import Pacer, Tokenizer
+from context_bench.protocols import Tokenizer
 from context_bench.records import AGREEMENT, ANY_KEY
 from context_bench.redaction import is_redacted
 from context_bench.results import EvalResult, StoredRows
-from context_bench.run.admission import Admission, bill_of
+from context_bench.run.admission import Admission
 from context_bench.run.examples import JobSource, bounded
 from context_bench.run.loop import RowProcessor, RunLoop
 from context_bench.run.model import (
@@ -52,6 +53,7 @@ from context_bench.run.model import (
     close_systems,
     endpoint_of,
     gold_among,
+    reported_cost,
     talks,
     usual_workers,
 )
@@ -343,15 +345,16 @@ class Run:
     ) -> None:
         self._catalog, self._folder = catalog, os.getcwd()
         self._earlier = _earlier(request)
-        check_locked_parts(catalog, request)
-        self._parts = parts = run_parts.load_parts(catalog, request)
-        asked, request = request, resolve_baselines(catalog, parts.prepared(request))
+        self._hooks = hooks = RunHooks(
+            catalog,
+            known_extensions(catalog, request, warnings.warn_from_anywhere),
+            warnings.warn_from_anywhere,
+        )
+        asked, request = request, resolve_baselines(catalog, hooks.prepare_systems(request))
         _require_everything(request)
         self._redactor = redactor_of(catalog, request)
         warnings.redact = self._redactor.of
         self._request, self._warnings, self._is_kept = request, warnings, place.path is not None
-        active, self._described_hooks = known_hooks(catalog, request, warnings.warn_from_anywhere)
-        self._hooks = Hooks(active, warnings.warn_from_anywhere)
         self._planner = planner = Planner(
             catalog, request, self._hooks, warnings.warn, place.store, is_locked=True
         )
@@ -361,30 +364,33 @@ class Run:
         systems = builders.with_reader(catalog, request.systems, request.reader)
         run_id = uuid4().hex if place.store is None else str(place.store.run()["id"])
         slots = builders.make_slots(
-            catalog, systems, run_id, request.baseline, parts.rebuilder(warnings.warn)
+            catalog, systems, run_id, request.baseline, hooks.replace_systems(warnings.warn)
         )
-        slots = parts.described_slots(
-            [*slots, *builders.derived_slots(catalog, request, parts, slots)]
-        )
+        slots = [*slots, *builders.derived_slots(catalog, request, hooks, slots)]
+        baseline = builders.baseline_of([slot.label for slot in slots], request.baseline)
+        slots = hooks.describe_systems(slots, baseline)
+        self._summaries = [summary_of(slot, baseline) for slot in slots]
         require_room(0, len(slots))
         self._tokenizer = builders.tokenizer_of(catalog, request.tokenizer)
         if place.store is not None:
             _require_the_same(place.store, slots, self._tokenizer)
         self._reference: Reference | None = None
-        if request.reference is not None and parts.answer_source is not None:
+        if request.reference is not None:
             from context_bench.run.second_pass import Reference
 
             number = [slot.label for slot in slots].index(request.reference)
-            reference = Reference(parts.answer_source, request.reference, number, request.repeat)
+            source = hooks.answer_source()
+            reference = Reference(source, request.reference, number, request.repeat)
             self._reference = planner.reference = reference
             slots = reference.described(slots)
             notice = reference.part.notice(reference.label, reference.samples, request.size())
             if place.store is None and notice:
                 warnings.warn(notice)
-        if run_parts.tells_of_conversations(catalog, request) and any(
-            talks(slot.system) for slot in slots
-        ):
-            run_parts.load_part(catalog, run_parts.CONVERSATIONS)
+        if names_conversations(catalog, request):
+            for slot in slots:
+                if talks(slot.system):
+                    hooks.drive_conversation(slot.system)
+                    break
         self._slots, self.streams = slots, _streams(catalog, request, planner)
         self._metrics = metrics_of(catalog, request, warnings.warn)
         check_metrics(self._metrics, planner, self.streams)
@@ -393,9 +399,9 @@ class Run:
         self._workers = request.max_workers or usual_workers(
             slots, builders.needs_threads(catalog, systems)
         )
-        recorded = (resolve_baselines(catalog, asked) if parts.preparers else request).to_dict(
-            catalog
-        )
+        recorded = (
+            resolve_baselines(catalog, asked) if hooks.changes_systems else request
+        ).to_dict(catalog)
         self._store = place.open(catalog, run_id, recorded)
         planner.attach(self._store)
         self._config = {
@@ -403,8 +409,7 @@ class Run:
             "run_file": str(self._store.path) if self._is_kept else "",
         }
         self._conversations: Conversations | None = None
-        self._pacer: Pacer | None = next(iter(parts.pacers), None)
-        self._loaded_parts: list[str] = []
+        self._recorded_extensions: Mapping[str, Any] = {}
         self._progress: Progress | None = None
         if request.progress:
             from context_bench.run.progress import Progress
@@ -433,7 +438,7 @@ class Run:
                 raise stopped from (None if isinstance(error, KeyboardInterrupt) else error)
             try:
                 result = self._result(seconds, skipped)
-                code = self._parts.exit_code(result, self._planner.controllers)
+                code = self._hooks.exit_code(result, self._planner.controllers)
                 if code is not None:
                     result.config["exit_code"] = code
                 return result
@@ -454,7 +459,7 @@ class Run:
         self._begin()
         request = self._request
         store, slots, wire = self._store, self._slots, self._planner.wire
-        bill = bill_of(self._parts.governors)
+        bill = self._hooks.calls.cost_function(reported_cost)
         processor = RowProcessor(self._tokenizer, request.text_fields, self._redactor, bill)
         processor.unseen |= (
             inputs := {name for stream in self.streams for name in stream.more_inputs}
@@ -511,31 +516,27 @@ class Run:
         return perf_counter() - started, feed.skipped
 
     def _converse(self, processor: RowProcessor, job: Job, seen: bytes) -> None:
-        """Have a job asked as a conversation, by the run part for that, which is loaded with the first of them."""
+        """Have a job asked as a conversation, by the extension for that, which is loaded with the first of them."""
         if self._conversations is None:
             from context_bench.run.conversation import Conversations
 
-            asker = run_parts.load_part(self._catalog, run_parts.CONVERSATIONS)
-            self._loaded_parts.append(run_parts.CONVERSATIONS)
-            self._record_parts()
-            self._conversations = Conversations(asker, self._store, processor)
+            drive = self._hooks.drive_conversation
+            self._conversations = Conversations(drive, self._store, processor)
         self._conversations.take(job, seen)
+        self._record_extensions()
 
     def _rates(self, *asked: Any) -> Any:
-        """Return the rates of what is asked. Where no system names its endpoint the pacer is loaded now: it may refuse, too."""
-        pacer = None if self._request.locked is not None else run_parts.usual_pacer(self._catalog)
-        if self._pacer is None and pacer is not None:
-            self._pacer = run_parts.load_part(self._catalog, pacer.id)
-            self._loaded_parts.append(pacer.id)
-        return None if self._pacer is None else run_parts.rates_of(self._pacer, *asked)
+        """Return the rates of an endpoint. Where no system names one the rate limiter is loaded now: a system may refuse, too."""
+        if self._request.locked is None:
+            self._hooks.activate_rate_limiter()
+        return self._hooks.rate_limiter(*asked)
 
-    def _record_parts(self) -> None:
-        """Record the parts that were found to be needed while the run went on, beside the others."""
-        if self._loaded_parts:
-            request = evolve(self._request, parts=(*self._request.parts, *self._loaded_parts))
-            self._store.add_provenance(
-                {"run_parts": run_parts.described_parts(self._catalog, request)}
-            )
+    def _record_extensions(self) -> None:
+        """Record the active extensions, those that were found to be needed while the run went on among them."""
+        described = self._hooks.described
+        if described != self._recorded_extensions:
+            self._recorded_extensions = described
+            self._store.add_provenance({"extensions": described})
 
     def _tell_of_derived(self, admission: Admission) -> None:
         """Say what readers of derived rows will be asked, and what it will cost if it costs as much as the sources did."""
@@ -569,23 +570,12 @@ class Run:
             if stream.label is not None:
                 self._planner.wire(stream.label)
         self._record_dependencies()
-        active = {"run_parts": self._parts.described, "hooks": self._described_hooks}
-        self._store.add_provenance(
-            {kind: described for kind, described in active.items() if described}
-        )
+        self._record_extensions()
         self._store.keep_metrics(metrics_record(self._metrics))
-        baseline = builders.baseline_of(
-            [slot.label for slot in self._slots], self._request.baseline
-        )
-        told = [
-            {
-                "label": slot.label,
-                "endpoint": endpoint_of(slot.system),
-                "is_baseline": slot.label == baseline,
-            }
-            for slot in self._slots
-        ]
-        self._hooks.run_started(dict(self._config), told, self._warnings.warn_from_anywhere)
+        warn = self._warnings.warn_from_anywhere
+        self._hooks.run_started(self._config, self._summaries, self._store.path, warn)
+        for line in self._hooks.before_first_call(self._slots, self._summaries, self._store):
+            self._warnings.warn(line)
 
     @contextmanager
     def _shown(self, admission: Admission, feed: JobSource) -> Iterator[None]:
@@ -602,7 +592,7 @@ class Run:
         finally:
             admission.close()
             if self._store.is_there:
-                self._record_parts()
+                self._record_extensions()
                 if admission.learned:
                     self._store.add_provenance({"limits": admission.learned})
 
@@ -616,15 +606,13 @@ class Run:
             os.chdir(self._folder)
 
     def _admission(self, stop: CancelToken) -> Admission:
-        request, governors = self._request, self._parts.governors
-        for line in self._parts.begin(self._slots, self._store):
-            self._warnings.warn(line)
+        request, calls = self._request, self._hooks.calls
         limits = request.requests_per_minute, request.tokens_per_minute
         learned = self._store.run()["provenance"].get("limits", {})
         grows = request.max_workers is None  # the user named no number
         patience = request.keep_going, self._rates
         return Admission(
-            self._slots, self._workers, *limits, governors, stop, grows, learned, *patience
+            self._slots, self._workers, *limits, calls, stop, grows, learned, *patience
         )
 
     def _unscored(self) -> dict[int, set[int]]:
@@ -652,7 +640,6 @@ class Run:
     def _watch(self) -> Callable[[StoredRow], None] | None:
         """Return what is told of each row that is stored; None where nobody wants to know."""
         request, told = self._request, []
-        self._parts.started(self._store.path)
         if request.max_failed is not None:
             told.append(Failures(request.max_failed, self._expected).row)
         if not request.keep_going:
@@ -661,7 +648,7 @@ class Run:
             told.append(CircuitBreaker(self._expected, before, endpoints).row)
         if self._progress is not None:
             told.append(self._progress.row)
-        if self._hooks.watch_rows or self._parts.controllers:
+        if self._hooks.needs_rows:
             told.append(self._show_row)
 
         if len(told) == 1:
@@ -674,13 +661,12 @@ class Run:
         return watch if told else None
 
     def _show_row(self, row: StoredRow) -> None:
-        """Show a row, as it is stored, to hooks and controllers; a hook may have said meanwhile that it wants no more."""
-        if not (self._hooks.watch_rows or self._parts.controllers):
+        """Show a row, as it is stored, to extensions; they may need no more rows by now."""
+        if not self._hooks.needs_rows:
             return
         number = row.id.pack()
         for finished in self._store.rows(number, number):
             self._hooks.row_finished(finished)
-            self._parts.row_finished(finished)
 
     def _record_dependencies(self) -> None:
         """Record the versions of what core and the plugins in use require, for a file that somebody keeps."""

@@ -320,7 +320,7 @@ class DeclaredOptions(click.Command):
         return is_of_run or component.kind in (
             "datasets",
             "evaluators",
-            "run_parts",
+            "hooks",
             "flags",
             "reporters",
         )
@@ -382,12 +382,12 @@ class RunOptions(DeclaredOptions):
                     formatter.write_dl(entries)
 
 
-class GovernorOptions(DeclaredOptions):
-    """A command that goes on with a run, and takes the flags of governors: they can change what may still be called."""
+class AdmissionOptions(DeclaredOptions):
+    """A command that continues a run, and takes the flags of extensions that admit calls, such as a budget."""
 
     def takes(self, component: Component) -> bool:
-        """Whether it is a governor."""
-        return component.manifest.part_kind == "governor"
+        """Return whether it is an extension that admits calls."""
+        return component.kind == "hooks" and "admit_call" in component.manifest.implements
 
 
 class ReportOptions(DeclaredOptions):

@@ -250,15 +250,26 @@ def _lines(component: Component, catalog: Catalog) -> Iterator[str]:
             "hooks",
             ", ".join(component.manifest.implements) or "unknown: its manifest does not say",
         )
-        is_active = component.manifest.only_watches
-        yield wrap_text(
-            "active",
-            "in every run" if is_active else f"only where it is named: --hook {component.name}",
-        )
+        yield wrap_text("active", _when_active(component))
     if component.kind in ("evaluators", "datasets", "systems", "hooks"):
         yield wrap_text("needs", unknown or _needs(component.manifest))
     for warning in component.distribution.warnings:
         yield wrap_text("note", warning)
+
+
+def _when_active(component: Component) -> str:
+    """Return when an extension is active, as a sentence."""
+    named = f"where it is named (--extension {component.name})"
+    if component.manifest.options:
+        named += " or one of its options is given"
+    by_default = {
+        "installed": "in every run",
+        "endpoint": "in runs that call an endpoint",
+        "reference": "in runs with --reference-from",
+        "conversation": "in runs with conversations",
+    }
+    default = by_default.get(component.manifest.active_when)
+    return named if default is None else f"{default}, and {named}"
 
 
 def _wiring(component: Component) -> str:

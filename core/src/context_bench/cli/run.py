@@ -15,10 +15,13 @@ import click
 from attrs import evolve
 
 from context_bench.bench.builders import derived_lines, describe_dataset, find_dataset, oracles
+from context_bench.bench.extensions import (
+    describe_extensions,
+    with_extension_options,
+)
 from context_bench.bench.parameters import DatasetSpec
 from context_bench.bench.project import flags_over, project_request, request_of_flags, settings_over
 from context_bench.bench.run_config import PARAMETERS, RunConfig, require_sample
-from context_bench.bench.run_parts import described_parts, with_flags_of_parts
 from context_bench.cli import commands
 from context_bench.cli.commands import flag_values, open_catalog, together
 from context_bench.console import (
@@ -27,7 +30,6 @@ from context_bench.console import (
     check_place,
     echo,
     echo_err,
-    style,
     warn,
     write_json,
 )
@@ -239,7 +241,7 @@ def request_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def wiring_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command those of the options of ``run`` that say which evaluators and hooks are used."""
+    """Give a command those of the options of ``run`` that say which evaluators and extensions are used."""
     return parameters_of("explain")(commands.plugin_option(commands.project_option(command)))
 
 
@@ -267,7 +269,9 @@ def with_declared_flags(
         if given and component.called_by_id().state == OK:
             options[component.name] = {**options.get(component.name, {}), **given}
     datasets = tuple(_dataset_with_flags(catalog, spec, values) for spec in request.datasets)
-    return with_flags_of_parts(catalog, evolve(request, options=options, datasets=datasets), values)
+    return with_extension_options(
+        catalog, evolve(request, options=options, datasets=datasets), values
+    )
 
 
 def _dataset_with_flags(catalog: Catalog, spec: Any, values: Mapping[str, Any]) -> Any:
@@ -355,7 +359,6 @@ def run(dry_run: bool, is_locked: bool, lock_file: Path | None, **flags: Any) ->
     lock_path = lock_file or Path(LOCK_FILE) if is_locked else None
     catalog, request = asked(flags, locked=lock_path and str(lock_path))
     require_sample(request)
-    parts = described_parts(catalog, request)
     plans = plan(catalog, request, warn if dry_run else None)
     for line in broken_plugins(catalog):  # now that none of them is among what is planned
         warn(line)
@@ -367,10 +370,8 @@ def run(dry_run: bool, is_locked: bool, lock_file: Path | None, **flags: Any) ->
         from context_bench.plugins.lock import check_lock
 
         if lock_path is not None:
-            check_lock(
-                lock_path, {label: plan.to_dict() for label, plan in plans.items()}, parts=parts
-            )
-        _show(catalog, request, parts, plans.values())
+            check_lock(lock_path, {label: plan.to_dict() for label, plan in plans.items()})
+        _show(catalog, request, plans.values())
         return 0
     with _aside():
         result = runs.run(catalog, request, path, on_warning=warn)
@@ -401,13 +402,15 @@ def refuse_idle(
     Raises:
         ConfigurationError: Nothing can take one of them.
     """
+    from context_bench.bench.planner import known_extensions
+
     datasets = [find_dataset(catalog, spec) for spec in request.datasets]
     wired = [one.component for plan in plans for one in plan.wired]
     used = used | {
         (one.kind, one.id)
         for one in (*_extending(catalog, "run"), *wired, *(one for one, _ in datasets))
     }
-    used |= {("run_parts", name) for name in described_parts(catalog, request)}
+    used |= {("hooks", one.component.id) for one in known_extensions(catalog, request)}
     is_open = request.evaluators is None and not all(
         describe_dataset(*found, ())[1] for found in datasets
     )
@@ -422,21 +425,15 @@ def refuse_idle(
         warn(f"{error} A row that names another dataset may still be scored by one.")
 
 
-def _show(
-    catalog: Catalog, request: RunConfig, parts: Mapping[str, Any], plans: Iterable[DatasetPlan]
-) -> None:
-    """Write what a run would use and do: its parts, what is derived, its plans, its hooks, and who reads gold."""
-    from context_bench.bench.planner import known_hooks
+def _show(catalog: Catalog, request: RunConfig, plans: Iterable[DatasetPlan]) -> None:
+    """Write what a run would use and do: what is derived, its plans, its extensions, and who reads gold."""
+    from context_bench.bench.planner import known_extensions
 
-    for name, part in parts.items():
-        options = ", ".join(f"{key}={value}" for key, value in part["options"].items())
-        echo(
-            f"run part {style(name, bold=True)}: {part['kind']}{f' ({options})' if options else ''}"
-        )
-    if any(part["kind"] == "derived-job" for part in parts.values()):
+    extensions = describe_extensions(known_extensions(catalog, request))
+    if any("derived_systems" in one["implements"] for one in extensions.values()):
         for line in derived_lines(catalog, request):
             echo(line)
-    echo("\n".join(Explanation(tuple(plans), known_hooks(catalog, request)[1]).lines()))
+    echo("\n".join(Explanation(tuple(plans), extensions).lines()))
     for name in oracles(catalog, request.systems):
         echo(f"{name} reads gold: it is shown the right answers.")
 
@@ -449,7 +446,7 @@ def _show(
 )
 def lock(lock_file: Path | None, labels: tuple[str, ...], **flags: Any) -> None:
     """Write down which evaluators score which dataset, so that `run --locked` notices any change."""
-    from context_bench.bench.planner import known_hooks, known_metrics, plan
+    from context_bench.bench.planner import known_extensions, known_metrics, plan
     from context_bench.plugins.lock import write_lock
 
     catalog, request = asked(flags)
@@ -462,8 +459,7 @@ def lock(lock_file: Path | None, labels: tuple[str, ...], **flags: Any) -> None:
     write_lock(
         path,
         {label: one.to_dict() for label, one in plans.items()},
-        parts=described_parts(catalog, request),
-        hooks=known_hooks(catalog, request)[1],
+        extensions=describe_extensions(known_extensions(catalog, request)),
         metrics=known_metrics(catalog, request)[1],
     )
     echo(f"Locked {', '.join(plans)} in {path}.")
@@ -495,7 +491,7 @@ def failed_share(result: Any, path: Path) -> int:
     return 0
 
 
-@click.command(cls=commands.GovernorOptions)
+@click.command(cls=commands.AdmissionOptions)
 @_run_argument
 @parameters_of("resume")
 @report_options
@@ -530,7 +526,7 @@ def rescore(run_file: Path, force: bool, catalog: Catalog, **flags: Any) -> None
     def change(request: RunConfig) -> RunConfig:
         changed = settings_over(
             flags_over(request, flags), flags, Catalog()
-        )  # what run parts declare is for a run
+        )  # what extensions declare is for a run
         merged: dict[str, Any] = {
             name: tuple(dict.fromkeys((*getattr(request, name), *flags[name])))
             for name in ("add_evaluators", "exclude")

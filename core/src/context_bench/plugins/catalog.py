@@ -374,8 +374,6 @@ def describe(component: Component) -> dict[str, Any]:
     known = (*FACTS, *FACTS_OF_KIND.get(component.kind, ()))
     names = [name for name in known if not {name, f"{component.kind}.{name}"} & _UNTOLD]
     told |= {_CALLED.get(name, name): _plain(getattr(facts, name)) for name in names}
-    if component.kind == "hooks":
-        told["active"] = "installed" if facts.only_watches else "named"
     return told
 
 
@@ -532,4 +530,4 @@ def stated(state: str) -> str:
 
 def singular(kind: str) -> str:
     """Return the word for one component of a kind."""
-    return "option group" if kind == "flags" else kind.removesuffix("s").replace("_", " ")
+    return {"flags": "option group", "hooks": "extension"}.get(kind, kind.removesuffix("s"))

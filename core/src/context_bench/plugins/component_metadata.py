@@ -11,15 +11,21 @@ from typing import Any, NamedTuple
 
 KINDS = (
     *("evaluators", "datasets", "systems", "metrics", "reporters"),
-    *("tokenizers", "hooks", "commands", "run_parts", "flags"),
+    *("tokenizers", "hooks", "commands", "flags"),
 )
 """The kinds of component, as manifest tables and as ``context_bench.KIND`` entry-point groups. A run uses each of them."""
 
-PART_KINDS = ("preparer", "governor", "derived-job", "controller", "pacer", "asker")
-"""What a run part can be; :mod:`context_bench.protocols` says what each of them does."""
-
-HOOKS = ("run_started", "row_finished", "run_finished", "adjust_wiring")
-"""What a hook can implement, as ``context_bench_NAME``; :mod:`context_bench.plugins.hooks` says what each of them does."""
+INSTALLED = "installed"
+ENDPOINT = "endpoint"
+REFERENCE = "reference"
+CONVERSATION = "conversation"
+ACTIVE_WHEN = {
+    INSTALLED: (),
+    ENDPOINT: ("rate_limiter",),
+    REFERENCE: ("answer_source",),
+    CONVERSATION: ("drive_conversation",),
+}
+"""When an extension can be active by default, and which hooks it may then implement in addition to those that watch."""
 
 EXTENSIBLE = ("run", "table", "result", "report")
 """What a command can extend: options of ``run``, sections of the table, methods of a result, pictures of a report."""
@@ -53,7 +59,7 @@ class Option(NamedTuple):
         flag: A command-line flag of its own (``--judge-url``), or None.
         env: Environment variable that gives the value when nothing else does, or None.
         required: Whether the component cannot be built without it.
-        key: Its place in the project file beside ``[run_parts.NAME]``, for a run part: ``prices`` or ``run.max-cost``.
+        key: Its place in the project file beside ``[extensions.NAME]``, for an extension: ``prices`` or ``run.max-cost``.
         group: Id of the option group that it comes from; None when the component itself declares it.
         bare: Value of its flag when the flag is given without one; None where it needs one.
     """
@@ -200,13 +206,13 @@ class Facts(NamedTuple):
         system_kind: ``transformer``, ``reader``, ``endpoint`` or ``system``.
         reads_gold: Whether a system is an oracle, which is given the right answers too.
         proxy_default: Whether a system is what ``--proxy`` and a bare address mean.
-        part_kind: One of :data:`PART_KINDS`.
         parent: The command group that a command belongs to; None for one at the top.
         extends: One of :data:`EXTENSIBLE`, for what is no command of its own.
         is_group: Whether a command has commands below it.
-        option_groups: Names of the option groups whose options a component takes too.
-        default: Whether a metric is computed, or a pacer asked, without being named.
-        implements: Which of :data:`HOOKS` a hook implements; empty when its manifest does not say.
+        uses: Names of the option groups whose options a component takes too.
+        default: Whether a metric is computed without being named.
+        active_when: Key of :data:`ACTIVE_WHEN`: when an extension is active by default; empty for never.
+        implements: Names of the hooks that an extension implements, as :mod:`context_bench.hookspecs` has them.
         values: What the keys of a metric mean; ``*`` at the end of a key stands for anything.
     """
 
@@ -244,7 +250,6 @@ class Facts(NamedTuple):
     system_kind: str = "system"
     reads_gold: bool = False
     proxy_default: bool = False
-    part_kind: str = ""
     parent: str | None = None
     extends: str | None = None
     is_group: bool = False
@@ -252,15 +257,7 @@ class Facts(NamedTuple):
     default: bool = False
     values: Mapping[str, SummaryValue] = {}
     implements: tuple[str, ...] = ()
-
-    @property
-    def only_watches(self) -> bool:
-        """Whether a hook says that it only watches: it may then be active without being named."""
-        return (
-            bool(self.implements)
-            and "adjust_wiring" not in self.implements
-            and not self.capabilities
-        )
+    active_when: str = ""
 
 
 FACTS = (
@@ -294,8 +291,7 @@ FACTS_OF_KIND = {
     "systems": ("system_kind", "reads", "reads_gold", "proxy_default"),
     "metrics": ("default", "values"),
     "reporters": ("files",),
-    "hooks": ("implements",),
+    "hooks": ("implements", "active_when"),
     "commands": ("parent", "extends", "is_group"),
-    "run_parts": ("part_kind", "default"),
 }
 """What it can say about those of one kind besides."""

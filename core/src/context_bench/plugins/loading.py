@@ -189,7 +189,7 @@ def build(
 
 
 def unfit(component: Component, lacks: str, promised: str = "") -> PluginError:
-    """Return the error for what a component made that is not what its kind promises; a run part promises more than that."""
+    """Return the error for what a component made that is not what its kind promises."""
     return PluginError(
         f"The {component.noun} {component.id} is no {promised or component.noun}: {lacks}. "
         f"Tell the authors of {component.distribution.name}, or leave it out."

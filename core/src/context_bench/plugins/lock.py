@@ -17,7 +17,7 @@ FORMAT = 1
 def write_lock(
     path: Path, plans: Mapping[str, Mapping[str, Any]], **more: Mapping[str, Mapping[str, Any]]
 ) -> None:
-    """Write the plans of some datasets, by label, and run parts, active hooks and metrics, by id, to ``path``.
+    """Write the plans of some datasets, by label, and active extensions and metrics, by id, to ``path``.
 
     Raises:
         ConfigurationError: The file cannot be written.
@@ -29,12 +29,8 @@ def write_lock(
         stream.write(text)
 
 
-def check_lock(
-    path: Path,
-    plans: Mapping[str, Mapping[str, Any]],
-    parts: Mapping[str, Mapping[str, Any]] | None = None,
-) -> None:
-    """Compare the plans of this run, the version of core, and the run parts where they are given, with the locked ones.
+def check_lock(path: Path, plans: Mapping[str, Mapping[str, Any]]) -> None:
+    """Compare the plans of this run and the version of core with the locked ones.
 
     Raises:
         ConfigurationError: There is no readable lock file.
@@ -45,10 +41,6 @@ def check_lock(
         differences.append(
             f"context-bench: version was {locked.get('context_bench')!r}, is {__version__!r}"
         )
-    if parts is not None:
-        before, one = _table(locked, "parts"), "the run part"
-        new = [f"{one} {name} is not in the lock file" for name in parts if name not in before]
-        differences += sorted([*new, *_drift_of(one, before, parts, "this run does not use it")])
     for label, plan in plans.items():
         name = label or "rows without a label"
         if isinstance(locked["datasets"].get(label), dict):
@@ -64,11 +56,11 @@ def check_lock(
 def unlocked(
     path: Path, kind: str, active: Mapping[str, Mapping[str, Any]], named: Collection[str]
 ) -> list[str]:
-    """Return the ids of the active hooks or metrics that the lock file does not name: a locked run does not import them.
+    """Return the ids of the active extensions or metrics that the lock file does not name: a locked run does not import them.
 
     Args:
         path: The lock file.
-        kind: ``"hooks"`` or ``"metrics"``.
+        kind: ``"extensions"`` or ``"metrics"``.
         active: What is known of the active ones, by id.
         named: The ids of those that the user asked for by name.
 

@@ -10,15 +10,16 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from context_bench.hookspecs import HOOKS
 from context_bench.plugins import manifest_fields as fields
 from context_bench.plugins.component_metadata import (
+    ACTIVE_WHEN,
     EXTENSIBLE,
     FACTS,
     FACTS_OF_KIND,
-    HOOKS,
+    INSTALLED,
     KINDS,
     OPTION_TYPES,
-    PART_KINDS,
     Facts,
     Option,
     Score,
@@ -134,13 +135,18 @@ def _unusual(document: Mapping[str, Any]) -> Iterator[str]:
 
 _DEEPEST = 32
 FORMATS = ("score", "percent", "count", "money", "factor", "seconds", "number")
-_KEYS = {"class_name": "class", "is_group": "group", "system_kind": "kind", "part_kind": "kind"}
+_KEYS = {
+    "class_name": "class",
+    "is_group": "group",
+    "system_kind": "kind",
+    "active_when": "default",
+}
 """What a manifest calls those facts that Python cannot, or that two kinds have under one name."""
 _REQUIRED = {
     "evaluators": ("summary", "class_name", "version", "primary"),
     "systems": ("summary", "class_name"),
     "datasets": ("summary", "class_name"),
-    "run_parts": ("summary", "class_name", "part_kind"),
+    "hooks": ("summary", "implements"),
 }
 
 
@@ -189,10 +195,23 @@ def _contradictions(facts: Facts, body: Mapping[str, Any]) -> Iterator[tuple[str
         yield "default_config", f"{facts.default_config!r} is none of its configs"
     if facts.parent is not None and facts.extends is not None:
         yield "parent", f"what extends {facts.extends} is no command, and has no parent"
-    if facts.kind == "run_parts" and facts.default and facts.part_kind != "pacer":
-        yield "default", "only a pacer is on by default; any other part has to be named"
+    if facts.active_when:
+        yield from _not_by_default(facts)
     if facts.kind == "flags" and any("flag" not in body["options"][name] for name in facts.options):
         yield "options", "each option of a option group has a flag"
+
+
+def _not_by_default(facts: Facts) -> Iterator[tuple[str, str]]:
+    """Yield why an extension cannot be active by default: the user has not asked for what it does."""
+    allowed = ACTIVE_WHEN[facts.active_when]
+    for name in facts.implements:
+        if name not in allowed and not HOOKS[name].watches:
+            yield "default", f"an extension that implements {name} must be requested by the user"
+    if facts.active_when == INSTALLED and facts.capabilities:
+        yield (
+            "default",
+            f"an extension that needs {facts.capabilities[0]} must be requested by the user",
+        )
 
 
 def _take(
@@ -276,7 +295,7 @@ _READERS: dict[str, Reader] = {
     "sizes": fields.table_of(fields.at_least(0)),
     "definition": fields.definition,
     "system_kind": one_of("transformer", "reader", "endpoint", "system"),
-    "part_kind": one_of(*PART_KINDS),
+    "active_when": one_of(*ACTIVE_WHEN),
     "extends": one_of(*EXTENSIBLE),
     "implements": fields.list_of(one_of(*HOOKS)),
     "range": fields.value_range,

@@ -189,10 +189,10 @@ def _flags_of(component: Component) -> list[str]:
 _FLAGS_OF_CORE = frozenset(
     """
 --add-evaluator --add-metric --allow --baseline --brief --cache-dir --dataset --dataset-timeout --dry-run --evaluators
---exclude --field --format --help --hook --ids --input --keep-going --label --limit --lock-file --locked --log-format
---max-examples --max-failed --max-workers --metrics --model --name --order --output --part --project --proxy --quiet
---reader --reference-from --repeat --reuse --row-timeout --rpm --run-file --sample --score-field --score-prefix --seed
---set --store-examples --system --text-fields --threshold --tokenizer --tpm --version -d -h -n -o -p -q -s
+--exclude --extension --field --format --help --ids --input --keep-going --label --limit --lock-file --locked
+--log-format --max-examples --max-failed --max-workers --metrics --model --name --order --output --project --proxy
+--quiet --reader --reference-from --repeat --reuse --row-timeout --rpm --run-file --sample --score-field --score-prefix
+--seed --set --store-examples --system --text-fields --threshold --tokenizer --tpm --version -d -h -n -o -p -q -s
 """.split()  # noqa: SIM905 - written by a program, read by people
 )
 # No package can declare these; core/generate_first_party.py writes them down from the command line.

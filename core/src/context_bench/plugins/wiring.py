@@ -178,25 +178,34 @@ def changes_of_plan(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterat
 
 @frozen
 class Explanation:
-    """What a run would use: the wiring of its datasets, every evaluator with its reason, and its hooks.
+    """What a run would use: the wiring of its datasets, every evaluator with its reason, and its extensions.
 
     Attributes:
         plans: The wiring of each dataset.
-        hooks: What is known of the active hooks, by id.
+        extensions: What is known of the active extensions, by id.
     """
 
     plans: tuple[DatasetPlan, ...]
-    hooks: Mapping[str, Mapping[str, Any]]
+    extensions: Mapping[str, Mapping[str, Any]]
 
     def lines(self) -> Iterator[str]:
         """Yield it as the lines of a text for a person; the warnings of the plans are not in it."""
         for plan in self.plans:
             yield from _lines_of(plan)
-        for name, hook in self.hooks.items():
-            needs = f", with {', '.join(hook['capabilities'])}" if hook["capabilities"] else ""
-            version, manifest = hook["distribution_version"], hook["manifest_sha256"][:12] or "none"
-            does = ", ".join(hook["implements"]) or "undeclared"
-            yield f"hook {style(name, bold=True)} {version}: {does}{needs} (manifest {manifest})"
+        for name, extension in self.extensions.items():
+            yield f"extension {style(name, bold=True)} {_facts_of_extension(extension)}"
+
+
+def _facts_of_extension(extension: Mapping[str, Any]) -> str:
+    hooks = ", ".join(extension["implements"]) or "hooks that no manifest declares"
+    facts = [f"{extension['distribution_version']}: {hooks}"]
+    if extension["options"]:
+        options = ", ".join(f"{name}={value}" for name, value in extension["options"].items())
+        facts.append(f"({options})")
+    if extension["capabilities"]:
+        facts.append(f"with {', '.join(extension['capabilities'])}")
+    facts.append(f"(manifest {extension['manifest_sha256'][:12] or 'none'})")
+    return " ".join(facts)
 
 
 def _lines_of(plan: DatasetPlan) -> Iterator[str]:

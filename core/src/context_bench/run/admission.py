@@ -1,9 +1,8 @@
-"""Admission: what every system is asked, through the limits of its endpoint and the governors of the run."""
+"""Admission: what every system is asked, through the limits of its endpoint and the hooks of the run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from threading import Lock
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -11,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 from attrs import Factory, define, evolve
 
 from context_bench.errors import message_of
-from context_bench.plugins.loading import attempted
-from context_bench.protocols import Call, Governor, Rates, RowId
-from context_bench.records import REPORTED_CURRENCY, Usage
+from context_bench.plugins.call_hooks import CallAdmission, CallHooks
+from context_bench.protocols import Call, RateLimiter, RowId
+from context_bench.records import Usage
 from context_bench.run.model import (
-    Bill,
     Job,
     RunSystem,
     endpoint_of,
@@ -56,11 +54,11 @@ class Admission:
         slots: The systems.
         workers: Calls in flight at most.
         requests_per_minute, tokens_per_minute: What the user knows of each endpoint's limits.
-        governors: Admit or refuse calls besides.
+        hooks: The hooks of calls: they admit or refuse a call, and learn what it used.
         stop: Ends every wait.
         grows: Whether an endpoint is asked few at once in the beginning; False takes all places at once.
         learned: What :attr:`learned` told at the end of an earlier session.
-        rates: What makes the rates of an endpoint, as :meth:`~context_bench.protocols.Pacer.rates` does; None where
+        rates: What makes the rates of an endpoint, as the hook ``rate_limiter`` does; None where
             nobody learns them.
         is_patient: Whether to go on where an endpoint is dead, or has only refused for two minutes.
 
@@ -77,26 +75,26 @@ class Admission:
         workers: int,
         requests_per_minute: float | None = None,
         tokens_per_minute: float | None = None,
-        governors: Sequence[Governor] = (),
+        hooks: CallHooks | None = None,
         stop: CancelToken | None = None,
         grows: bool = True,
         learned: Mapping[str, Mapping[str, Any]] | None = None,
         is_patient: bool = False,
-        rates: Callable[..., Rates] | None = None,
+        rates: Callable[..., RateLimiter] | None = None,
     ) -> None:
         self.is_patient = is_patient
-        self.bill = bill_of(governors)
-        self.currency = next(
-            (str(one.currency) for one in governors if hasattr(one, "currency")), REPORTED_CURRENCY
-        )
+        self.hooks = hooks or CallHooks()
+        self.bill = self.hooks.cost_function(reported_cost)
+        self.currency = self.hooks.currency
         self.stop = stop or CancelToken()
-        self.governors = tuple(governors)
         self.in_flight: dict[int, int] = {}
         self.retried: dict[int, int] = {}
         self.failures: dict[int, tuple[float, str]] = {}
         self.cost: dict[int, float] = {}
         self.is_limited = (
-            requests_per_minute is not None or tokens_per_minute is not None or bool(self.governors)
+            requests_per_minute is not None
+            or tokens_per_minute is not None
+            or not self.hooks.is_empty
         )
         self._lock = Lock()
         self._workers, self._limits = workers, (requests_per_minute, tokens_per_minute)
@@ -172,13 +170,14 @@ class Admission:
         with self._lock:
             self.in_flight[slot.number] += 1
             self.retried[slot.number] += road.trial.repeating == row
-        call = None
-        if self.governors:
+        admission = None
+        if not self.hooks.is_empty:
             identity = RowId(job.wiring.label, job.id.position, job.id.repetition)
             call = Call(
                 slot.number, slot.label, road.endpoint, identity, job.input_tokens, attempt - 1
             )
-        return Place(self, job, row, road, call)
+            admission = self.hooks.admission_of(call)
+        return Place(self, job, row, road, admission)
 
     def leave(self, slot: RunSystem, cost: float | None) -> None:
         """Count a call as ended."""
@@ -255,25 +254,6 @@ class Admission:
                 call_on(loop, task.cancel)
 
 
-def bill_of(governors: Iterable[Any]) -> Bill:
-    """Return what says what a response cost: the first governor that bills, else what endpoints report."""
-    bills = (
-        partial(attempted, f"The run part {one.name}", _billed, one.bill)
-        for one in governors
-        if hasattr(one, "bill")
-    )
-    return next(bills, reported_cost)
-
-
-def _billed(bill: Bill, *asked: Any) -> tuple[float | None, str | None]:
-    cost, source = bill(*asked)
-    if not (cost is None or 0 <= cost < float("inf")) or not isinstance(source, str | None):
-        raise ValueError(
-            f"bill() returned {cost!r} and {source!r}, not money from 0 on and where it comes from"
-        )
-    return cost, source
-
-
 @define(eq=False)
 class Place:
     """Leave to make one call. It is given back once, by whoever ends the call first.
@@ -285,36 +265,31 @@ class Place:
     _job: Job
     _row: int
     _road: EndpointState
-    _call: Call | None
-    _admitted: list[Governor] = Factory(list)
+    _call: CallAdmission | None
     _usage: Usage | None = None
     _total: float | None = None
     _open: Lock = Factory(Lock)
-    _lock: Lock = Factory(Lock)
 
     def __attrs_post_init__(self) -> None:
         if self._job.transcript is not None:
             self._job.transcript.place = self
 
     @property
-    def has_governors(self) -> bool:
-        """Whether the call is admitted by governors, too."""
+    def has_hooks(self) -> bool:
+        """Whether extensions admit the call, too."""
         return self._call is not None
 
     def govern(self) -> None:
-        """Ask the governors, in order; each may wait.
+        """Return when the extensions have admitted the call; each may wait.
 
         Raises:
             CallRefusedError: One of them does not let the call be made.
         """
         assert self._call is not None
-        for governor in self._admission.governors:
-            attempted(f"The run part {governor.name}", governor.admit, self._call)
-            with self._lock:
-                self._admitted.append(governor)
+        self._call.admit()
 
     def next_turn(self) -> None:
-        """Settle what the turn before has used, and ask the governors for another one.
+        """Settle what the turn before has used, and have the extensions admit another one.
 
         Raises:
             CallRefusedError: One of them does not let it be asked.
@@ -323,8 +298,10 @@ class Place:
         if self._call is None:
             return
         used = self._usage.output_tokens if self._usage is not None else None
-        self._call = evolve(self._call, tokens=self._call.tokens + int(used or 0))
+        call = self._call.call
         self._settle()
+        call = evolve(call, tokens=call.tokens + int(used or 0))
+        self._call = self._admission.hooks.admission_of(call)
         self.govern()
         if self._open.locked():
             self._settle()
@@ -391,14 +368,10 @@ class Place:
             self._settle()
 
     def _settle(self) -> None:
-        """Tell the governors that admitted the call what it has used, once."""
-        with self._lock:
-            admitted, self._admitted = self._admitted, []
-            usage, self._usage = self._usage, None
-        for governor in admitted:
-            assert self._call is not None
-            cost = None if usage is None else usage.cost
-            attempted(f"The run part {governor.name}", governor.settle, self._call, usage, cost)
+        """Pass on what the call has used to the extensions that admitted it, once."""
+        assert self._call is not None
+        usage, self._usage = self._usage, None
+        self._call.settle(usage, None if usage is None else usage.cost)
 
 
 _NO_USAGE = Usage()

@@ -110,7 +110,7 @@ def steps_of(
         wake: Ends a sleep of this call, from any thread.
 
     Raises:
-        CallRefusedError: A governor does not let the call be made; the run stops.
+        CallRefusedError: An extension does not let the call be made; the run stops.
     """
     job, stop = ticket.job, admission.stop
     attempt = 1
@@ -126,7 +126,7 @@ def steps_of(
             return True
         ticket.place = place
         try:
-            if place.has_governors:
+            if place.has_hooks:
                 found = yield place.govern
                 if isinstance(found, CaughtError):
                     raise found.error

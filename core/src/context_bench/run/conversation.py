@@ -1,16 +1,15 @@
 """Conversations: each answered turn is in the run file before the next one is asked, and each turn is admitted as a call.
 
-How a conversation is asked is a package's: a run part of kind ``asker`` (:class:`~context_bench.protocols.Asker`).
+How a conversation is held is a package's: the hook ``drive_conversation``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from attrs import Factory, define, evolve
 
-from context_bench.protocols import Asker
 from context_bench.run.loop import RowProcessor
 from context_bench.run.model import Job, RunSystem, Timing, take_apart
 from context_bench.store.encoding import from_json
@@ -28,12 +27,12 @@ class Conversations:
     """The conversations of a run.
 
     Attributes:
-        asker: Asks them.
+        drive: Returns what holds conversations with a system.
         store: Where their turns are kept.
         processor: Takes secrets out of what is kept.
     """
 
-    asker: Asker
+    drive: Callable[[Any], Any]
     store: RunFile
     processor: RowProcessor
     _slots: dict[int, RunSystem] = Factory(dict)
@@ -42,7 +41,7 @@ class Conversations:
         """Have a job asked as a conversation, given the key of its example as its system sees it."""
         slot = job.slot
         if slot.number not in self._slots:
-            self._slots[slot.number] = evolve(slot, system=self.asker.asked(slot.system))
+            self._slots[slot.number] = evolve(slot, system=self.drive(slot.system))
         job.slot, job.transcript = self._slots[slot.number], Transcript(self, job, seen)
 
 
@@ -78,7 +77,7 @@ class Transcript:
 
         Raises:
             TimeoutError: The row's time is up.
-            CallRefusedError: A governor of the run does not let it be asked.
+            CallRefusedError: An extension does not let it be asked.
         """
         if self._is_over:
             raise TimeoutError("the row's time was up before its next turn.")

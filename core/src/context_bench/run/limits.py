@@ -1,6 +1,6 @@
 """Limits: how often and how many at once an endpoint is asked, and who waits for it.
 
-The number in flight is one thing (:class:`Growth`), the rate another (:class:`~context_bench.protocols.Rates`): a package
+The number in flight is one thing (:class:`Growth`), the rate another (:class:`~context_bench.protocols.RateLimiter`): a package
 that learns limits brings it, else :mod:`context_bench.run.rates` does.
 """
 
@@ -16,7 +16,7 @@ from typing import Any
 from attrs import frozen
 
 from context_bench.errors import message_of
-from context_bench.protocols import Rates
+from context_bench.protocols import RateLimiter
 from context_bench.run.stopping import DeadSystemError
 
 _WORTH_TELLING = 1.0
@@ -195,7 +195,7 @@ class Limiter:
     def __init__(
         self,
         most: int,
-        rates: Rates,
+        rates: RateLimiter,
         gentle: bool = False,
         clock: Callable[[], float] = monotonic,
         grows: bool | None = None,

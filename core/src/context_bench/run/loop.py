@@ -64,7 +64,7 @@ class RunLoop:
         workers: Number of calls in flight. With one, systems are called on the caller's thread, unless a deadline, an
             endpoint or an evaluator asks for more.
         signals: Those that end the session.
-        admission: Limits of the endpoints, governors, and the token that stops the run.
+        admission: Limits of the endpoints, hooks of calls, and the token that stops the run.
         on_row: Called with each committed row.
         deadline: Seconds for one row, from the first call until it is scored; None for no limit.
     """

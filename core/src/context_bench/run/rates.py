@@ -1,6 +1,6 @@
 """Rates: when an endpoint may be asked next, as far as the user said it, or the endpoint by refusing.
 
-How much an endpoint allows is learned by a pacer that a package brings (:class:`~context_bench.protocols.Pacer`). Without one
+How much an endpoint allows is learned by a package (hook ``rate_limiter``). Without one
 a limit of the user's is spread evenly. After a refusal nobody asks for as long as it says, or else for one second, two, four
 and so on (beginning with the last such time, when it refuses again soon); then one request goes ahead, and the others follow
 when it is not refused.

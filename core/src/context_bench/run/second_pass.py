@@ -6,7 +6,7 @@ Nobody is asked for them, unless a reader follows a derived row.
 Rows without a gold answer have a label of their own, whose evaluators are those of the dataset. The ones that need an answer are
 given the reference's response in its place, and their keys get a prefix, so that no such score is ever taken for one of a gold
 answer. They score when all rows are answered: the response may come later than those that are held against it. What lacks a
-gold answer, and what stands in for it, says a run part.
+gold answer, and what stands in for it, says an extension (hook ``answer_source``).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from attrs import define, evolve, frozen
 
 from context_bench.answers import REFERENCE_FIELDS
 from context_bench.errors import StoreError
-from context_bench.protocols import AnswerSource, DerivedSlot, System
+from context_bench.protocols import AnswerSource, DerivedSystemSpec, System
 from context_bench.records import AGREEMENT
 from context_bench.run.loop import RowProcessor
 from context_bench.run.model import Job, LabelWiring, RunDataset, RunSystem, Scorer, shown
@@ -252,7 +252,7 @@ class DerivedSystem:
         reader: Answers from these outputs; None where nobody does.
     """
 
-    def __init__(self, derived: DerivedSlot, reader: System | None = None) -> None:
+    def __init__(self, derived: DerivedSystemSpec, reader: System | None = None) -> None:
         self.name, self._derived, self._reader = derived.label, derived, reader
         self.steps = () if reader is None else (reader,)
 

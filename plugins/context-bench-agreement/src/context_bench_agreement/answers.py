@@ -8,26 +8,25 @@ from typing import Any
 from attrs import frozen
 
 from context_bench.answers import REFERENCE_FIELDS, part_answer
-from context_bench.protocols import DerivedSlot
+from context_bench.hookspecs import hookimpl
 from context_bench.tokens import PROMPT_FIELDS
 
 
 @frozen
 class ReferenceAnswers:
-    """The run part behind ``--reference-from``: the reference's response takes the place of a missing gold answer.
+    """The extension for ``--reference-from``: the response of the reference replaces a missing gold answer.
 
     Attributes:
-        name: Name of the part.
         least_samples: How often the reference is asked at least where there is no gold answer: what is beyond the first
             time says how far it agrees with itself, and nothing else.
     """
 
-    name: str = "agreement"
     least_samples: int = 2
 
-    def slots(self, labels: Sequence[str]) -> Sequence[DerivedSlot]:
-        """Return no slot: rows are scored, and none is added."""
-        return ()
+    @hookimpl
+    def answer_source(self) -> ReferenceAnswers:
+        """Return the source of answers: this object."""
+        return self
 
     def gold_fields(self, needs: Sequence[str]) -> Sequence[str]:
         """Return the fields, any of which is a gold answer to an evaluator that cannot do without; none when it can.

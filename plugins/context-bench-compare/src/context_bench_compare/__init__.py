@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 from context_bench_compare.ranks import ParetoRank, SpeedRank
 
 if TYPE_CHECKING:
-    from context_bench_compare.gate_part import Gates
+    from context_bench_compare.gate_extension import Gates
 
 __all__ = ["Gates", "ParetoRank", "SpeedRank"]
 
 
 def __getattr__(name: str) -> Any:
-    """Return the run part; it is imported when it is asked for, since the statistics take a second to import."""
+    """Return the extension, which is imported when it is used: importing the statistics takes a second."""
     if name == "Gates":
-        from context_bench_compare.gate_part import Gates
+        from context_bench_compare.gate_extension import Gates
 
         return Gates
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

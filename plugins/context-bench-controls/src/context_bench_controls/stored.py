@@ -1,14 +1,16 @@
-"""The run part ``controls``: for each compressor of a run, four rows that keep as many tokens without thinking."""
+"""The extension ``controls``: for each compressor of a run, four systems that keep as many tokens by a simple rule."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import product
 from typing import Any
 
 from context_bench.errors import ConfigurationError
+from context_bench.hookspecs import hookimpl
 from context_bench.messages import region_text
-from context_bench.protocols import DerivedSlot
+from context_bench.protocols import DerivedSystemSpec
 from context_bench_controls.choosing import NAMES, chosen, kept_tokens
 from context_bench_controls.measuring import achieved_tokens
 from context_bench_controls.units import Region, kept_messages, region_of
@@ -27,45 +29,45 @@ class Controls:
         seed: Seed of the random control.
     """
 
-    name = "controls"
-
     def __init__(self, controls: str = "stored", seed: int = 0) -> None:
         self._is_read, self._seed = controls == "reader", seed
 
-    def accepts(self, system: Any) -> bool:
-        """Whether a system can put out a context: anything but an endpoint that only answers."""
-        if getattr(system, "puts_out_context", False) or len(getattr(system, "steps", ())) > 1:
-            return True
-        fingerprint = getattr(system, "fingerprint", None)
-        found = fingerprint() if callable(fingerprint) else fingerprint
-        return not isinstance(found, Mapping) or "endpoint" not in found
-
-    def slots(self, labels: Sequence[str]) -> Sequence[DerivedSlot]:
-        """Return four slots for each system.
+    @hookimpl
+    def derived_systems(self, systems: Mapping[str, Any]) -> list[DerivedSystemSpec]:
+        """Return four systems for each system that can return a context.
 
         Raises:
-            ConfigurationError: No system puts out a context.
+            ConfigurationError: No system returns a context.
         """
+        labels = [label for label, system in systems.items() if returns_context(system)]
         if not labels:
             raise ConfigurationError(
                 "Controls are for systems that put out a context or messages, and this run has none: name a compressor, or "
                 "measure a proxy with the system forwarded."
             )
-        return [
-            DerivedSlot(
-                f"{label} {name}",
-                label,
-                {
-                    "version": VERSION,
-                    "control": name,
-                    **({"seed": self._seed} if name == "random" else {}),
-                },
-                partial(controlled, name=name, seed=self._seed),
-                self._is_read,
-            )
-            for label in labels
-            for name in NAMES
-        ]
+        return [self._control(label, name) for label, name in product(labels, NAMES)]
+
+    def _control(self, label: str, name: str) -> DerivedSystemSpec:
+        key: dict[str, Any] = {"version": VERSION, "control": name}
+        if name == "random":
+            key["seed"] = self._seed
+        return DerivedSystemSpec(
+            label=f"{label} {name}",
+            source_label=label,
+            key=key,
+            process=partial(controlled, name=name, seed=self._seed),
+            is_read=self._is_read,
+        )
+
+
+def returns_context(system: Any) -> bool:
+    """Return whether a system can return a context: any system but an endpoint that only answers."""
+    if getattr(system, "puts_out_context", False) or len(getattr(system, "steps", ())) > 1:
+        return True
+    fingerprint = getattr(system, "fingerprint", None)
+    if callable(fingerprint):
+        fingerprint = fingerprint()
+    return not isinstance(fingerprint, Mapping) or "endpoint" not in fingerprint
 
 
 def controlled(

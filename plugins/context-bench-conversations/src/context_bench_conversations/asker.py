@@ -14,17 +14,17 @@ from inspect import isawaitable, iscoroutinefunction
 from time import perf_counter
 from typing import Any
 
+from context_bench.hookspecs import hookimpl
 from context_bench.protocols import Turns
 from context_bench_conversations.talk import Forgetful, Talk, conversation_output, is_conversation
 
 
 class Conversations:
-    """The run part: has every conversation asked through :class:`Conversational`."""
+    """The extension: every conversation is held by :class:`Conversational`."""
 
-    name = "conversations"
-
-    def asked(self, system: Any) -> Any:
-        """Return what is asked in place of a system that talks."""
+    @hookimpl
+    def drive_conversation(self, system: Any) -> Conversational:
+        """Return what holds conversations with a system."""
         return Conversational(system)
 
 

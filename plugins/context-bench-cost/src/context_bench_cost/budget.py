@@ -13,7 +13,7 @@ class Budget:
 
     A call whose cost can be expected from its prompt and its longest answer is taken to cost that, times what calls have
     cost beyond their expectation so far. Any other call in flight is taken to cost as much as the dearest one so far.
-    Before the first price is known, one such call goes alone; when it names no price, the run part ``money`` ends the run
+    Before the first price is known, one such call goes alone; when it names no price, the extension ``money`` ends the run
     where tokens were used, and what used none is free.
 
     Args:

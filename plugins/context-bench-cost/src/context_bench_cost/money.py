@@ -1,4 +1,4 @@
-"""The run part ``money``: it bills what was answered, and admits a call only while the run can pay for it."""
+"""The extension ``money``: it computes what responses cost, and admits a call only while the budget allows it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from threading import Condition
 from typing import Any
 
 from context_bench.errors import CallRefusedError, ConfigurationError
-from context_bench.protocols import Call, GovernedSystem
+from context_bench.hookspecs import hookimpl
+from context_bench.protocols import Call, SystemSummary
 from context_bench.records import Usage
 from context_bench_cost.budget import Budget
 from context_bench_cost.prices import Price, Prices, read_prices
@@ -27,8 +28,6 @@ class Money:
         ConfigurationError: A table is of another form, two are in different currencies, or ``max_cost`` is not above zero.
     """
 
-    name = "money"
-
     def __init__(
         self, prices: Sequence[Mapping[str, Any]] = (), max_cost: float | None = None
     ) -> None:
@@ -39,18 +38,25 @@ class Money:
             raise ConfigurationError(f"max_cost is {max_cost!r}, but must be a number above zero.")
         self.currency = self.prices.currency
         self._budget = None if max_cost is None else Budget(max_cost)
-        self._systems: dict[int, GovernedSystem] = {}
+        self._systems: dict[int, SystemSummary] = {}
         self._changed = Condition()
         self._unpriced: str | None = None
 
-    def bill(
+    @hookimpl
+    def call_cost(
         self, usage: Usage | None, models: Iterable[str | None]
     ) -> tuple[float | None, str | None]:
-        """Return what a response cost, and where that comes from; see :meth:`Prices.bill`."""
+        """Return what a response cost, and the source of the cost; see :meth:`Prices.bill`."""
         return self.prices.bill(usage, models)
 
-    def describe(self, system: GovernedSystem) -> dict[str, Any]:
-        """Return what the run file keeps beside a system: model, currency, date and price."""
+    @hookimpl
+    def cost_currency(self) -> str:
+        """Return the currency of the prices."""
+        return self.currency
+
+    @hookimpl
+    def describe_system(self, system: SystemSummary) -> dict[str, Any]:
+        """Return the facts for the run file: model, currency, date and price."""
         if not self.prices.models:
             return {}
         price = self.prices.find([system.model])
@@ -66,13 +72,17 @@ class Money:
             }
         }
 
-    def begin(
-        self, systems: Sequence[GovernedSystem], spent: float, dearest: float | None
+    @hookimpl
+    def before_first_call(
+        self,
+        systems: Sequence[SystemSummary],
+        earlier_cost: float,
+        max_call_cost: float | None,
     ) -> list[str]:
-        """Take note of the systems and of what earlier sessions spent; return which models have no price, a line each."""
-        self._systems = {system.slot: system for system in systems}
+        """Note the systems and what earlier sessions spent; return a line for each model without a price."""
+        self._systems = {system.number: system for system in systems}
         if self._budget is not None:
-            self._budget = Budget(self._budget.most, spent, dearest)
+            self._budget = Budget(self._budget.most, earlier_cost, max_call_cost)
         return [
             f"No price is given for {system.model!r}, the model of {system.label}. Its cost is known only where the endpoint "
             "reports it, or answers with a model that has a price."
@@ -82,7 +92,8 @@ class Money:
             and system.model not in self.prices.models
         ]
 
-    def admit(self, call: Call) -> None:
+    @hookimpl
+    def admit_call(self, call: Call) -> None:
         """Return when the call can be paid; wait for others where that depends on what they cost.
 
         Raises:
@@ -106,7 +117,8 @@ class Money:
                     "and its model has no price. Give its price (--prices FILE), or leave --max-cost out."
                 )
 
-    def settle(self, call: Call, usage: Usage | None, cost: float | None) -> None:
+    @hookimpl
+    def call_settled(self, call: Call, usage: Usage | None, cost: float | None) -> None:
         """Count what a call cost; an answer of an endpoint whose cost nobody knows ends the run, as no limit could."""
         if self._budget is None:
             return
@@ -119,7 +131,7 @@ class Money:
 
     def _expected(self, call: Call) -> float | None:
         """Return what a call will cost at most; None where the price or the longest answer is unknown."""
-        system = self._systems[call.slot]
+        system = self._systems[call.system_number]
         price: Price | None = self.prices.find([system.model])
         return (
             None

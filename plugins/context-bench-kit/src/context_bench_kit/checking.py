@@ -93,6 +93,8 @@ def _code_faults(component: Component, thing: Any) -> Iterator[str]:
             yield f"class = {facts.class_name!r}, but the package {package} has no such attribute"
         elif exported is not thing:
             yield f"class = {facts.class_name!r} is not what its entry point {component.target} names"
+    if component.kind == "hooks" and facts is not None:
+        yield from _hook_faults(facts, thing)
     methods = _METHODS.get(component.kind, ())
     if methods and not any(callable(getattr(thing, method, None)) for method in methods):
         told = " or ".join(f"{method}()" for method in methods)
@@ -101,15 +103,24 @@ def _code_faults(component: Component, thing: Any) -> Iterator[str]:
         "datasets",
         "tokenizers",
         "commands",
-        "run_parts",
     ):
         yield f"its entry point names {type(thing).__name__}, which cannot be called"
-    elif (
-        callable(thing)
-        and facts is not None
-        and component.kind not in ("hooks", "commands", "flags")
-    ):
+    elif callable(thing) and facts is not None and component.kind not in ("commands", "flags"):
         yield from _option_faults(component.kind, facts, thing)
+
+
+def _hook_faults(facts: Any, thing: Any) -> Iterator[str]:
+    """Yield the hooks that an extension implements without declaring them, or declares without implementing them."""
+    from context_bench.hookspecs import HOOKS
+    from context_bench.plugins.hooks import implemented_hooks
+
+    implemented = implemented_hooks(thing)
+    for name in sorted(implemented - HOOKS.keys()):
+        yield f"it implements {name}, which is not a hook"
+    for name in sorted(implemented & HOOKS.keys() - {*facts.implements}):
+        yield f"it implements {name}, which implements in the manifest does not name"
+    for name in sorted({*facts.implements} - implemented):
+        yield f"implements names {name}, which the code does not implement"
 
 
 def _option_faults(kind: str, facts: Any, thing: Any) -> Iterator[str]:

@@ -29,9 +29,8 @@ def lock_differences(path: Path, catalog: Catalog) -> list[str]:
             for plan in datasets
             for name, facts in plan["evaluators"].items()
         }
-        for kind in ("hooks", "metrics", "parts"):
-            of_kind = "run_parts" if kind == "parts" else kind
-            locked |= {(of_kind, name): facts for name, facts in document.get(kind, {}).items()}
+        for kind, table in (("hooks", "extensions"), ("metrics", "metrics")):
+            locked |= {(kind, name): facts for name, facts in document.get(table, {}).items()}
         return [
             line
             for key, facts in sorted(locked.items())

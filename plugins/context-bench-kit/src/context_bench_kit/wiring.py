@@ -44,7 +44,10 @@ def wiring(
     told = config.explanation(catalog, datasets, tags, given)
     if as_json:
         write_json(
-            {plan.dataset.label: {**_described(plan), "hooks": told.hooks} for plan in told.plans}
+            {
+                plan.dataset.label: {**_described(plan), "extensions": told.extensions}
+                for plan in told.plans
+            }
         )
     else:
         for line in (line for plan in told.plans for line in plan.warnings):

@@ -1,4 +1,4 @@
-"""The first rows of a run, looked at as preflight would, without a call of their own: a hook that only watches.
+"""The first rows of a run, looked at as preflight would, without a call of their own: an extension that only watches.
 
 A broken proxy must not look perfectly faithful: what its first replies give away is told once, on standard error and in
 the run file.
@@ -6,13 +6,12 @@ the run file.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from threading import Lock
 from time import time
-from typing import Any
 
-import pluggy
-
+from context_bench.hookspecs import hookimpl
+from context_bench.protocols import SystemSummary
 from context_bench.records import EvalRow
 from context_bench_preflight.diagnostics import (
     NOTE,
@@ -31,8 +30,6 @@ LOOKED_AT = 8
 _PATIENCE = 4
 """So many times as many rows are waited for, until two systems have answered the same ones."""
 
-_hook = pluggy.HookimplMarker("context_bench")
-
 Place = tuple[str, int, int]
 
 
@@ -48,22 +45,22 @@ class FirstRows:
         self._compared: set[int] = set()
         self._lock = Lock()
 
-    @_hook
-    def context_bench_run_started(
-        self, systems: Sequence[Mapping[str, Any]], warn: Callable[[str], None]
-    ) -> None:
+    @hookimpl
+    def run_started(self, systems: Sequence[SystemSummary], warn: Callable[[str], None]) -> None:
         """Note which systems ask an endpoint."""
         self._open = {
-            slot: told["label"] for slot, told in enumerate(systems) if told["endpoint"] is not None
+            system.number: system.label for system in systems if system.endpoint is not None
         }
         self._labels = dict(self._open)
-        self._baseline = next((slot for slot in self._open if systems[slot]["is_baseline"]), None)
+        self._baseline = next(
+            (number for number in self._open if systems[number].is_baseline), None
+        )
         self._warn = warn
         self._replies = {slot: {} for slot in self._open}
         self._started = time()
 
-    @_hook
-    def context_bench_row_finished(self, row: EvalRow) -> bool:
+    @hookimpl
+    def row_finished(self, row: EvalRow) -> bool:
         """Look at a row, and tell whether more are wanted."""
         if row.system_number in self._labels and row.output and not row.reused:
             with self._lock:
@@ -76,8 +73,8 @@ class FirstRows:
                 self._compare(self._most)
         return bool(self._open) or any(map(self._is_waiting, self._labels))
 
-    @_hook
-    def context_bench_run_finished(self) -> None:
+    @hookimpl
+    def run_finished(self) -> None:
         """Judge systems that had fewer rows than are looked at."""
         with self._lock:
             for number in list(self._open):

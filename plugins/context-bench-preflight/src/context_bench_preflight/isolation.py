@@ -7,6 +7,7 @@ from copy import copy
 from hashlib import blake2b
 from typing import Any
 
+from context_bench.hookspecs import hookimpl
 from context_bench.protocols import BuiltSystem
 
 _LETTERS = 8
@@ -22,16 +23,13 @@ class IsolatedPrefixes:
         isolate_prefixes: False leaves every system as it is.
     """
 
-    name = "isolated-prefixes"
-
     def __init__(self, isolate_prefixes: bool = True) -> None:
         self._is_on = isolate_prefixes
 
-    def prepare(self, systems: Sequence[Any], request: Any) -> Sequence[Any]:
-        """Return the systems as they were asked for: they are changed once they are set up."""
-        return systems
-
-    def built(self, systems: Sequence[BuiltSystem], warn: Callable[[str], None]) -> list[Any]:
+    @hookimpl
+    def replace_systems(
+        self, systems: Sequence[BuiltSystem], warn: Callable[[str], None]
+    ) -> list[Any]:
         """Return copies of the systems with their markers; one that takes none is itself, and named in a warning."""
         taken: set[str] = set()
         isolated: list[Any] = []

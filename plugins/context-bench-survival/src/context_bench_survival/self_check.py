@@ -1,4 +1,4 @@
-"""The run part ``survival-check``: a run in which doing nothing does not score 1.0, or an empty region scores, exits with 2.
+"""The extension ``survival-check``: a run in which doing nothing does not score 1.0, or an empty region scores, exits with 2.
 
 It needs no system of its own: for every example of the run the evaluator is asked about the example itself, unchanged, and about
 the example without its region. Rows of the system ``identity`` are looked at too, as they were scored.
@@ -10,7 +10,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from context_bench.console import warn
+from context_bench.hookspecs import hookimpl
 from context_bench.records import EvalRow
+from context_bench.results import EvalResult
 from context_bench_survival.contexts import given
 from context_bench_survival.evaluators import FAILED, SHOWN, Survival, unsound
 
@@ -18,24 +20,23 @@ from context_bench_survival.evaluators import FAILED, SHOWN, Survival, unsound
 class SelfCheck:
     """Checks the evaluator on the examples of the run, and says so when it fails."""
 
-    name = "survival-check"
-
     def __init__(self) -> None:
         self._faults: list[str] = []
 
-    def row_finished(self, row: EvalRow) -> str | None:
-        """Look at the scores of a system that changes nothing; the run goes on in any case, so that all faults are told."""
+    @hookimpl
+    def row_finished(self, row: EvalRow) -> None:
+        """Check the scores of a system that changes nothing; the run continues, so that all faults are found."""
         if "kept_ratio" in row.scores and row.system == "identity":
             self._faults += [
                 f"{row.example_id}: identity {fault}" for fault in unsound(row.scores, 1.0)
             ]
-        return None
 
-    def finished(self, run: Any) -> int | None:
-        """Return 2 when anything was wrong, and tell the first few faults."""
+    @hookimpl
+    def exit_code(self, result: EvalResult) -> int | None:
+        """Return 2 when anything was wrong, and print the first few faults."""
         from context_bench.runs import open_run
 
-        with open_run(run.config["run_file"]) as opened:
+        with open_run(result.config["run_file"]) as opened:
             for example in opened.examples():
                 if example.content is not None:
                     self._faults += [

@@ -1,4 +1,4 @@
-"""The run part ``gate``: holds a run against its gates when it ends, or stops asking as soon as they are decided.
+"""The extension ``gate``: compares a run with its gates when it ends, or stops it as soon as they are decided.
 
 Gates come from ``--gate`` and from the table ``[gate]`` of the project file. With ``--stop-when-decided`` the run is looked
 at :data:`~context_bench_compare.looks.LOOKS` times, after equal shares of its examples in the order of the dataset, whatever
@@ -14,9 +14,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from context_bench import EvalRow
+from context_bench import EvalResult, EvalRow
 from context_bench.console import echo_err
 from context_bench.errors import ConfigurationError
+from context_bench.hookspecs import hookimpl
 from context_bench.runs import open_run
 from context_bench_compare.baselines import BASELINES, find_baseline, story_of
 from context_bench_compare.gates import exit_code, gates_of_table, parse_gate
@@ -38,8 +39,6 @@ class Gates:
         ConfigurationError: A gate has the wrong form.
     """
 
-    name = "gate"
-
     def __init__(
         self,
         gate: Sequence[str] | str = (),
@@ -60,19 +59,21 @@ class Gates:
             )
         self._sequence = Looks(self._gates, self._folder) if stop_when_decided else None
 
-    def started(self, path: Path) -> None:
-        """Take note of the run file, and of the rows that earlier sessions finished.
+    @hookimpl
+    def before_first_call(self, run_file: Path) -> None:
+        """Note the run file, and the rows that earlier sessions finished.
 
         Raises:
             ConfigurationError: A named baseline is not there.
         """
         for name in self._named():
             find_baseline(name, self._folder)
-        self._path = path
+        self._path = run_file
         if self._sequence is not None:
-            self._sequence.start(path)
+            self._sequence.start(run_file)
 
-    def row_finished(self, row: EvalRow) -> None:
+    @hookimpl
+    def should_stop(self, row: EvalRow) -> None:
         """Look at the run when enough of its examples are finished.
 
         Raises:
@@ -86,9 +87,10 @@ class Gates:
         if self._sequence is not None:
             self._sequence.add(row)
 
-    def finished(self, run: Any) -> int | None:
-        """Tell how the gates came out, and return the exit code: 0, 10 for a missed one, 11 for an open one."""
-        with open_run(run.config["run_file"]) as opened:
+    @hookimpl
+    def exit_code(self, result: EvalResult) -> int | None:
+        """Print how the gates came out, and return the exit code: 10 for a missed gate, 11 for an open gate."""
+        with open_run(result.config["run_file"]) as opened:
             looks = self._sequence
             outcomes = (
                 looks.last(opened) if looks else judge(opened, self._gates, folder=self._folder)

@@ -18,21 +18,19 @@ CODE = """
     import os
     import time
 
-    from context_bench.protocols import DerivedSlot
+    from context_bench.hookspecs import hookimpl
+    from context_bench.protocols import DerivedSystemSpec
 
     class Halves:
-        name = "halves"
-
         def __init__(self, version="1", read=False, of=None):
             self.version, self.read, self.of = version, bool(read), of
 
-        def accepts(self, system):
-            return not hasattr(system, "answers")
-
-        def slots(self, labels):
+        @hookimpl
+        def derived_systems(self, systems):
             return [
-                DerivedSlot(f"{label} half", self.of or label, {"version": self.version}, self.half, self.read)
-                for label in labels
+                DerivedSystemSpec(f"{label} half", self.of or label, {"version": self.version}, self.half, self.read)
+                for label, system in systems.items()
+                if not hasattr(system, "answers")
             ]
 
         def half(self, example, source):
@@ -83,10 +81,10 @@ MANIFEST = """
     schema = 1
     api = "1.0"
 
-    [run_parts.halves]
+    [hooks.halves]
     summary = "Half of everything"
     class = "Halves"
-    kind = "derived-job"
+    implements = ["derived_systems"]
     options.version = { type = "str", flag = "--halves", help = "Version" }
     options.read = { type = "str", flag = "--halves-read", help = "Whether it is read" }
     options.of = { type = "str", flag = "--halves-of", help = "Source" }
@@ -118,7 +116,7 @@ MANIFEST = """
     length = { range = [0, "inf"] }
 """
 POINTS = {
-    "run_parts": {"halves": "acme_derived:Halves"},
+    "hooks": {"halves": "acme_derived:Halves"},
     "systems": {"shorten": "acme_derived:Shorten", "reader": "acme_derived:Reader"},
     "datasets": {"texts": "acme_derived:texts"},
     "evaluators": {"length": "acme_derived:Length"},
@@ -185,7 +183,7 @@ def test_a_derived_row_is_made_of_its_source_scored_and_shown(
 
 def test_what_is_derived_stands_in_plan_lock_and_run_record(log: Path, context_bench: Any) -> None:
     done = context_bench(*RUN, "--halves", "1", "--dry-run")
-    assert "run part acme-derived/halves: derived-job (version=1)" in done.out
+    assert "extension acme-derived/halves 1.0: derived_systems (version=1)" in done.out
     assert "shorten half: derived from shorten" in done.out
     assert not log.read_text()
     assert context_bench("lock", *RUN[1:7], "--halves", "1").code == 0
@@ -282,7 +280,7 @@ def test_what_cannot_be_derived_is_refused_before_anything_is_asked(
     assert "has no source 'nobody'" in done.words
     done = context_bench(*RUN, "--system", "shorten half=shorten", "--halves", "1")
     assert done.code == 2
-    assert "The label 'shorten half' of halves is taken" in done.words
+    assert "The label 'shorten half' of halves is used already" in done.words
     done = context_bench(*RUN, "--halves", "1", "--no-store-examples")
     assert done.code == 2, done.out
     assert "its examples must be kept" in done.words

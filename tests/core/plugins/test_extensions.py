@@ -1,4 +1,4 @@
-"""Run parts that packages bring: loaded when they are asked for, and told in plan, lock and run file."""
+"""Extensions of packages: loaded when they are requested, and recorded in plan, lock and run file."""
 
 from __future__ import annotations
 
@@ -15,81 +15,82 @@ CODE = """
 
     from attrs import evolve
 
-    with open(os.environ["PARTS_LOG"], "a") as log:
+    from context_bench.hookspecs import hookimpl
+
+    with open(os.environ["EXTENSIONS_LOG"], "a") as log:
         log.write("imported\\n")
 
     class Twice:
-        name = "twice"
-
-        def prepare(self, systems, request):
+        @hookimpl
+        def prepare_systems(self, systems):
             return [*systems, *(evolve(system, label=f"{system.name}-again") for system in systems)]
 
     class Stopper:
-        name = "stopper"
-
         def __init__(self, rows=1, code=0):
             self.left, self.code = rows, code
 
-        def row_finished(self, row):
+        @hookimpl
+        def should_stop(self, row):
             self.left -= 1
             return "that is enough" if self.left == 0 else None
 
-        def finished(self, run):
+        @hookimpl
+        def exit_code(self, result):
             return self.code or None
 
     class Miser:
-        name = "miser"
-
         def __init__(self, calls=1):
             self.left, self.settled = calls, 0
 
-        def admit(self, call):
+        @hookimpl
+        def admit_call(self, call):
             from context_bench.errors import CallRefusedError
 
             if self.left == 0:
                 raise CallRefusedError(f"{call.system} may not be asked about {call.identity.position} any more")
             self.left -= 1
 
-        def settle(self, call, usage, cost):
+        @hookimpl
+        def call_settled(self, call):
             self.settled += 1
 
     class Nothing:
-        name = "nothing"
+        pass
 """
 MANIFEST = """
     schema = 1
     api = "1.0"
 
-    [run_parts.twice]
+    [hooks.twice]
     summary = "Ask every system twice"
     class = "Twice"
-    kind = "preparer"
+    implements = ["prepare_systems"]
     version = "3"
 
-    [run_parts.stopper]
+    [hooks.stopper]
     summary = "Stop after some rows"
     class = "Stopper"
-    kind = "controller"
+    implements = ["should_stop", "exit_code"]
     options.rows = { type = "int", flag = "--stop-after", help = "Rows" }
     options.code = { type = "int", help = "Exit code" }
 
-    [run_parts.miser]
+    [hooks.miser]
     summary = "Admit some calls"
     class = "Miser"
-    kind = "governor"
+    implements = ["admit_call", "call_settled"]
     options.calls = { type = "int", flag = "--most-calls", help = "Calls" }
 
-    [run_parts.nothing]
+    [hooks.nothing]
     summary = "Nothing at all"
     class = "Nothing"
-    kind = "governor"
+    implements = ["admit_call"]
 """
 POINTS = {
-    "run_parts": {
-        "twice": "acme_parts:Twice",
-        "stopper": "acme_parts:Stopper",
-        "miser": "acme_parts:Miser",
-        "nothing": "acme_parts:Nothing",
+    "hooks": {
+        "twice": "acme_extensions:Twice",
+        "stopper": "acme_extensions:Stopper",
+        "miser": "acme_extensions:Miser",
+        "nothing": "acme_extensions:Nothing",
     }
 }
 RUN = ("run", "--system", "echo", "--dataset", "toy", "--quiet", "--run-file", "r.sqlite")
@@ -98,19 +99,19 @@ RUN = ("run", "--system", "echo", "--dataset", "toy", "--quiet", "--run-file", "
 @pytest.fixture
 def imported(site: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     site.basics()
-    site.add("acme-parts", code=CODE, manifest=MANIFEST, entry_points=POINTS)
-    log = tmp_path / "parts.log"
-    monkeypatch.setenv("PARTS_LOG", str(log))
+    site.add("acme-extensions", code=CODE, manifest=MANIFEST, entry_points=POINTS)
+    log = tmp_path / "extensions.log"
+    monkeypatch.setenv("EXTENSIONS_LOG", str(log))
     return log.exists
 
 
 def recorded() -> dict[str, Any]:
     with closing(sqlite3.connect("r.sqlite")) as connection:
         [(text,)] = connection.execute("SELECT provenance FROM run").fetchall()
-    return json.loads(text).get("run_parts", {})
+    return json.loads(text).get("extensions", {})
 
 
-def test_a_part_that_nobody_asks_for_is_neither_imported_nor_recorded(
+def test_an_extension_that_is_not_requested_is_neither_imported_nor_recorded(
     imported: Any, context_bench: Any
 ) -> None:
     assert context_bench(*RUN).code == 0
@@ -118,76 +119,80 @@ def test_a_part_that_nobody_asks_for_is_neither_imported_nor_recorded(
     assert recorded() == {}
 
 
-def test_a_preparer_adds_systems_and_stands_in_the_run_file(
+def test_prepare_systems_adds_systems_and_the_run_file_names_the_extension(
     imported: Any, context_bench: Any
 ) -> None:
-    done = context_bench(*RUN, "--part", "twice", "--format", "json")
+    done = context_bench(*RUN, "--extension", "twice", "--format", "json")
     assert done.code == 0, done.err
     assert set(json.loads(done.out)["summary"]) == {"echo", "echo-again"}
-    assert recorded()["acme-parts/twice"]["version"] == "3"
-    assert recorded()["acme-parts/twice"]["kind"] == "preparer"
+    assert recorded()["acme-extensions/twice"]["version"] == "3"
+    assert recorded()["acme-extensions/twice"]["implements"] == ["prepare_systems"]
 
 
-def test_a_controller_stops_the_run_resumably_by_its_flag(
-    imported: Any, context_bench: Any
-) -> None:
+def test_should_stop_stops_the_run_resumably_by_a_flag(imported: Any, context_bench: Any) -> None:
     done = context_bench(*RUN, "--stop-after", "1")
     assert done.code == 2
     assert "stopper stopped the run: that is enough" in done.err
     assert "context-bench resume r.sqlite" in done.err
-    assert recorded()["acme-parts/stopper"]["options"] == {"rows": "1"}
+    assert recorded()["acme-extensions/stopper"]["options"] == {"rows": "1"}
 
 
-def test_a_governor_refuses_a_call_and_the_run_stops_resumably(
+def test_admit_call_refuses_a_call_and_the_run_stops_resumably(
     imported: Any, context_bench: Any
 ) -> None:
     done = context_bench(*RUN, "--most-calls", "1")
     assert done.code == 2
     assert "echo may not be asked about 1 any more" in done.err
     assert "context-bench resume r.sqlite" in done.err
-    assert recorded()["acme-parts/miser"]["kind"] == "governor"
+    assert recorded()["acme-extensions/miser"]["implements"] == ["admit_call", "call_settled"]
 
 
-def test_a_controller_sets_the_exit_code(imported: Any, context_bench: Any) -> None:
+def test_exit_code_sets_the_exit_code_by_the_project_file(
+    imported: Any, context_bench: Any
+) -> None:
     Path("context-bench.toml").write_text(
-        "[run-parts.stopper]\nrows = 99\ncode = 11\n", encoding="utf-8"
+        "[extensions.stopper]\nrows = 99\ncode = 11\n", encoding="utf-8"
     )
     assert context_bench(*RUN).code == 11
 
 
-def test_the_plan_names_the_parts_and_imports_none(imported: Any, context_bench: Any) -> None:
-    done = context_bench(*RUN, "--part", "twice", "--stop-after", "5", "--dry-run")
+def test_the_plan_names_the_extensions_and_imports_none(imported: Any, context_bench: Any) -> None:
+    done = context_bench(*RUN, "--extension", "twice", "--stop-after", "5", "--dry-run")
     assert done.code == 0, done.err
-    assert "run part acme-parts/twice: preparer" in done.out
-    assert "run part acme-parts/stopper: controller (rows=5)" in done.out
+    assert "extension acme-extensions/twice 1.0: prepare_systems" in done.out
+    assert "extension acme-extensions/stopper 1.0: should_stop, exit_code (rows=5)" in done.out
     assert not imported()
 
 
-def test_a_part_that_is_not_locked_is_not_imported(imported: Any, context_bench: Any) -> None:
+def test_an_extension_that_is_not_locked_is_not_imported(imported: Any, context_bench: Any) -> None:
     plan = ("--system", "echo", "--dataset", "toy")
     assert context_bench("lock", *plan).code == 0
-    done = context_bench(*RUN, "--locked", "--part", "twice")
+    done = context_bench(*RUN, "--locked", "--extension", "twice")
     assert done.code == 2
-    assert "the run part acme-parts/twice is not in the lock file" in done.words
-    assert not imported()
-    assert context_bench("lock", *plan, "--part", "twice").code == 0
-    assert context_bench(*RUN, "--locked", "--part", "twice").code == 0
     assert (
-        "the run part acme-parts/twice is locked, but this run does not use it"
+        "the extension acme-extensions/twice was asked for, but is not in the lock file"
+        in done.words
+    )
+    assert not imported()
+    assert context_bench("lock", *plan, "--extension", "twice").code == 0
+    assert context_bench(*RUN, "--locked", "--extension", "twice").code == 0
+    assert (
+        "the extension acme-extensions/twice is locked, but not active now"
         in context_bench(*RUN[:-1], "s.sqlite", "--locked").words
     )
 
 
-def test_what_is_not_what_its_manifest_says_is_told(imported: Any, context_bench: Any) -> None:
-    done = context_bench(*RUN, "--part", "nothing")
+def test_an_extension_without_a_declared_hook_is_refused(imported: Any, context_bench: Any) -> None:
+    done = context_bench(*RUN, "--extension", "nothing")
     assert done.code == 2
-    assert "The run part acme-parts/nothing is no governor: it lacks a method" in done.words
+    assert "'acme-extensions/nothing' cannot be registered" in done.words
+    assert "admit_call, which it does not implement" in done.words
 
 
-def test_a_misspelt_part_is_told_with_a_close_one(imported: Any, context_bench: Any) -> None:
-    done = context_bench(*RUN, "--part", "twise")
+def test_a_misspelt_extension_suggests_a_close_name(imported: Any, context_bench: Any) -> None:
+    done = context_bench(*RUN, "--extension", "twise")
     assert done.code == 2
-    assert "Unknown run part 'twise'. Did you mean 'twice'" in done.words
+    assert "Unknown extension 'twise'. Did you mean 'twice'" in done.words
 
 
 EXTENDING = """

@@ -1,4 +1,4 @@
-"""Pacers that packages bring: one paces a run that asks an endpoint, stands in plan, lock and run file, and can be left out."""
+"""Rate limiters of packages: the first one limits the calls of an endpoint, and appears in plan, lock and run file."""
 
 from __future__ import annotations
 
@@ -12,17 +12,19 @@ from typing import Any
 import pytest
 from attrs import evolve
 
+from context_bench.bench.extensions import active_extensions
 from context_bench.bench.parameters import SystemSpec
 from context_bench.bench.run_config import RunConfig
-from context_bench.bench.run_parts import described_parts
 from context_bench.plugins.catalog import BLOCKED, Catalog, Component, Distribution
 from context_bench.plugins.component_metadata import Facts
 
 CODE = """
     import os
 
+    from context_bench.hookspecs import hookimpl
+
     def write(line):
-        with open(os.environ["PACER_LOG"], "a") as log:
+        with open(os.environ["LIMITER_LOG"], "a") as log:
             log.write(line + "\\n")
 
     write("imported")
@@ -48,13 +50,12 @@ CODE = """
             return {"response": example["question"], "usage": {"input_tokens": 3, "output_tokens": 4}}
 
     class Slow:
-        name = "slow"
+        @hookimpl
+        def rate_limiter(self, endpoint, requests_per_minute, tokens_per_minute, learned):
+            write(f"rates {endpoint} {requests_per_minute} {tokens_per_minute} {dict(learned)}")
+            return Limiter()
 
-        def rates(self, endpoint, requests, tokens, learned):
-            write(f"rates {endpoint} {requests} {tokens} {dict(learned)}")
-            return Rates()
-
-    class Rates:
+    class Limiter:
         def wait(self, now, tokens):
             if "WAIT_FAILS" in os.environ:
                 raise KeyError("wait")
@@ -74,12 +75,11 @@ CODE = """
             return {"seen": 1}
 
     class Usual(Slow):
-        name = "usual"
+        pass
 
     class Broken(Slow):
-        name = "broken"
-
-        def rates(self, endpoint, requests, tokens, learned):
+        @hookimpl
+        def rate_limiter(self, endpoint):
             if "NO_RATES" in os.environ:
                 return 5
             raise ValueError("no such endpoint")
@@ -94,26 +94,26 @@ MANIFEST = """
     kind = "endpoint"
     capabilities = ["network"]
 
-    [run_parts.slow]
+    [hooks.slow]
     summary = "Paces when it is named"
     class = "Slow"
-    kind = "pacer"
+    implements = ["rate_limiter"]
     version = "2"
 
-    [run_parts.usual]
+    [hooks.usual]
     summary = "Paces where an endpoint is asked"
     class = "Usual"
-    kind = "pacer"
-    default = true
+    implements = ["rate_limiter"]
+    default = "endpoint"
 
-    [run_parts.broken]
+    [hooks.broken]
     summary = "Fails"
     class = "Broken"
-    kind = "pacer"
+    implements = ["rate_limiter"]
 """
 POINTS = {
     "systems": {"ask": "acme_paces:Ask"},
-    "run_parts": {
+    "hooks": {
         "slow": "acme_paces:Slow",
         "usual": "acme_paces:Usual",
         "broken": "acme_paces:Broken",
@@ -127,8 +127,8 @@ def told(site: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable
     """What the package wrote down: that it was imported, and what its rates were told."""
     site.basics()
     site.add("acme-paces", code=CODE, manifest=MANIFEST, entry_points=POINTS)
-    log = tmp_path / "pacer.log"
-    monkeypatch.setenv("PACER_LOG", str(log))
+    log = tmp_path / "limiter.log"
+    monkeypatch.setenv("LIMITER_LOG", str(log))
     return lambda: log.read_text(encoding="utf-8").splitlines() if log.exists() else []
 
 
@@ -139,22 +139,21 @@ def provenance() -> dict[str, Any]:
     return found
 
 
-def test_a_pacer_that_is_named_is_told_everything_and_stands_in_the_run_file(
+def test_a_named_rate_limiter_limits_the_endpoint_and_is_recorded(
     told: Any, context_bench: Any
 ) -> None:
-    done = context_bench(*ASK, "--part", "slow", "--rpm", "6000")
+    done = context_bench(*ASK, "--extension", "slow", "--rpm", "6000")
     assert done.code == 0, done.err
     assert "rates http://asked.test 6000.0 None {}" in told()
     assert told().count("answered 7") == 2
     assert told().count("refused None") == 1
-    assert {name: part["kind"] for name, part in provenance()["run_parts"].items()} == {
-        "acme-paces/slow": "pacer"
-    }
-    assert provenance()["run_parts"]["acme-paces/slow"]["version"] == "2"
+    [(name, extension)] = provenance()["extensions"].items()
+    assert (name, extension["implements"]) == ("acme-paces/slow", ["rate_limiter"])
+    assert provenance()["extensions"]["acme-paces/slow"]["version"] == "2"
     assert provenance()["limits"] == {"http://asked.test": {"seen": 1}}
 
 
-def test_what_a_pacer_learned_is_told_to_the_next_session(
+def test_the_next_session_receives_what_was_learned(
     told: Any, context_bench: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
@@ -166,29 +165,28 @@ def test_what_a_pacer_learned_is_told_to_the_next_session(
     ] == "rates http://asked.test None None {'seen': 1}"
 
 
-def test_one_that_is_on_by_default_paces_where_an_endpoint_is_asked(
+def test_a_default_rate_limiter_is_active_where_an_endpoint_is_called(
     told: Any, context_bench: Any
 ) -> None:
     assert context_bench(*ASK).code == 0
-    assert list(provenance()["run_parts"]) == ["acme-paces/usual"]
-    assert "run part acme-paces/usual: pacer" in context_bench(*ASK, "--dry-run").out
+    assert list(provenance()["extensions"]) == ["acme-paces/usual"]
+    assert "extension acme-paces/usual 1.0: rate_limiter" in context_bench(*ASK, "--dry-run").out
 
 
-def test_a_run_that_asks_no_endpoint_does_not_import_it(told: Any, context_bench: Any) -> None:
+def test_a_run_without_an_endpoint_does_not_import_it(told: Any, context_bench: Any) -> None:
     assert context_bench("run", "--system", "echo", *ASK[3:]).code == 0
-    assert "run_parts" not in provenance()
+    assert "extensions" not in provenance()
     assert told() == []
 
 
-def test_one_that_is_switched_off_or_not_the_one_that_is_named_paces_nothing(
+def test_a_blocked_or_replaced_default_rate_limiter_is_not_active(
     told: Any, context_bench: Any
 ) -> None:
     assert context_bench(*ASK, "-p", "no:usual").code == 0
-    assert "run_parts" not in provenance()
+    assert "extensions" not in provenance()
     assert not any(line.startswith("rates") for line in told())
-    assert (
-        context_bench(*ASK[:-1], "s.sqlite", "--part", "slow", "--dry-run").out.count("pacer") == 1
-    )
+    shown = context_bench(*ASK[:-1], "s.sqlite", "--extension", "slow", "--dry-run").out
+    assert shown.count("rate_limiter") == 1
 
 
 def component(distribution: str, kind: str, name: str, **facts: Any) -> Component:
@@ -197,62 +195,74 @@ def component(distribution: str, kind: str, name: str, **facts: Any) -> Componen
     )
 
 
-def test_an_installed_pacer_changes_nothing_where_ours_is_there() -> None:
+def active(*components: Component, request: RunConfig) -> list[str]:
+    extensions = active_extensions(Catalog(components), request)
+    return [extension.component.id for extension in extensions]
+
+
+def test_installing_a_rate_limiter_does_not_replace_that_of_the_project() -> None:
     asks = component("acme", "systems", "ask", capabilities=("network",))
-    theirs = component("acme", "run_parts", "their-pacer", part_kind="pacer", default=True)
-    ours = component("context-bench-limits", "run_parts", "limits", part_kind="pacer", default=True)
+    facts = {"implements": ("rate_limiter",), "active_when": "endpoint"}
+    acme = component("acme", "hooks", "acme-limits", **facts)
+    limits = component("context-bench-limits", "hooks", "limits", **facts)
     request = RunConfig(systems=(SystemSpec("ask"),))
-    assert list(described_parts(Catalog([asks, theirs, ours]), request)) == [ours.id]
-    off = ours.with_state(BLOCKED, "switched off", "")
-    assert list(described_parts(Catalog([asks, theirs, off]), request)) == [theirs.id]
-    named = evolve(request, parts=(theirs.name,))
-    assert list(described_parts(Catalog([asks, theirs, ours]), named)) == [theirs.id]
+    assert active(asks, acme, limits, request=request) == [limits.id]
+    blocked = limits.with_state(BLOCKED, "switched off", "")
+    assert active(asks, acme, blocked, request=request) == [acme.id]
+    named = evolve(request, extensions=(acme.name,))
+    assert active(asks, acme, limits, request=named) == [acme.id]
 
 
-def test_only_one_pacer_can_be_named(told: Any, context_bench: Any) -> None:
-    done = context_bench(*ASK, "--part", "slow", "--part", "usual")
-    assert done.code == 2
+def test_the_first_of_two_rate_limiters_is_used(told: Any, context_bench: Any) -> None:
+    done = context_bench(*ASK, "--extension", "broken", "--extension", "slow")
+    assert done.code == 2  # acme-paces/broken comes first
+    assert "acme-paces/broken" in done.err
     assert (
-        "Only one pacer can pace a run, not acme-paces/slow and acme-paces/usual: leave one out."
-        in done.words
+        context_bench(*ASK[:-1], "s.sqlite", "--extension", "slow", "--extension", "usual").code
+        == 0
     )
+    assert sum(line.startswith("rates") for line in told()) == 1
 
 
-def test_a_locked_run_imports_no_pacer_that_the_lock_does_not_name(
+def test_a_locked_run_imports_no_rate_limiter_that_the_lock_does_not_name(
     told: Any, context_bench: Any
 ) -> None:
     assert context_bench("lock", "--system", "ask", "--dataset", "toy").code == 0
     assert context_bench(*ASK, "--locked", "--dry-run").code == 0
-    done = context_bench(*ASK, "--locked", "--part", "slow")
+    done = context_bench(*ASK, "--locked", "--extension", "slow")
     assert done.code == 2
-    assert "the run part acme-paces/slow is not in the lock file" in done.words
+    assert "the extension acme-paces/slow was asked for, but is not in the lock file" in done.words
     assert told() == []
 
 
-def test_a_pacer_that_fails_stops_the_run_with_its_name(told: Any, context_bench: Any) -> None:
-    done = context_bench(*ASK, "--part", "broken")
+def test_a_rate_limiter_that_fails_stops_the_run_with_its_name(
+    told: Any, context_bench: Any
+) -> None:
+    done = context_bench(*ASK, "--extension", "broken")
     assert done.code == 2
-    assert "The run part broken failed: ValueError: no such endpoint" in done.words
+    assert (
+        "Extension 'acme-paces/broken' failed in rate_limiter(): ValueError: no such" in done.words
+    )
 
 
 @pytest.mark.parametrize("workers", ["1", "4"])
 @pytest.mark.parametrize(
-    ("part", "fault", "told_of"),
+    ("extension", "fault", "method"),
     [
-        ("slow", "WAIT_FAILS", "KeyError: 'wait'"),
-        ("broken", "NO_RATES", "its rates are no rates, they lack a method."),
+        ("slow", "WAIT_FAILS", "wait"),
+        ("broken", "NO_RATES", "rate_limiter"),
     ],
 )
-def test_rates_that_fail_stop_the_run_with_the_name_of_their_pacer(
-    part: str,
+def test_a_method_that_fails_stops_the_run_with_its_name(
+    extension: str,
     fault: str,
-    told_of: str,
+    method: str,
     workers: str,
     told: Any,
     context_bench: Any,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv(fault, "1")
-    done = context_bench(*ASK, "--part", part, "--max-workers", workers)
+    done = context_bench(*ASK, "--extension", extension, "--max-workers", workers)
     assert done.code == 2
-    assert f"The run part {part} failed: {told_of}" in done.words
+    assert f"Extension 'acme-paces/{extension}' failed in {method}():" in done.words

@@ -15,7 +15,7 @@ import pytest
 
 from context_bench import evaluate
 from context_bench.bench.reading import read_result
-from context_bench.protocols import Pacer, Rates
+from context_bench.protocols import RateLimiter
 from context_bench.runs import open_run
 from context_bench_limits import LearnedLimits
 
@@ -68,10 +68,8 @@ def provenance(path: Path) -> Any:
         return run.provenance
 
 
-def test_it_is_what_core_asks_of_a_pacer() -> None:
-    pacer = LearnedLimits()
-    assert isinstance(pacer, Pacer)
-    assert isinstance(pacer.rates("http://limited.test", None, None, {}), Rates)
+def test_its_rates_are_a_rate_limiter() -> None:
+    assert isinstance(LearnedLimits().rate_limiter(None, None, {}), RateLimiter)
 
 
 def test_a_hidden_limit_is_found_without_losing_a_row_and_kept(tmp_path: Path) -> None:
@@ -83,8 +81,7 @@ def test_a_hidden_limit_is_found_without_losing_a_row_and_kept(tmp_path: Path) -
     assert len(result.rows) == 250
     assert system.refused < 25
     kept = provenance(path)
-    [(name, part)] = kept["run_parts"].items()
-    assert (name, part["kind"]) == ("context-bench-limits/limits", "pacer")
+    assert list(kept["extensions"]) == ["context-bench-limits/limits"]
     learned = kept["limits"]["http://limited.test"]["requests"]
     assert 10 < learned <= 60  # how exactly, the grid tells on a simulated clock
 
@@ -106,7 +103,7 @@ def test_keys_are_the_same_with_and_without_it(
     evaluate(
         Limited(50), examples(3), [Same()], progress=False, run_file=tmp_path / "without.sqlite"
     )
-    assert "run_parts" not in provenance(tmp_path / "without.sqlite")
+    assert "extensions" not in provenance(tmp_path / "without.sqlite")
     keys = []
     for name in ("with", "without"):
         with open_run(tmp_path / f"{name}.sqlite") as run:
@@ -154,7 +151,7 @@ def test_what_names_no_endpoint_is_paced_once_it_may_refuse(workers: int, tmp_pa
         Nameless(), examples(30), [Same()], progress=False, max_workers=workers, run_file=path
     )
     assert not any(row.errors for row in result.rows)
-    assert list(provenance(path)["run_parts"]) == ["context-bench-limits/limits"]
+    assert list(provenance(path)["extensions"]) == ["context-bench-limits/limits"]
     assert "limits" not in provenance(path), "nobody can say of what it was learned"
 
 
@@ -167,4 +164,4 @@ def test_what_names_no_endpoint_does_without_where_it_is_switched_off(
         Nameless(), examples(30), [Same()], progress=False, max_workers=16, run_file=path
     )
     assert not any(row.errors for row in result.rows)
-    assert "run_parts" not in provenance(path)
+    assert "extensions" not in provenance(path)

@@ -1,4 +1,4 @@
-"""A run part that repeats its own secret in an error: nobody is told it, however early that is."""
+"""An extension that repeats its own secret in an error: nobody is told it, however early that is."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ CODE = """
     import os
 
     from context_bench.errors import ConfigurationError
+    from context_bench.hookspecs import hookimpl
 
     def tells(where, token):
         place, _, kind = os.environ.get("TELLS", "").partition(" ")
@@ -22,28 +23,28 @@ CODE = """
             raise (ConfigurationError if kind == "told" else KeyError)(f"bad token {token}")
 
     class Prepare:
-        name = "prepare"
-
         def __init__(self, token=None):
             self._token = token
             tells("init", token)
 
-        def prepare(self, systems, request):
+        @hookimpl
+        def prepare_systems(self, systems):
             tells("prepare", self._token)
             return systems
 
-        def built(self, systems, warn):
+        @hookimpl
+        def replace_systems(self, systems):
             tells("built", self._token)
             return [one.system for one in systems]
 """
 MANIFEST = """
     schema = 1
     api = "1.0"
-    [run_parts.prepare]
+    [hooks.prepare]
     summary = "Prepares"
     class = "Prepare"
-    kind = "preparer"
-    [run_parts.prepare.options]
+    implements = ["prepare_systems", "replace_systems"]
+    [hooks.prepare.options]
     token = { type = "str", secret = true, env = "ACME_TOKEN", flag = "--acme-token", help = "a key" }
 """
 
@@ -51,7 +52,7 @@ MANIFEST = """
 @pytest.mark.parametrize("kind", ["told", "broken"])
 @pytest.mark.parametrize("where", ["init", "prepare", "built"])
 @pytest.mark.parametrize("given", ["flag", "environment"])
-def test_a_secret_in_an_early_error_of_a_run_part_is_hidden(
+def test_a_secret_in_an_early_error_of_an_extension_is_hidden(
     where: str,
     kind: str,
     given: str,
@@ -60,10 +61,10 @@ def test_a_secret_in_an_early_error_of_a_run_part_is_hidden(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     site.basics()
-    entry_points = {"run_parts": {"prepare": "acme_prepare:Prepare"}}
+    entry_points = {"hooks": {"prepare": "acme_prepare:Prepare"}}
     site.add("acme-prepare", code=CODE, manifest=MANIFEST, entry_points=entry_points)
     monkeypatch.setenv("TELLS", f"{where} {kind}")
-    flags = ["--part", "prepare"]
+    flags = ["--extension", "prepare"]
     if given == "flag":
         flags += ["--acme-token", SECRET]
     else:
@@ -78,7 +79,7 @@ def test_a_secret_in_an_early_error_of_a_run_part_is_hidden(
             lambda example: "a",
             [{"question": "q"}],
             evaluators=[],
-            parts=["prepare"],
+            extensions=["prepare"],
             progress=False,
             **options,
         )
