@@ -106,7 +106,7 @@ STEPS = (
     Step(
         title="Aggregate",
         text="After the last row, metrics read the run file as columns. Nothing of the run is in memory as a whole.",
-        functions=("aggregation:Columns._count",),
+        functions=("store/queries:answered_rows", "aggregation:Columns._count"),
     ),
 )
 

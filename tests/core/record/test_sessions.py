@@ -114,6 +114,90 @@ def test_the_second_session_is_told_at_once(
     SessionLock(tmp_path / "run.sqlite").release()
 
 
+class Interrupting(Echo):
+    """Removes the lock in the middle of a run, and has a second session write into the file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.calls = 0
+
+    def process(self, example: dict[str, Any]) -> dict[str, Any]:
+        self.calls += 1
+        if self.calls == 3:
+            self.path.with_name(f"{self.path.name}.lock").unlink()
+            second = RunFile.open(self.path)
+            second.warn(["the second session"])
+            second.close()
+        time.sleep(0.001)  # too long to share a commit
+        return {"response": "Paris"}
+
+    def fingerprint(self) -> dict[str, Any]:
+        return {}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="an open file cannot be removed on Windows")
+def test_of_two_sessions_without_a_lock_the_earlier_commits_nothing_more(tmp_path: Path) -> None:
+    path = tmp_path / "run.sqlite"
+    system = Interrupting(path)
+    with pytest.raises(RunStoppedError, match="Another session writes"):
+        evaluate(system, EXAMPLES, ["answer-quality"], progress=False, max_workers=1, run_file=path)
+    with open_run(path) as run:
+        assert [row.position for row in run.rows()] == [0, 1]
+        assert "the second session" in run.warnings
+        assert list(run.faults()) == []
+    calls = system.calls
+    result = evaluate(system, EXAMPLES, ["answer-quality"], progress=False, run_file=path)
+    assert [row.score for row in result.rows] == [1.0] * 5
+    assert system.calls - calls == 3, "committed rows are not called again"
+
+
+def test_two_writers_on_one_file_by_removing_its_lock(tmp_path: Path) -> None:
+    path = tmp_path / "run.sqlite"
+    first = RunFile.create(path, "run", "now", {}, {})
+    first.warn(["first"])
+    path.with_name(f"{path.name}.lock").unlink()
+    second = RunFile.open(path)
+    second.warn(["second"])
+    for _ in range(2):
+        with pytest.raises(StoreError, match="Another session writes"):
+            first.warn(["lost"])
+    second.warn(["third"])
+    assert second.warnings() == ["first", "second", "third"]
+    first.close()
+    second.close()
+
+
+def test_a_file_with_a_hard_link_has_no_second_writer(tmp_path: Path) -> None:
+    path = tmp_path / "run.sqlite"
+    link = tmp_path / "link.sqlite"
+    first = RunFile.create(path, "run", "now", {}, {})
+    first.warn(["first"])
+    os.link(path, link)
+    with pytest.raises(StoreError, match="hard link"):
+        RunFile.open(link)
+    first.warn(["second"])
+    first.close()
+    with open_run(link) as run:
+        assert list(run.warnings) == ["first", "second"]
+    link.unlink()
+    RunFile.open(path).close()
+
+
+def test_a_rescoring_of_a_file_that_changed_meanwhile_is_not_published(tmp_path: Path) -> None:
+    path = tmp_path / "run.sqlite"
+    finished(path)
+    session = Rescoring(path, {"asked": 1})
+    path.with_name(f"{path.name}.lock").unlink()
+    other = RunFile.open(path)
+    other.warn(["another session"])
+    other.close()
+    with pytest.raises(StoreError, match="Another session has written"):
+        session.publish()
+    session.leave()
+    with open_run(path) as run:
+        assert "another session" in run.warnings
+
+
 def test_a_result_does_not_keep_the_next_session_out(tmp_path: Path) -> None:
     path = tmp_path / "run.sqlite"
     first = evaluate(Echo(), EXAMPLES, ["answer-quality"], progress=False, run_file=path)

@@ -62,6 +62,8 @@ def _in_transaction(write: Callable[..., None]) -> Callable[..., None]:
                         f"The run file {store.path} is gone: somebody removed, moved or replaced it while the run went on."
                     )
                 with store._connection:
+                    store._connection.execute("BEGIN IMMEDIATE")
+                    store._check_session()
                     write(store, *arguments)
         except sqlite3.Error as error:
             raise StoreError(f"The run file {store.path} cannot be written: {error}.") from error
@@ -79,7 +81,9 @@ class RunFile(RunReader):
     """
 
     def __init__(self, path: Path, lock: SessionLock | None = None, is_new: bool = False) -> None:
-        self.is_new, self.is_finished = is_new, False
+        self.is_new = is_new
+        self.is_finished = False
+        self._session: int | None = None
         self._lock = Lock()
         self._connection = writing(path)
         self._inode = os.stat(path).st_ino
@@ -120,9 +124,12 @@ class RunFile(RunReader):
             StoreError: It is missing, is no run file, is damaged, was written in another format, or another session
                 writes into it.
         """
-        RunReader(
-            path
-        ).close()  # nothing is written before all that the file defines is known to be ours
+        RunReader(path).close()  # nothing is written before all that the file defines is checked
+        if os.stat(path).st_nlink > 1:  # each name would have a write-ahead log of its own
+            raise StoreError(
+                f"The run file {path} has a second name (a hard link), and SQLite cannot write into such a file safely. "
+                "Copy it, and use the copy."
+            )
         with _locked(path, "written") as lock:
             return cls(path, lock)
 
@@ -138,6 +145,26 @@ class RunFile(RunReader):
             return os.stat(self.place).st_ino == self._inode
         except OSError:
             return False
+
+    def _check_session(self) -> None:
+        """Check, in a transaction, that no later session writes into the file; the first call takes a session number.
+
+        The lock keeps a second session out. Where it cannot - its file was removed, or the file system has no locks - the
+        later session has the higher number, and the earlier one commits nothing more.
+
+        Raises:
+            StoreError: A later session has begun.
+        """
+        [(number,)] = self._connection.execute("SELECT value FROM meta WHERE name = 'session'")
+        if self._session is None:
+            self._session = int(number) + 1
+            self._connection.execute(
+                "UPDATE meta SET value = ? WHERE name = 'session'", (str(self._session),)
+            )
+        elif self._session != int(number):
+            raise StoreError(
+                f"Another session writes into the run file {self.path}, so this one stops. Rows that it committed are saved."
+            )
 
     @_in_transaction
     def _write(self, query: str, *values: Any) -> None:
@@ -390,7 +417,7 @@ def _write_new(path: Path, run: tuple[str, ...]) -> None:
         connection.execute("PRAGMA page_size = 8192")
         connection.execute("PRAGMA journal_mode = MEMORY")
         connection.execute("PRAGMA synchronous = NORMAL")
-        facts = {"format": "context-bench run", "schema": str(SCHEMA_VERSION)}
+        facts = {"format": "context-bench run", "schema": str(SCHEMA_VERSION), "session": "0"}
         with connection:
             connection.execute("BEGIN")
             for statement in create_statements():
@@ -425,7 +452,8 @@ class Rescoring:
         RunReader(path).close()
         with _locked(path, "copied for its rescoring") as self._lock:
             self._path, self._draft = path, draft_of(path)
-            wanted = digest(_state(path), asked).hex()
+            self._before = _state(path)
+            wanted = digest(self._before, asked).hex()
             self._is_worth_keeping = self._draft.exists() and self._purpose() == wanted
             if not self._is_worth_keeping:
                 self._begin(wanted)
@@ -433,7 +461,15 @@ class Rescoring:
             self.store.begin(None)
 
     def publish(self) -> None:
-        """Put the new scores in the place of the old ones, all at once, and end the session."""
+        """Put the new scores in the place of the old ones, all at once, and end the session.
+
+        Raises:
+            StoreError: The run file cannot be written, or another session has written into it.
+        """
+        if _state(self._path) != self._before:
+            raise StoreError(
+                f"Another session has written into the run file {self._path}. Its earlier scores are unchanged: rescore again."
+            )
         try:
             with closing(writing(self._path)) as target:
                 self.store.copy_into(target)
