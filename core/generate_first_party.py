@@ -218,7 +218,7 @@ def files() -> dict[Path, str]:
         PACKAGE / "plugins" / "first_party.json": text,
         PACKAGE / "bench" / "api.py": evaluate_source(),
     }
-    path = PACKAGE / "plugins" / "ownership.py"
+    path = PACKAGE / "plugins" / "conflicts.py"
     flags_of_core = wrap(" ".join(run_flags()), 120, break_on_hyphens=False)
     text = path.read_text(encoding="utf-8")
     texts[path] = _between(

@@ -49,7 +49,7 @@ COMMAND_LINE = f"""\
 Results go to standard output, everything else to standard error. Flags without a command mean `run`, but `--list-datasets`
 means `datasets list`. Settings in the
 [project file](project-file.md) need not be typed. `run` and `lock` also take the flags that installed evaluators declare, such as
-`--judge-url`; `context-bench run --help` lists them. A flag of an evaluator,
+`--judge-url`; `context-bench run --help-all` lists them. A flag of an evaluator,
 or an option by `--set`, that nothing in the run uses is an error (`--judge-model`
 without a judge, `--split` without a dataset that has this option). It is a warning if rows of a file may name
 their dataset themselves, and so wire an evaluator later.

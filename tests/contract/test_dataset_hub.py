@@ -432,7 +432,7 @@ def test_no_library_is_imported_for_a_list_or_the_help() -> None:
         ["plugins", "list"],
         ["datasets", "list"],
         ["datasets", "show", "gsm8k"],
-        ["run", "--help"],
+        ["run", "--help-all"],
     ):
         done = subprocess.run(
             [sys.executable, "-c", code, *arguments], capture_output=True, check=False

@@ -69,7 +69,7 @@ def warn(text: str) -> None:
     echo_err(style("Warning: ", color="yellow") + " ".join(text.split()))
 
 
-def speak_for_python() -> None:
+def capture_python_output() -> None:
     """Take what Python itself writes to standard error, too: warnings, log records, and errors that nobody caught."""
     import logging
     import threading

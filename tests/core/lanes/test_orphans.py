@@ -37,26 +37,6 @@ for _ in range(2):
 time.sleep(600)
 """
 
-IMPORTS = """
-import os, sys
-os.environ["ASKED_BY"] = str(os.getpid())
-sys.path.insert(0, sys.argv[1])
-from context_bench.plugins.apart import examine_apart
-from context_bench.plugins.discovery import discover
-
-component = discover().find("reporters", "json")
-list(examine_apart([component], "slow_to_import:check", 600.0))
-"""
-SLOW = """
-import os, time
-
-def check(component, thing):
-    with open(os.path.join(os.path.dirname(__file__), "child"), "w") as told:
-        told.write(str(os.getpid()))
-    os.kill(int(os.environ["ASKED_BY"]), 9)
-    time.sleep(600)
-"""
-
 
 def is_alive(process: int) -> bool:
     """Whether a process runs; one that has ended and that nobody has taken note of does not."""
@@ -96,21 +76,3 @@ def test_no_child_outlives_a_parent_that_is_killed(tmp_path: Path) -> None:
             parent.stderr.close()
         for child in filter(is_alive, children):
             os.kill(child, signal.SIGKILL)
-
-
-@pytest.mark.skipif(
-    not Path("/proc/self/stat").is_file(),
-    reason="processes are looked up in /proc, as Linux has it",
-)
-def test_no_import_apart_outlives_the_command_that_asked_for_it(tmp_path: Path) -> None:
-    (tmp_path / "slow_to_import.py").write_text(SLOW)
-    done = subprocess.run(
-        [sys.executable, "-c", IMPORTS, str(tmp_path)], capture_output=True, timeout=60, check=False
-    )
-    assert done.returncode == -signal.SIGKILL, done.stderr
-    child, until = int((tmp_path / "child").read_text()), time.monotonic() + 60
-    while is_alive(child) and time.monotonic() < until:
-        time.sleep(0.05)
-    if is_alive(child):
-        os.kill(child, signal.SIGKILL)
-        pytest.fail("the child outlived the command")

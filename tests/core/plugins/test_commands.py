@@ -8,7 +8,7 @@ import pytest
 
 from context_bench.cli.commands import CommandGroup, app
 from context_bench.plugins import first_party
-from context_bench.plugins.ownership import COMMANDS
+from context_bench.plugins.conflicts import COMMANDS
 
 CODE = """
     import sys
@@ -233,7 +233,7 @@ def test_a_flag_wires_only_evaluators_whose_own_wiring_names_it(context_bench: A
 def test_a_shared_flag_is_shown_once_and_reaches_everybody_who_uses_it(
     context_bench: Any, tmp_path: Any
 ) -> None:
-    assert context_bench("run", "--help").out.count("--taster-url") == 1
+    assert context_bench("run", "--help-all").out.count("--taster-url") == 1
     done = context_bench(
         *(
             "run",
@@ -374,7 +374,7 @@ def test_a_flag_belongs_to_its_owner(flag: str, reason: str, site: Any, context_
     words = context_bench("plugins", "show", "acme-rival").words
     assert "conflict" in words
     assert reason in words
-    assert "Mine" not in context_bench("run", "--help").words
+    assert "Mine" not in context_bench("run", "--help-all").words
 
 
 @pytest.mark.usefixtures("basics")

@@ -35,7 +35,7 @@ def prefer(workplace: Path, distribution: str) -> None:
 
 
 def test_the_list_names_both_and_the_remedy(two: Any, process: Run) -> None:
-    listed = process("plugins", "list")
+    listed = process("plugins", "list", "-v")
     assert listed.code == 0
     assert listed.words.count("! same conflict") == 2
     assert "the evaluator name 'same' is also that of acme-b/same" in listed.words

@@ -101,11 +101,11 @@ def talking(site: Any, context_bench: Callable[..., Any], workplace: Path) -> Ca
 
 
 def take_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    installed = discovery.installed_distributions
+    discover = discovery.Metadata.discover
     monkeypatch.setattr(
-        discovery,
-        "installed_distributions",
-        lambda: {name: found for name, found in installed().items() if name != PACKAGE},
+        discovery.Metadata,
+        "discover",
+        lambda **named: [one for one in discover(**named) if one.metadata["Name"] != PACKAGE],
     )
 
 

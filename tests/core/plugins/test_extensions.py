@@ -219,7 +219,7 @@ def test_a_package_adds_an_option_of_run_and_a_section_of_the_table(
         manifest=EXTENDING,
         entry_points={"commands": {"shout": "acme_more:shout", "tally": "acme_more:tally"}},
     )
-    assert "--shout VALUE" in context_bench("run", "--help").words
+    assert "--shout VALUE" in context_bench("run", "--help-all").words
     done = context_bench(*RUN, "--shout", "high")
     assert done.code == 11, done.err
     assert "tally: 2 rows \\x1b[31m" in done.out

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -107,51 +105,6 @@ def test_json_marks_what_is_optional_and_editable(team: Any, context_bench: Run)
     assert told["bench-basics/exact"]["optional"] is False
     assert told["acme-dev/dev"]["editable"].endswith("acme_dev_source")
     assert told["bench-basics/exact"]["editable"] is None
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="there is no pseudo terminal")
-@pytest.mark.parametrize(
-    ("flags", "in_lines"), [((), True), (("-v",), False)], ids=["usual", "verbose"]
-)
-def test_on_a_terminal_each_has_one_line(
-    team: Any, workplace: Path, flags: tuple[str, ...], in_lines: bool
-) -> None:
-    import pty
-
-    ours, theirs = pty.openpty()
-    environ = {
-        **os.environ,
-        "PYTHONPATH": str(team.folder),
-        "COLUMNS": "60",
-        "TERM": "dumb",
-        "CONTEXT_BENCH_NO_CACHE": "1",
-    }
-    child = subprocess.Popen(
-        [sys.executable, "-m", "context_bench", "plugins", "list", "--kind", "datasets", *flags],
-        stdout=theirs,
-        cwd=workplace,
-        env=environ,
-    )
-    os.close(theirs)
-    written = b""
-    while True:
-        try:
-            chunk = os.read(ours, 65536)
-        except OSError:  # the other end is closed
-            break
-        if not chunk:
-            break
-        written += chunk
-    os.close(ours)
-    assert child.wait() == 0
-    import re
-
-    lines = re.sub(r"\x1b\[[\d;]*m", "", written.decode()).splitlines()
-    assert ("-v tells more of each" in written.decode()) is in_lines
-    assert (lines[0].split()[:4] == ["name", "kind", "state", "distribution"]) is in_lines
-    if in_lines:
-        assert max(map(len, lines[:-1])) <= 60
-        assert any(line.startswith("toy ") and "ok" in line for line in lines)
 
 
 def test_the_versions_of_everything_are_one_command(team: Any, context_bench: Run) -> None:

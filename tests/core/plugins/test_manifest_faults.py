@@ -599,7 +599,7 @@ def test_an_unknown_key_warns_in_the_list_and_fails_the_check(
     package = site.evaluator("acme-new", "new")
     file = package / "context_bench_plugin.toml"
     file.write_text(file.read_text() + "\n[extra]\n")
-    listed = context_bench("plugins", "list")
+    listed = context_bench("plugins", "list", "-v")
     assert (listed.code, "note manifest: extra: unknown key." in listed.words) == (0, True)
     checked = context_bench("plugins", "check", "acme-new")
     assert (checked.code, "extra: unknown key." in checked.out) == (2, True)
@@ -607,13 +607,13 @@ def test_an_unknown_key_warns_in_the_list_and_fails_the_check(
 
 @pytest.mark.parametrize(
     "source",
-    [b"\xff\xfe", b"a = [", b"[a]\n[a]\n", b"a" * 100, b"x = " + b"[" * 5000],
-    ids=["no UTF-8", "cut off", "a table twice", "no line", "deep"],
+    [b"\xff\xfe", b"a = [", b"[a]\n[a]\n", b"a" * 100],
+    ids=["no UTF-8", "cut off", "a table twice", "no line"],
 )
 def test_what_is_no_toml_is_one_fault(source: bytes) -> None:
     manifest = parse_manifest(source)
     assert len(manifest.faults) == 1
-    assert manifest.faults[0].startswith("no valid TOML: ")
+    assert manifest.faults[0].startswith("not valid TOML: ")
     assert manifest.incompatibility is None
 
 

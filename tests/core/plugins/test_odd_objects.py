@@ -151,32 +151,6 @@ def test_a_score_that_ends_the_process_is_a_failure_of_its_row(
     assert "SystemExit: it called os._exit(0)" in done.words
 
 
-def test_a_child_that_a_plugin_forks_ends_as_it_likes(
-    site: Any, process: Callable[..., Any]
-) -> None:
-    if not hasattr(os, "fork"):
-        pytest.skip("There is no fork here.")
-    site.basics()
-    code = """
-        import os
-
-        class Evaluator:
-            name = "odd"
-
-            def score(self, original, processed):
-                child = os.fork()
-                if not child:
-                    os._exit(7)
-                return {"odd": float(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7)}
-    """
-    site.evaluator("acme-odd", "odd", code=code)
-    done = process(
-        "run", "-d", "toy", "-s", "echo", "--evaluators", "odd", "-q", "--format", "json"
-    )
-    assert done.code == 0, done.words
-    assert '"odd": 1.0' in done.words
-
-
 ENDLESS = {
     "an async one that stops the loop": """
         import asyncio

@@ -68,7 +68,7 @@ def crowd(site: Any) -> Any:
 @pytest.mark.parametrize("columns", [40, 80, 200])
 def test_every_word_is_there_at_any_width(crowd: Any, context_bench: Run, columns: int) -> None:
     told = json.loads(context_bench("plugins", "list", "--json").out)
-    done = context_bench("plugins", "list", columns=columns)
+    done = context_bench("plugins", "list", "-v", columns=columns)
     states = {entry["state"] for entry in told if entry["distribution"].startswith("acme")}
     assert states == {"ok", "incompatible", "invalid", "missing-dependency", "conflict"}
     for entry in told:
@@ -91,14 +91,14 @@ def test_every_word_is_there_at_any_width(crowd: Any, context_bench: Run, column
 def test_no_line_is_wider_than_the_terminal_but_for_words_that_are(
     crowd: Any, context_bench: Run
 ) -> None:
-    lines = context_bench("plugins", "list", columns=80).out.splitlines()
+    lines = context_bench("plugins", "list", "-v", columns=80).out.splitlines()
     assert [line for line in lines if len(line) > 80 and not line.startswith(("  ", "! "))] == []
     bodies = [line for line in lines if line.startswith("    ")]
     assert [line for line in bodies if len(line) > 80 and len(line.split()) > 2] == []
 
 
 def test_a_part_of_the_page_reads_like_this(crowd: Any, context_bench: Run) -> None:
-    part = context_bench("plugins", "list", columns=80).out.partition("! lonely")[2]
+    part = context_bench("plugins", "list", "-v", columns=80).out.partition("! lonely")[2]
     assert [" ".join(line.split()) for line in part.splitlines()[:8]] == [
         "missing-dependency acme-lonely 1.0",
         "Scores lonely",
@@ -109,7 +109,7 @@ def test_a_part_of_the_page_reads_like_this(crowd: Any, context_bench: Run) -> N
         "scores lonely (headline)",
         "needs nothing",
     ]
-    part = context_bench("plugins", "list", columns=80).out.partition("  thorough-")[2]
+    part = context_bench("plugins", "list", "-v", columns=80).out.partition("  thorough-")[2]
     assert [" ".join(line.split()) for line in part.splitlines()[:9]] == [
         "evaluator-with-a-long-name ok acme-rich 1.0",
         "Looks at everything that there is to be looked at, twice, and then says what",
@@ -124,7 +124,7 @@ def test_a_part_of_the_page_reads_like_this(crowd: Any, context_bench: Run) -> N
 
 
 def test_a_dataset_names_what_scores_it(crowd: Any, context_bench: Run) -> None:
-    words = context_bench("plugins", "list").words
+    words = context_bench("plugins", "list", "-v").words
     assert (
         "tags thorough files .acme scored by thorough-evaluator-with-a-long-name, exact"
         in words.replace(
@@ -200,7 +200,7 @@ def test_the_lists_of_one_kind_tell_the_state(crowd: Any, context_bench: Run) ->
     done = context_bench("evaluators", "list", columns=60)
     assert done.code == 0
     assert "[missing-dependency] Scores lonely" in done.words
-    assert "torn [invalid] its manifest has a fault: no valid TOML" in done.words
+    assert "torn [invalid] its manifest has a fault: not valid TOML" in done.words
     shown = json.loads(context_bench("systems", "show", "a-system", "--json").out)
     assert shown["system_kind"] == "endpoint"
     done = context_bench("datasets", "show", "a-datset")
@@ -214,10 +214,10 @@ def test_nobody_reads_a_secret_there(site: Any, context_bench: Run) -> None:
     )
     site.add("acme-rich", manifest=manifest, entry_points=POINTS)
     for arguments in (
-        ("plugins", "list"),
+        ("plugins", "list", "-v"),
         ("plugins", "list", "--json"),
         ("plugins", "show", "acme-rich"),
-        ("run", "--help"),
+        ("run", "--help-all"),
     ):
         assert "s3cret" not in context_bench(*arguments).words
 
@@ -242,3 +242,14 @@ def test_every_label_of_a_block_stands_apart_from_what_it_tells(
     )
     lines = context_bench("plugins", "list", "--verbose").out.splitlines()
     assert "    hooks     run_started, run_finished" in lines
+
+
+def test_the_usual_list_is_one_screen_with_counts_and_what_is_wrong(
+    crowd: Any, context_bench: Run
+) -> None:
+    done = context_bench("plugins", "list", alone=False, columns=100)
+    assert done.code == 0
+    assert len(done.out.splitlines()) < 60
+    assert "evaluators" in done.out
+    assert "acme-lonely: evaluator lonely is missing a dependency" in done.words
+    assert "pip install something-that-nobody-ever-installed" in done.words

@@ -29,7 +29,7 @@ output = 0.6
 [evaluators.answer-quality] # options of an evaluator
 contains = "word"
 
-[plugins]                   # disable, allow, prefer, allow-current-directory
+[plugins]                   # disable, allow, prefer
 disable = ["rouge"]
 """
 

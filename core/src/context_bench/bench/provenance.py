@@ -60,27 +60,28 @@ def dependencies(names: Iterable[str]) -> dict[str, dict[str, str | None]]:
 
     Requirements for another system or of an extra are named only where they are installed.
     """
-    from context_bench.plugins import installed as packages
+    from importlib_metadata import Distribution, PackageNotFoundError
 
-    installed = packages.installed_distributions()
+    from context_bench.plugins.discovery import requirement_names
 
     @cache
     def version(name: str) -> str | None:
-        found = installed.get(packages.normalise(name))
-        return packages.copies(found)[0].version if found else None
-
-    found: dict[str, dict[str, str | None]] = {}
-    for name in sorted(set(names) & set(installed)):
         try:
-            needed = packages.requirements(packages.copies(installed[name])[0])
-        except packages.UnreadableFileError:
+            return str(Distribution.from_name(name).version)
+        except PackageNotFoundError:
+            return None
+
+    versions: dict[str, dict[str, str | None]] = {}
+    for name in sorted(set(names)):
+        if version(name) is None:
             continue
-        found[name] = {
+        needed = requirement_names(Distribution.from_name(name).requires or ())
+        versions[name] = {
             other: version(other)
-            for other, markers in sorted(needed.items())
-            if "" in markers or version(other) is not None
+            for other, is_unconditional in sorted(needed.items())
+            if is_unconditional or version(other) is not None
         }
-    return found
+    return versions
 
 
 def told_of(store: RunReader, metrics: Sequence[Metric]) -> dict[str, Any]:

@@ -37,24 +37,22 @@ COMMANDS = {
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line and leave with its exit code; what only lists is said again where nothing has changed."""
+    """Run the command line and exit with its code."""
     import atexit
     import os
 
-    from context_bench.cli.kept import answer
+    from context_bench.console import capture_python_output, escape_what_standard_output_lacks
 
     for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # closed by whoever started us
+        if getattr(sys, name) is None:  # closed by the parent process
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+    capture_python_output()
+    escape_what_standard_output_lacks()
     try:
-        code = answer(sys.argv[1:] if arguments is None else arguments, _run)
+        code = execute(sys.argv[1:] if arguments is None else arguments)
     except BrokenPipeError:
         code = _left_alone()
-    if arguments is None and code in (
-        129,
-        130,
-        143,
-    ):  # whoever interrupts a command waits for no thread of others
+    if arguments is None and code in _SIGNALLED:  # an interrupted command waits for no thread
         atexit._run_exitfuncs()
         for stream in (sys.stdout, sys.stderr):
             with suppress(OSError, ValueError):  # closed, or read by nobody any more
@@ -63,23 +61,7 @@ def main(arguments: list[str] | None = None) -> None:
     sys.exit(code)
 
 
-def _run(arguments: list[str], sources: list[str]) -> int:
-    import gc
-
-    from context_bench.cli.kept import is_listing
-
-    if is_listing(arguments):  # which imports nobody's code
-        code = execute(arguments, sources)
-    else:
-        from context_bench.console import escape_what_standard_output_lacks, speak_for_python
-        from context_bench.plugins.loading import staying
-
-        speak_for_python()
-        escape_what_standard_output_lacks()
-        with staying():
-            code = execute(arguments, sources)
-    gc.freeze()  # the process ends here: what is alive need not be searched for garbage
-    return code
+_SIGNALLED = (129, 130, 143)
 
 
 def _left_alone() -> int:
@@ -90,7 +72,7 @@ def _left_alone() -> int:
     return 0
 
 
-def execute(arguments: list[str], sources: list[str] | None = None) -> int:
+def execute(arguments: list[str]) -> int:
     """Run the command line and return its exit code.
 
     0 good; 1 an internal error; 2 usage, configuration or plugin trouble; 3 the run is not complete; 10 a gate is missed;
@@ -98,16 +80,14 @@ def execute(arguments: list[str], sources: list[str] | None = None) -> int:
 
     Args:
         arguments: The command line.
-        sources: Gets every file and folder that decided what is installed, and with what settings.
     """
     from errno import EBADF, EDQUOT, EFBIG, ENOSPC
 
     from context_bench.console import echo_err
     from context_bench.errors import ContextBenchError, RunStoppedError, exit_code_of, message_of
 
-    sources = [] if sources is None else sources
     try:
-        code = _call(arguments, sources)
+        code = _call(arguments)
         sys.stdout.flush()  # or a full disk would be found when nobody can say it any more
         return code
     except ContextBenchError as error:
@@ -161,17 +141,14 @@ _OURS = (
 )
 
 
-def _call(arguments: list[str], sources: list[str]) -> int:
-    """Run the command line and return its exit code; a mere list of what is installed comes without click.
+def _call(arguments: list[str]) -> int:
+    """Run the command line and return its exit code.
 
     Raises:
         ContextBenchError: Something is wrong, as the message says.
     """
-    if arguments[:2] == ["plugins", "list"] or arguments in (["--help"], ["-h"]):
-        from context_bench.cli.listed import told_plainly
-
-        if told_plainly(arguments, sources):
-            return 0
+    if arguments == ["--list-datasets"]:  # as the users of the predecessor write it
+        arguments = ["datasets", "list"]
     if arguments[:1] in (["resume"], ["rescore"]):
         from context_bench.store.lock import refuse_where_locked
 
@@ -187,7 +164,6 @@ def _call(arguments: list[str], sources: list[str]) -> int:
     from context_bench.cli.commands import app
     from context_bench.console import echo_err
     from context_bench.errors import exit_code_of
-    from context_bench.plugins.settings import PROJECT_FILE
 
     discovered: list[tuple[Any, Any]] = []  # settings, and what is installed under them
     out, errors = sys.stdout, sys.stderr
@@ -221,8 +197,4 @@ def _call(arguments: list[str], sources: list[str]) -> int:
         raise (
             signalled if isinstance(signalled, KeyboardInterrupt) else KeyboardInterrupt()
         ) from None
-    finally:
-        sources.extend(
-            place for _, catalog in discovered for place in (PROJECT_FILE, *catalog.sources)
-        )
     return result if isinstance(result, int) else 0

@@ -54,12 +54,6 @@ project_option = click.option(
     type=click.Path(path_type=Path, dir_okay=False),
     help="Project file.  [default: context-bench.toml here, if there is one]",
 )
-no_cache_option = click.option(
-    "--no-cache",
-    is_flag=True,
-    expose_value=False,
-    help="Look again, even where nothing has changed since the last look.",
-)
 json_option = click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 
 
@@ -363,23 +357,91 @@ _DECLARED = "declared"
 
 
 class RunOptions(DeclaredOptions):
-    """A command that takes the arguments of `run`; its help tells what is installed."""
+    """A command that takes the arguments of `run`; its help shows the common options, ``--help-all`` the others."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the common options; all options by group where all were asked for."""
+        params = self.get_params(ctx)
+        declared = {param.opts[0]: param for param in ctx.meta[_DECLARED]}
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for param in params:
+            record = param.get_help_record(ctx)
+            if record is not None:
+                groups.setdefault(_group_of(param, declared), []).append(record)
+        with formatter.section("Options"):
+            formatter.write_dl(groups.pop(COMMON))
+        if _HELP_ALL in ctx.meta:
+            for heading, records in groups.items():
+                with formatter.section(heading):
+                    formatter.write_dl(records)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write what is installed below the options."""
+        """Write what is installed below all options."""
         super().format_epilog(ctx, formatter)
-        for kind in ("systems", "datasets", "evaluators"):
+        for kind in ("systems", "datasets", "evaluators") if _HELP_ALL in ctx.meta else ():
             components = list(catalog_of_environment().of_kind(kind))
-            cards = [one.name for one in components if _is_card(one)]
-            entries = [_entry(one) for one in components if not _is_card(one)]
-            if cards:
-                names = ", ".join(sorted(cards))
-                entries.append(
-                    ("by name", f"{names}. `context-bench datasets show NAME` tells of each")
-                )
+            defined = sorted(one.name for one in components if _is_defined(one))
+            entries = [_entry(one) for one in components if not _is_defined(one)]
+            if defined:
+                hint = "`context-bench datasets show NAME` shows each"
+                entries.append(("by name", f"{', '.join(defined)}. {hint}"))
             if entries:
                 with formatter.section(f"Installed {kind}"):
                     formatter.write_dl(entries)
+
+
+COMMON = "Options"
+OTHERS = "More options"
+COMMON_FLAGS = frozenset(
+    [
+        "--system",
+        "--reader",
+        "--dataset",
+        "--limit",
+        "--proxy",
+        "--name",
+        "--model",
+        "--evaluators",
+        "--add-evaluator",
+        "--max-workers",
+        "--run-file",
+        "--output",
+        "--format",
+        "--dry-run",
+        "--project",
+        "--set",
+        "--help",
+        "--help-all",
+    ]
+)
+"""The options of ``run`` that most people need."""
+_HELP_ALL = "help-all"
+
+
+def _group_of(param: click.Parameter, declared: Mapping[str, click.Parameter]) -> str:
+    """Return the heading under which the help shows a parameter."""
+    if COMMON_FLAGS.intersection(param.opts):
+        return COMMON
+    if param.opts and param.opts[0] in declared:
+        return "Options of installed packages"
+    return OTHERS
+
+
+def _show_all(ctx: click.Context, param: click.Parameter, is_given: bool) -> None:
+    if is_given:
+        ctx.meta[_HELP_ALL] = True
+        echo(ctx.get_help())
+        ctx.exit()
+
+
+help_all_option = click.option(
+    "--help-all",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_all,
+    help="Show every option, and what is installed, and exit.",
+)
 
 
 class AdmissionOptions(DeclaredOptions):
@@ -398,7 +460,7 @@ class ReportOptions(DeclaredOptions):
         return component.kind == "reporters"
 
 
-def _is_card(component: Component) -> bool:
+def _is_defined(component: Component) -> bool:
     return bool(component.manifest.definition) and component.state == OK
 
 

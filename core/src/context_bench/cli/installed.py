@@ -14,15 +14,14 @@ from context_bench.cli.commands import (
     CommandGroup,
     catalog_options,
     json_option,
-    no_cache_option,
 )
 from context_bench.cli.listed import (
     FIELDS,
     USUAL_FIELDS,
     lines_of,
     listing,
+    overview,
     scorers,
-    tell_components,
 )
 from context_bench.console import echo, style, wrap_text, write_json
 from context_bench.errors import UnknownNameError
@@ -52,11 +51,6 @@ def plugins() -> None:
 
 @plugins.command("list")
 @click.option(
-    "--load",
-    is_flag=True,
-    help="Import every plugin too, in a process of its own, which finds those that fail.",
-)
-@click.option(
     "--kind", type=click.Choice(KINDS), metavar="KIND", help=f"Only these: {', '.join(KINDS)}."
 )
 @click.option(
@@ -79,12 +73,12 @@ def plugins() -> None:
     metavar="FIELD",
     help="In the order of one of the fields.",
 )
-@click.option("-v", "--verbose", is_flag=True, help="A block for each, on a terminal too.")
+@click.option(
+    "-v", "--verbose", is_flag=True, help="Show each component with its scores and needs."
+)
 @json_option
-@no_cache_option
 @catalog_options
 def list_plugins(
-    load: bool,
     kind: str | None,
     states: tuple[str, ...],
     wired_to: str | None,
@@ -94,34 +88,28 @@ def list_plugins(
     as_json: bool,
     catalog: Catalog,
 ) -> None:
-    """List every component: state, distribution, what it is wired to, scores and needs.
+    """List what is installed: an overview of one screen, or each component with -v or a selection.
 
-    On a terminal each has a line; elsewhere, and with -v, a block. Nothing is imported, so this works with every plugin
-    broken. Only --load can tell that a plugin fails at its import.
+    Nothing is imported, so this works with every plugin broken. `plugins check` imports them.
     """
-    if load:
-        catalog = Catalog(component for component, _ in catalog.checked())
     shown = [component for component in catalog if kind in (None, component.kind)]
-    shown = [
-        component
-        for component in shown
-        if not states or {component.status, component.state} & set(states)
-    ]
+    if states:
+        selected = set(states)
+        shown = [one for one in shown if {one.status, one.state} & selected]
     if wired_to is not None:
         wired = {decision.evaluator for decision in _plan(catalog, wired_to).wired}
-        shown = [
-            component
-            for component in shown
-            if component.kind == "evaluators" and component.id in wired
-        ]
+        shown = [one for one in shown if one.kind == "evaluators" and one.id in wired]
     if sort is not None:
-        shown.sort(
-            key=lambda component: (FIELDS[sort](component, catalog), component.kind, component.id)
-        )
-    if fields is not None and not as_json:
-        echo("\n".join(lines_of(catalog, shown, _fields(fields), None)))
+        shown.sort(key=lambda one: (FIELDS[sort](one, catalog), one.kind, one.id))
+    is_selection = kind is not None or bool(states) or wired_to is not None or sort is not None
+    if as_json:
+        write_json([describe(component) for component in shown])
+    elif fields is not None:
+        echo("\n".join(lines_of(catalog, shown, _fields(fields))))
+    elif verbose or is_selection:
+        echo("\n".join(listing(catalog, shown)))
     else:
-        tell_components(catalog, shown, as_json, verbose)
+        echo("\n".join(overview(catalog)))
 
 
 def _fields(text: str) -> list[str]:
@@ -134,18 +122,15 @@ def _fields(text: str) -> list[str]:
 
 @plugins.command("show")
 @click.argument("name")
-@click.option("--load", is_flag=True, help="Import it too.")
 @json_option
 @catalog_options
-def show(name: str, load: bool, as_json: bool, catalog: Catalog) -> None:
+def show(name: str, as_json: bool, catalog: Catalog) -> None:
     """Show everything that is known about a component or a distribution."""
     found = [component for component in catalog if name in component.names]
     if not found:
         raise UnknownNameError(
             "plugin", name, {n for c in catalog for n in c.names if "/" not in n}, PACKAGE_HINT
         )
-    if load:
-        found = [component for component, _ in Catalog(found).checked()]
     _tell([describe(component) for component in found], as_json)
 
 
@@ -242,7 +227,6 @@ def _group(kind: str) -> click.Group:
     @group.command("list", help=f"List the installed {kind}, one after the other.")
     @_tag_option(kind)
     @json_option
-    @no_cache_option
     @catalog_options
     def list_components(as_json: bool, catalog: Catalog, tags: tuple[str, ...] = ()) -> None:
         components = _tagged(list(catalog.of_kind(kind)), tags)

@@ -1,149 +1,60 @@
-"""What is installed, written for a person: a line or a block for each component, wrapped and never cut; and all commands.
-
-``plugins list`` without a choice among the components, and ``--help``, come here before click is imported, which takes a
-third of their time.
-"""
+"""What is installed, written for a person: an overview of one screen, or a line or a block for each component."""
 
 from __future__ import annotations
 
-import os
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from context_bench.catalog import open_catalog
-from context_bench.cli import ABOUT, COMMANDS
-from context_bench.console import echo, escape_control, style, width, wrap_text, write_json
-from context_bench.errors import ContextBenchError
+from context_bench.console import escape_control, style, wrap_text
 from context_bench.plugins.catalog import (
     BLOCKED,
     CONFLICT,
     OK,
     OPTIONAL,
+    PACKAGE,
     Catalog,
     Component,
-    command_rows,
-    describe,
+    stated,
 )
 from context_bench.plugins.component_metadata import Facts
-from context_bench.plugins.settings import CORE, PROJECT_FILE
-
-_PLAIN = frozenset({"--json", "-v", "--verbose", "--no-cache"})
-"""Flags of ``plugins list`` that only say how it is written."""
+from context_bench.plugins.settings import CORE
 
 
-def told_plainly(arguments: Sequence[str], sources: list[str]) -> bool:
-    """Answer ``--help``, or ``plugins list`` with every component, where that needs no click; return whether that is done.
-
-    Args:
-        arguments: The command line.
-        sources: Gets every file and folder that decided what is installed, and with what settings.
-
-    Raises:
-        UnknownNameError: The environment or the project file names what nobody has heard of.
-    """
-    flags = set(arguments[2:])
-    if arguments[0] != "plugins":
-        return _help(sources)
-    if not flags <= _PLAIN:
-        return False
-    catalog = _installed(sources)
-    tell_components(
-        catalog, catalog.components, "--json" in flags, bool(flags & {"-v", "--verbose"})
-    )
-    return True
-
-
-def _installed(sources: list[str]) -> Catalog:
-    catalog = open_catalog()
-    sources += [PROJECT_FILE, *catalog.sources]
-    return catalog
-
-
-def _help(sources: list[str]) -> bool:
-    """Write the help of the whole command line as click does; return False where that is left to click."""
-    told = os.environ.get("COLUMNS", "0")
-    if not (told.isascii() and told.isdecimal()):
-        return False
-    columns = max(50, min(80, width()) - 2)
-    try:
-        about = [line for text in ABOUT.split("\n") for line in _broken(text, columns - 2) or [""]]
-        lines = [
-            _HEAD,
-            *(f"  {line}".rstrip() for line in about),
-            "",
-            "Options:",
-            *_definitions(_OPTIONS, columns),
-        ]
-        own = {name: summary for name, (_, summary) in COMMANDS.items()}
-        for heading, rows in command_rows(_installed(sources), "", own):
-            lines += ["", f"{heading}:", *_definitions(rows, columns)]
-    except (ContextBenchError, _LeftToClickError):
-        return False
-    echo("\n".join(lines))
-    return True
-
-
-class _LeftToClickError(Exception):
-    """A text that click breaks by rules of its own."""
-
-
-def _definitions(rows: Sequence[tuple[str, str]], columns: int) -> Iterator[str]:
-    """Yield the lines of terms and what is told of them, in two columns."""
-    rows = [(escape_control(term, lines=False), told) for term, told in rows]
-    first = min(30, max(len(term) for term, _ in rows)) + 2
-    for term, told in rows:
-        lines = _broken(told, max(10, columns - first - 2))
-        yield (
-            f"  {term.ljust(first)}{lines.pop(0)}"
-            if lines and len(term) <= first - 2
-            else f"  {term}"
-        )
-        yield from (f"  {'':{first}}{line}" for line in lines)
-
-
-def _broken(text: str, columns: int) -> list[str]:
-    if not text.isprintable() or text[:1].isspace():
-        raise _LeftToClickError
-    if len(text) <= columns:
-        return [text.rstrip()] if text else []
-    from textwrap import TextWrapper
-
-    wrapper = TextWrapper(columns)
-    if any(len(chunk) > columns for chunk in wrapper._split(text)):
-        raise _LeftToClickError
-    return wrapper.wrap(text)
-
-
-_HEAD = "Usage: context-bench [OPTIONS] COMMAND [ARGS]...\n"
-_OPTIONS = [
-    ("--version", "Show the version and exit."),
-    ("-h, --help", "Show this message and exit."),
-]
-
-
-def tell_components(
-    catalog: Catalog, shown: Sequence[Component], as_json: bool, verbose: bool
-) -> None:
-    """Write components: as JSON, else in a line each on a terminal, else in a block each.
+def overview(catalog: Catalog) -> Iterator[str]:
+    """Yield the lines of an overview: how many components of each kind there are, their names, and what is wrong.
 
     Args:
         catalog: Everything that is installed.
-        shown: The components to write.
-        as_json: Whether to write JSON.
-        verbose: Whether to write blocks on a terminal, too.
     """
-    if as_json:
-        write_json(
-            [describe(component) for component in shown], indent=2 if sys.stdout.isatty() else 0
-        )
-    elif sys.stdout.isatty() and not verbose:
-        echo("\n".join(lines_of(catalog, shown, USUAL_FIELDS, width())))
-    else:
-        echo("\n".join(listing(catalog, shown)))
+    components = catalog.components
+    yield _counts(components)
+    yield ""
+    kinds = dict.fromkeys(component.kind for component in components if component.kind != PACKAGE)
+    for kind in kinds:
+        usable = [one.name for one in catalog.of_kind(kind) if one.status in (OK, OPTIONAL)]
+        label = f"{kind.replace('_', ' ')} {len(usable)}"
+        names = ", ".join(usable[:_NAMES])
+        if len(usable) > _NAMES:
+            names += f" and {len(usable) - _NAMES} more"
+        yield wrap_text(label, names, 0, _LABEL)
+    trouble = [one for one in components if one.status not in (OK, OPTIONAL, BLOCKED)]
+    if trouble:
+        yield ""
+    for component in trouble:
+        title = f"{component.distribution.name}: {component.noun} {component.name}"
+        text = f"{title} {stated(component.state)}: {component.reason}. {component.remedy_text}"
+        yield style(wrap_text("!", text, 0, 2), color=_COLORS.get(component.state, "red"))
+    yield ""
+    if all(component.distribution.name == CORE for component in catalog):
+        yield _INSTALL_HINT
+    yield "-v shows each component with its scores and needs, --kind KIND only some of them."
+    yield "`context-bench plugins show NAME` shows one, `context-bench datasets list` the datasets."
 
 
-_COLOURS = {OK: "green", OPTIONAL: "cyan", BLOCKED: "yellow", CONFLICT: "yellow"}
+_NAMES = 12
+_LABEL = 15
+_INSTALL_HINT = "No plugin is installed. From a checkout: pip install ./core ./plugins/context-bench-answer-quality"
+_COLORS = {OK: "green", OPTIONAL: "cyan", BLOCKED: "yellow", CONFLICT: "yellow"}
 
 
 def listing(catalog: Catalog, shown: Sequence[Component]) -> Iterator[str]:
@@ -165,19 +76,16 @@ def listing(catalog: Catalog, shown: Sequence[Component]) -> Iterator[str]:
             yield _title(component, names, states)
             yield from _lines(component, catalog)
     if all(component.distribution.name == CORE for component in catalog):
-        yield "\nNo plugin is installed. From a checkout: pip install ./core ./plugins/context-bench-answer-quality"
+        yield f"\n{_INSTALL_HINT}"
 
 
-def lines_of(
-    catalog: Catalog, shown: Sequence[Component], fields: Sequence[str], columns: int | None
-) -> Iterator[str]:
+def lines_of(catalog: Catalog, shown: Sequence[Component], fields: Sequence[str]) -> Iterator[str]:
     """Yield a heading and one line for each component.
 
     Args:
         catalog: Everything that is installed.
         shown: The components, in their order.
         fields: What to tell of each: :data:`FIELDS`.
-        columns: Where a line is cut off; None for never.
     """
     rows = [
         fields,
@@ -189,11 +97,8 @@ def lines_of(
     widths = [max(len(row[place]) for row in rows) for place in range(len(fields))]
     for number, row in enumerate(rows):
         line = "  ".join(cell.ljust(wide) for cell, wide in zip(row, widths)).rstrip()
-        line = line if columns is None or len(line) <= columns else line[: columns - 1] + "\u2026"
         trouble = number > 0 and shown[number - 1].status not in (OK, OPTIONAL)
         yield style(line, bold=number == 0, color="red" if trouble else None)
-    if columns is not None:
-        yield _counts(shown) + "; -v tells more of each."
 
 
 def _counts(components: Sequence[Component]) -> str:
@@ -214,7 +119,7 @@ def _counts(components: Sequence[Component]) -> str:
 def _title(component: Component, names: int, states: int) -> str:
     mark = " " if component.status in (OK, OPTIONAL) else "!"
     name = style(component.name.ljust(names), bold=True)
-    state = style(component.status.ljust(states), color=_COLOURS.get(component.status, "red"))
+    state = style(component.status.ljust(states), color=_COLORS.get(component.status, "red"))
     return f"{mark} {name}  {state}  {component.distribution.name} {component.distribution.version}"
 
 

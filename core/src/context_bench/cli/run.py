@@ -236,7 +236,12 @@ def request_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the options that say what is run."""
     own = parameters_of("run" if command.__name__ == "run" else "plan")
     return together(
-        _proxy_options, own, _set_option, commands.plugin_option, commands.project_option
+        _proxy_options,
+        own,
+        _set_option,
+        commands.plugin_option,
+        commands.project_option,
+        commands.help_all_option,
     )(command)
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Container, Iterable, Iterator, Mapping
-from functools import lru_cache
+from hashlib import sha256
 from typing import Any, NamedTuple
 
 from context_bench.errors import PluginError, UnknownNameError
@@ -38,7 +37,7 @@ _STATED = {
 }
 
 PACKAGE = "packages"
-"""The kind that stands for a distribution as a whole, where nobody can tell what it brings."""
+"""The kind that stands for a distribution as a whole, where its metadata cannot be read."""
 
 PACKAGE_HINT = "`context-bench plugins list` shows what is installed."
 
@@ -72,19 +71,7 @@ class Distribution(NamedTuple):
     @property
     def manifest_hash(self) -> str:
         """SHA-256 of the manifest in hexadecimal; empty when there is none."""
-        return _sha256(self.manifest_source) if self.manifest_source else ""
-
-
-@lru_cache(maxsize=256)
-def _sha256(source: bytes) -> str:
-    """Return a digest once for the many components of a manifest."""
-    from importlib import import_module
-
-    try:
-        found = import_module("_sha2" if sys.version_info >= (3, 12) else "_sha256")
-    except ImportError:
-        found = import_module("hashlib")  # which brings in OpenSSL, a third of an empty start
-    return str(found.sha256(source).hexdigest())
+        return sha256(self.manifest_source).hexdigest() if self.manifest_source else ""
 
 
 class Component(NamedTuple):
@@ -237,12 +224,10 @@ class Catalog:
 
     Attributes:
         components: The components.
-        sources: Every file and folder that they come from, or would come from if it were there.
     """
 
-    def __init__(self, components: Iterable[Component] = (), sources: Iterable[str] = ()) -> None:
+    def __init__(self, components: Iterable[Component] = ()) -> None:
         self.components = tuple(components)
-        self.sources = tuple(dict.fromkeys(sources))
 
     def __iter__(self) -> Iterator[Component]:
         return iter(self.components)
@@ -253,20 +238,6 @@ class Catalog:
         from context_bench.plugins.manifest import read_faults
 
         return read_faults(manifest)
-
-    def checked(
-        self, check: str | None = None, seconds: float = 60.0
-    ) -> Iterator[tuple[Component, list[Any]]]:
-        """Yield each component in the state that importing it, in a child process, leaves it in, and what a check says of it.
-
-        Args:
-            check: ``module:function``, called in the child with the component and its object, which is None where the import
-                failed; it returns a list.
-            seconds: How long one import, with its check, may take.
-        """
-        from context_bench.plugins.apart import examine_apart
-
-        return examine_apart(self.components, check, seconds)
 
     def of_kind(self, kind: str) -> Iterator[Component]:
         """Yield the components of one kind."""
@@ -325,11 +296,13 @@ class Catalog:
         }
 
     def unknown(self, kind: str, name: str) -> UnknownNameError:
-        """Return the error for a name that nothing of a kind has; it suggests close ones, and says what is damaged."""
-        from context_bench.plugins.damaged import told_of_damaged
-
+        """Return the error for a name that nothing of a kind has; it suggests close ones, and names unreadable packages."""
         known = [component.name for component in self.of_kind(kind)]
-        hint = " ".join([*told_of_damaged(self, kind, name), self._hint(kind, name)])
+        unreadable = [
+            f"{component.distribution.name} {stated(component.state)}: {component.reason}. {component.remedy_text}"
+            for component in self.of_kind(PACKAGE)
+        ]
+        hint = " ".join([*unreadable, self._hint(kind, name)])
         return UnknownNameError(singular(kind), name, known, hint)
 
     def _hint(self, kind: str, name: str) -> str:

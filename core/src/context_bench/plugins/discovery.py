@@ -1,21 +1,25 @@
 """Discovery: entry points and manifests become a :class:`Catalog`, and no plugin is imported.
 
-Each entry point's top-level package is located with ``find_spec`` - top-level names only, because looking for a dotted
-name imports its parent - and the manifest beside its ``__init__.py`` is read as text. So a plugin that raises at import,
-or hangs, or is malware, costs the same as any other until a run needs it.
+The top-level package of an entry point is located with ``find_spec`` - top-level names only, because looking for a dotted
+name imports its parent - and the manifest in its folder is read as text.
 """
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import sys
-from collections.abc import Iterator, Mapping
-from time import time_ns
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator
+from importlib.util import find_spec
+from typing import NamedTuple
+from urllib.parse import unquote, urlsplit
+
+from importlib_metadata import Distribution as Metadata
+from importlib_metadata import PackageNotFoundError
 
 from context_bench.plugins.catalog import (
     BLOCKED,
-    CONFLICT,
     INCOMPATIBLE,
     INVALID,
     MISSING_DEPENDENCY,
@@ -27,29 +31,15 @@ from context_bench.plugins.catalog import (
     reinstallation,
 )
 from context_bench.plugins.component_metadata import KINDS
-from context_bench.plugins.installed import (
-    GROUP_PREFIX,
-    Copy,
-    UnreadableFileError,
-    copies,
-    distribution_sources,
-    installed_distributions,
-    is_name,
-    is_target,
-    missing_requirements,
-    normalise,
-    path_sources,
-    read_small_file,
-)
+from context_bench.plugins.conflicts import settle_contests, settle_definitions, settle_groups
 from context_bench.plugins.manifest import FILE_NAME, Manifest, parse_manifest
-from context_bench.plugins.ownership import settle_cards, settle_contests, settle_groups
-from context_bench.plugins.settings import CURRENT_DIRECTORY_VARIABLE, PluginSettings, switches
+from context_bench.plugins.settings import PluginSettings, switches
 
-_UNSETTLED = 2_000_000_000
-"""Nanoseconds for which a changed file may change again without a new time stamp: file systems count in ticks of up to 2 s."""
+GROUP_PREFIX = "context_bench."
+_REQUIREMENT = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)[^;]*(?:;(.*))?", re.DOTALL)
+_EXTRA = re.compile(r"""[\s(]*extra\s*==\s*["']([^"']+)["'][\s)]*""")
 
-_remembered: list[tuple[Any, Catalog]] = []
-Verdict = tuple[str, str, str]
+State = tuple[str, str, str]
 """State, reason and remedy."""
 
 
@@ -57,329 +47,273 @@ def discover(settings: PluginSettings | None = None) -> Catalog:
     """Return every installed component with its state.
 
     Args:
-        settings: What may be used; None reads the environment alone.
+        settings: Which plugins may be used; None reads the environment only.
     """
     if settings is None:
         settings = PluginSettings.read(environ=os.environ)
-    installed = installed_distributions()
-    found: list[Component] = []
-    sources = path_sources()
-    for name, distributions in installed.items():
-        components = _behind_a_border(name, distributions, installed, settings, sources)
-        sources += distribution_sources(distributions, bool(components))
-        found += components
-    found.sort(key=lambda component: ((*KINDS, PACKAGE).index(component.kind), component.id))
-    return Catalog(settle_contests(settle_cards(settle_groups(found)), settings), sources)
-
-
-def remembered_catalog(settings: PluginSettings) -> Catalog:
-    """Return what :func:`discover` returns, without looking where nothing has changed.
-
-    A catalog is taken again when the settings, ``sys.path``, the working directory, the finders of modules, and the time
-    stamps of every folder in the path, of every manifest and of every plugin's metadata are as they were. What changed a
-    moment before the discovery may change again within one tick of the file system's clock, so such a catalog is never
-    taken again.
-    """
-    surroundings = settings, tuple(sys.path), [id(finder) for finder in sys.meta_path], os.getcwd()
-    for before, catalog in _remembered:
-        if before == (surroundings, _stamps(catalog)):
-            return catalog
-    started = time_ns()
-    catalog = discover(settings)
-    stamps = _stamps(catalog)
-    _remembered.clear()
-    if max((stamp[0] for stamp in stamps if stamp), default=0) < started - _UNSETTLED:
-        _remembered.append(((surroundings, stamps), catalog))
-    return catalog
-
-
-def _stamps(catalog: Catalog) -> list[tuple[int, int, int, int] | None]:
-    """Return size, time stamps and inode of every file and folder that a catalog was made of."""
-    found: list[tuple[int, int, int, int] | None] = []
-    for source in catalog.sources:
+    components: list[Component] = []
+    names: set[str] = set()
+    installed: dict[str, bool] = {}
+    for metadata in Metadata.discover():
         try:
-            now = os.stat(source or os.curdir)
-            found.append((now.st_mtime_ns, now.st_ctime_ns, now.st_size, now.st_ino))
-        except (OSError, ValueError):
-            found.append(None)
-    return found
-
-
-def _behind_a_border(
-    name: str,
-    distributions: list[Copy],
-    installed: Mapping[str, object],
-    settings: PluginSettings,
-    sources: list[str],
-) -> list[Component]:
-    """Return the components of one distribution; whatever goes wrong there is told of it alone, and hides nobody else."""
-    try:
-        if not any(copy.entry_points() for copy in distributions):
-            return []
-        if is_name(name):
-            return list(_components(name, distributions, installed, settings, sources))
-        reason = f"{distributions[0].place!r} is named after no distribution"
-    except UnreadableFileError as error:
-        reason = str(error)
-    except Exception as error:  # noqa: BLE001 - files of somebody else's
-        reason = f"looking at it raised {type(error).__name__}: {error}"
-    used = distributions[0]
-    found = Component(PACKAGE, name, Distribution(name, used.version, used.folder), "")
-    block = settings.blocked_by(found.names)
-    remedy = reinstallation(name) if is_name(name) else "remove that folder: no installer made it"
-    return [
-        found.with_state(BLOCKED, *block) if block else found.with_state(INVALID, reason, remedy)
-    ]
-
-
-class _Package(NamedTuple):
-    """A top-level package as it can be seen without importing it."""
-
-    name: str
-    exists: bool
-    distribution: Distribution
-    manifest: Manifest | None = None
-    elsewhere: str | None = None
+            if GROUP_PREFIX not in (metadata.read_text("entry_points.txt") or ""):
+                continue
+            headers = metadata.metadata  # parsed at each access
+            name = normalize(headers["Name"])
+            if name in names:  # a second copy, behind the one that Python imports
+                continue
+            names.add(name)
+            distribution = Distribution(
+                name,
+                headers["Version"],
+                str(metadata.locate_file("")),
+                _editable_source(metadata),
+            )
+            requirements = _Requirements(
+                requirements_by_extra(headers.get_all("Requires-Dist") or ()), installed
+            )
+            components += _components(metadata, distribution, requirements, settings)
+        except Exception as error:  # noqa: BLE001 - a damaged distribution must not hide the others
+            components.append(_unreadable(metadata, error, settings))
+    kinds = (*KINDS, PACKAGE)
+    components.sort(key=lambda component: (kinds.index(component.kind), component.id))
+    settled = settle_contests(settle_definitions(settle_groups(components)), settings)
+    return Catalog(settled)
 
 
 def _components(
-    name: str,
-    distributions: list[Copy],
-    installed: Mapping[str, object],
+    metadata: Metadata,
+    distribution: Distribution,
+    requirements: _Requirements,
     settings: PluginSettings,
-    sources: list[str],
 ) -> Iterator[Component]:
-    every = copies(distributions)
-    trusted = [
-        copy for copy in every if settings.allow_current_directory or not _is_here(copy.folder)
-    ]
-    used = (trusted or every)[0]
-    distribution = Distribution(name, used.version, used.folder, used.editable_source())
-    distribution, verdict = _judge_copies(distribution, trusted)
-    verdict = verdict or _judge_name(used) or _judge_requirements(used, installed)
+    """Yield the components of one distribution."""
+    missing = requirements.state_without(None, distribution)
     packages: dict[str, _Package] = {}
     found: dict[tuple[str, str], tuple[str, _Package]] = {}
-    told = [copy for copy in trusted if verdict] or [
-        used
-    ]  # what is in conflict is told whoever brings it
-    for kind, point, target in (point for copy in told for point in copy.entry_points()):
-        package = target.partition(":")[0].strip().partition(".")[0]
+    for point in metadata.entry_points:
+        if not point.group.startswith(GROUP_PREFIX):
+            continue
+        package = point.value.partition(":")[0].strip().partition(".")[0]
         if package not in packages:
-            packages[package] = _look_at(package, distribution, used, sources)
+            packages[package] = _Package.located(package, distribution)
+        kind = point.group.removeprefix(GROUP_PREFIX)
         if kind in KINDS:
-            found.setdefault((kind, point), (target, packages[package]))
+            found[kind, point.name] = (point.value, packages[package])
     for seen in packages.values():
         for key in seen.manifest.components if seen.manifest else ():
             found.setdefault(key, ("", seen))
     for key, (target, seen) in found.items():
         facts = seen.manifest.components.get(key) if seen.manifest else None
         component = Component(*key, seen.distribution, target, facts)
-        state = _judge(component, seen, verdict, settings)
+        block = settings.blocked_by(switches(component))
+        state = (BLOCKED, *block) if block else missing or _state_of(component, seen)
         if state is None and facts is not None and facts.extra is not None:
-            state = _judge_requirements(used, installed, facts.extra)
+            state = requirements.state_without(facts.extra, distribution)
             component = component._replace(lacks_extra=state is not None)
         yield component.with_state(*state) if state else component
 
 
-def _judge(
-    component: Component, seen: _Package, verdict: Verdict | None, settings: PluginSettings
-) -> Verdict | None:
-    """Return what is wrong with a component; None where nothing is.
+def _unreadable(metadata: Metadata, error: Exception, settings: PluginSettings) -> Component:
+    """Return the component that stands for a distribution whose metadata cannot be read."""
+    folder = str(getattr(metadata, "_path", "") or "an unknown place")
+    name = normalize(os.path.basename(folder).partition("-")[0])
+    component = Component(PACKAGE, name, Distribution(name, "?", folder), "")
+    if block := settings.blocked_by(component.names):
+        return component.with_state(BLOCKED, *block)
+    reason = f"its metadata in {folder} cannot be read: {type(error).__name__}: {error}"
+    return component.with_state(INVALID, reason, reinstallation(name))
 
-    Args:
-        component: The component.
-        seen: Its package.
-        verdict: What is wrong with its distribution.
-        settings: What may be used.
-    """
-    kind, target, name, manifest = (
-        component.kind,
-        component.target,
-        component.distribution.name,
-        seen.manifest,
-    )
-    if block := settings.blocked_by(switches(component)):
-        return BLOCKED, *block
-    if verdict is not None:
-        return verdict
-    if (
-        not target and component.manifest.definition is None
-    ):  # of a card, its loader's entry point is used
+
+def _state_of(component: Component, seen: _Package) -> State | None:
+    """Return what is wrong with a component, apart from requirements and blocking; None where nothing is."""
+    kind, name = component.kind, component.distribution.name
+    if not component.target and component.manifest.definition is None:
         why = f"its manifest describes it, but no entry point in {GROUP_PREFIX}{kind} names it"
-        return (
-            INVALID,
-            why,
-            f"add the entry point to {name}, or take [{kind}.{component.name}] out of its manifest",
+        remedy = (
+            f"add the entry point to {name}, or remove [{kind}.{component.name}] from its manifest"
         )
-    removal = f"uninstall it: `pip uninstall {name}`"
-    if not is_name(component.name):
-        told = f"{component.name[:80]!r} is no name: it begins with a letter or digit, and has only those, '-', '_' and '.'"
-        return INVALID, told, f"tell the authors of {name}, or {removal}"
+        return INVALID, why, remedy
     if not seen.exists:
-        why = f"its entry point {target} names the package {seen.name}, which is not there"
-        return INVALID, why, f"reinstall {name}, or {removal}"
-    if seen.elsewhere is not None:
-        why = f"its entry point {target} names the package {seen.name}, but what Python finds under that name, in "
-        why += f"{seen.elsewhere}, is none of its files"
-        return (
-            CONFLICT,
-            why,
-            f"uninstall it (`pip uninstall {name}`), or take {seen.elsewhere} off Python's path",
-        )
-    if target and not is_target(target):
-        return INVALID, f"its entry point {target!r} is no module:attribute", reinstallation(name)
-    if manifest is None:
+        why = f"its entry point {component.target} names the package {seen.name}, which does not exist"
+        return INVALID, why, f"reinstall {name}, or uninstall it: `pip uninstall {name}`"
+    if seen.manifest is None:
         return None
     without = f"leave it out with --exclude {component.name}"
-    if manifest.incompatibility:
-        newer = (
-            "upgrade context-bench"
-            if manifest.is_newer
-            else f"install a version of {name} that fits"
-        )
-        return INCOMPATIBLE, manifest.incompatibility, f"{newer}, or {without}"
-    faults = [*manifest.faults, *manifest.component_faults.get((kind, component.name), ())]
+    if seen.manifest.incompatibility:
+        upgrade = f"install a version of {name} that fits"
+        if seen.manifest.is_newer:
+            upgrade = "upgrade context-bench"
+        return INCOMPATIBLE, seen.manifest.incompatibility, f"{upgrade}, or {without}"
+    faults = [
+        *seen.manifest.faults,
+        *seen.manifest.component_faults.get((kind, component.name), ()),
+    ]
     if not faults:
         return None
-    why = f"its manifest has {'a fault' if len(faults) == 1 else f'{len(faults)} faults'}: {faults[0]}"
-    shown = f"tell the authors of {name} (`context-bench plugins check {name}` shows everything)"
-    return INVALID, why, f"{shown}, {without}, or uninstall it"
+    count = "a fault" if len(faults) == 1 else f"{len(faults)} faults"
+    report = f"report it to the authors of {name} (`context-bench plugins check {name}` shows all)"
+    remedy = f"{report}, {without}, or uninstall it"
+    return INVALID, f"its manifest has {count}: {faults[0]}", remedy
 
 
-def _judge_copies(
-    distribution: Distribution, trusted: list[Copy]
-) -> tuple[Distribution, Verdict | None]:
-    name = distribution.name
-    if not trusted:
-        return distribution, (
-            BLOCKED,
-            "it was found in the current directory, not among the installed packages",
-            f"install it (`pip install .`), or trust this directory with {CURRENT_DIRECTORY_VARIABLE}=1",
-        )
-    if len(trusted) == 1:
-        return distribution, None
-    places = " and ".join(f"{copy.version} in {copy.folder}" for copy in trusted)
-    if len({copy.version for copy in trusted}) > 1:
-        return distribution, (
-            CONFLICT,
-            f"it is installed {len(trusted)} times with different versions: {places}",
-            f"uninstall all of them (`pip uninstall {name}`, once for each), then install one",
-        )
-    twice = f"installed {len(trusted)} times: {places}; the first is used, `pip uninstall {name}` removes one"
-    return distribution._replace(warnings=(twice,)), None
+class _Package(NamedTuple):
+    """A top-level package, as it can be seen without importing it."""
+
+    name: str
+    exists: bool
+    distribution: Distribution
+    manifest: Manifest | None = None
+
+    @classmethod
+    def located(cls, name: str, distribution: Distribution) -> _Package:
+        """Return a package with its manifest, where it has one."""
+        try:
+            spec = find_spec(name)
+        except (ImportError, ValueError):  # ValueError: an imported module without a spec
+            spec = None
+        if spec is None:
+            return cls(name, name in sys.modules, distribution)
+        for folder in spec.submodule_search_locations or ():
+            path = os.path.join(folder, FILE_NAME)
+            try:
+                with open(path, "rb") as file:
+                    source = file.read()
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                fault = Manifest(faults=(f"cannot be read: {error.strerror}",))
+                return cls(name, True, distribution._replace(manifest_path=path), fault)
+            manifest = parse_manifest(source)
+            described = distribution._replace(
+                manifest_path=path,
+                manifest_source=source,
+                warnings=tuple(f"manifest: {warning}" for warning in manifest.warnings),
+            )
+            return cls(name, True, described, manifest)
+        return cls(name, True, distribution)
 
 
-def _judge_name(used: Copy) -> Verdict | None:
-    """Return what is wrong where METADATA, which says what an installer installed, and its folder name two distributions."""
-    said = used.header("Name")
-    if not said or normalise(said) == used.name:
-        return None
-    return (
-        INVALID,
-        f"its METADATA is that of {said[:80]!r}",
-        f"remove {used.place}: no installer made it",
-    )
+def requirements_by_extra(lines: Iterable[str]) -> dict[str | None, list[str]]:
+    """Return the names of required distributions, by the extra that requires them; None stands for none.
+
+    Requirements with another marker than an extra are left to the import.
+
+    Args:
+        lines: Values of ``Requires-Dist``.
+
+    Raises:
+        ValueError: A line is not a requirement.
+    """
+    by_extra: dict[str | None, list[str]] = {}
+    for line in lines:
+        match = _REQUIREMENT.match(line)
+        if match is None:
+            raise ValueError(f"{line!r} is not a requirement")
+        name, marker = match.groups()
+        extra = _EXTRA.fullmatch(marker) if marker else None
+        if marker is None or extra is not None:
+            by_extra.setdefault(normalize(extra[1]) if extra else None, []).append(name)
+    return by_extra
 
 
-def _judge_requirements(
-    used: Copy, installed: Mapping[str, object], extra: str | None = None
-) -> Verdict | None:
-    try:
-        missing = missing_requirements(used, installed, extra)
-    except UnreadableFileError as error:
-        return INVALID, str(error), reinstallation(used.name)
-    if not missing:
-        return None
-    are = "is" if len(missing) == 1 else "are"
-    wanted = _installation(missing) if extra is None else f'pip install "{used.name}[{extra}]"'
-    return (
-        MISSING_DEPENDENCY,
-        f"it requires {', '.join(missing)}, which {are} not installed",
-        f"`{wanted}`",
-    )
+def requirement_names(lines: Iterable[str]) -> dict[str, bool]:
+    """Return the names of required distributions, and whether each is required without any marker."""
+    names: dict[str, bool] = {}
+    for line in lines:
+        if match := _REQUIREMENT.match(line):
+            name, marker = match.groups()
+            names[name] = names.get(name, False) or marker is None
+    return names
 
 
-def _installation(missing: list[str]) -> str:
+class _Requirements(NamedTuple):
+    """What a distribution requires.
+
+    Attributes:
+        by_extra: Names of distributions, by extra.
+        installed: Which names were found to be installed; shared by all distributions.
+    """
+
+    by_extra: dict[str | None, list[str]]
+    installed: dict[str, bool]
+
+    def state_without(self, extra: str | None, distribution: Distribution) -> State | None:
+        """Return the state of a component that needs an extra; None where everything is installed."""
+        required = self.by_extra.get(None if extra is None else normalize(extra), ())
+        missing = [name for name in required if not self._is_installed(normalize(name))]
+        if not missing:
+            return None
+        verb = "is" if len(missing) == 1 else "are"
+        command = _install_command(missing)
+        if extra is not None:
+            command = f'pip install "{distribution.name}[{extra}]"'
+        why = f"it requires {', '.join(missing)}, which {verb} not installed"
+        return MISSING_DEPENDENCY, why, f"`{command}`"
+
+    def _is_installed(self, name: str) -> bool:
+        if name not in self.installed:
+            try:
+                Metadata.from_name(name)
+            except PackageNotFoundError:
+                self.installed[name] = False
+            else:
+                self.installed[name] = True
+        return self.installed[name]
+
+
+def _install_command(missing: list[str]) -> str:
     """Return the command that installs what is missing, the project's own packages from a checkout."""
     from context_bench.plugins.first_party import COMPONENTS, NEEDS
 
-    bring = {distribution for named in COMPONENTS.values() for _, distribution in named.values()}
-    own = [name for name in missing if name in bring.union(*map(str.split, NEEDS.values()))]
-    line = install_line(*own) if own else "pip install"
-    return " ".join([line, *(name for name in missing if name not in own)])
+    first_party = {home for named in COMPONENTS.values() for _, home in named.values()}
+    first_party.update(*map(str.split, NEEDS.values()))
+    local = [name for name in missing if name in first_party]
+    line = install_line(*local) if local else "pip install"
+    return " ".join([line, *(name for name in missing if name not in local)])
 
 
-def _look_at(package: str, distribution: Distribution, copy: Copy, sources: list[str]) -> _Package:
-    exists, places = _find(package)
-    seen = _Package(package, exists, distribution)
-    sources += [
-        place
-        for place in (os.path.join(place, package) for place in sys.path)
-        if os.path.isdir(place)
-    ]
-    own = [place for place in places if copy.owns(package, place)]
-    if exists and not own:
-        return seen._replace(elsewhere=places[0] if places else "the interpreter itself")
-    for folder in own:
-        path = os.path.join(folder, FILE_NAME)
-        sources += [folder, path]
+def _editable_source(metadata: Metadata) -> str | None:
+    """Return the folder of the sources of an editable install, else None."""
+    text = metadata.read_text("direct_url.json")
+    if not text:
+        return None
+    origin = json.loads(text)
+    if not origin.get("dir_info", {}).get("editable"):
+        return None
+    return unquote(urlsplit(origin["url"]).path)
+
+
+def normalize(name: str) -> str:
+    """Return the name of a distribution in its normal form: lower case, with single dashes."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+_remembered: list[tuple[object, Catalog]] = []
+
+
+def remembered_catalog(settings: PluginSettings) -> Catalog:
+    """Return what :func:`discover` returns, without looking again in this process where nothing has changed.
+
+    The folders of the path, the finders of modules, and the manifests decide whether something has.
+    """
+    surroundings = settings, tuple(sys.path), [id(finder) for finder in sys.meta_path], os.getcwd()
+    for known, catalog in _remembered:
+        if known == (surroundings, _stamps(catalog)):
+            return catalog
+    catalog = discover(settings)
+    _remembered[:] = [((surroundings, _stamps(catalog)), catalog)]
+    return catalog
+
+
+def _stamps(catalog: Catalog) -> list[tuple[int, int] | None]:
+    """Return time stamp and size of the folders of the path, and of the manifests of a catalog."""
+    manifests = {component.distribution.manifest_path for component in catalog}
+    stamps: list[tuple[int, int] | None] = []
+    for path in [*sys.path, *sorted(filter(None, manifests))]:
         try:
-            source = read_small_file(path)
-        except UnreadableFileError as error:
-            fault = Manifest(faults=(f"unreadable: {error}",))
-            return seen._replace(
-                distribution=distribution._replace(manifest_path=path), manifest=fault
-            )
-        if source is None:
-            continue
-        if not copy.ships(package, FILE_NAME):
-            note = f"{path} is none of the files that it was installed with, and is not read"
-            return seen._replace(
-                distribution=distribution._replace(warnings=(*distribution.warnings, note))
-            )
-        manifest = parse_manifest(source)
-        warnings = (
-            *distribution.warnings,
-            *(f"manifest: {warning}" for warning in manifest.warnings),
-        )
-        found = distribution._replace(manifest_path=path, manifest_source=source, warnings=warnings)
-        return seen._replace(distribution=found, manifest=manifest)
-    return seen
-
-
-def _find(package: str) -> tuple[bool, list[str]]:
-    """Return whether there is a top-level package, and its folders; of a single module, the file."""
-    if package in sys.modules:
-        found = sys.modules[package]
-        return True, [*getattr(found, "__path__", ())] or list(
-            filter(None, [getattr(found, "__file__", None)])
-        )
-    from importlib.util import find_spec
-
-    try:
-        spec = find_spec(package)
-    except (ImportError, ValueError, AttributeError):
-        spec = None
-    if spec is None:
-        return False, []
-    return True, [
-        *(
-            spec.submodule_search_locations
-            or ([spec.origin] if spec.has_location and spec.origin else [])
-        )
-    ]
-
-
-def _is_here(folder: str) -> bool:
-    """Whether a folder is the current directory, and no place where packages are installed."""
-    try:
-        if not os.path.samefile(folder, os.curdir):
-            return False
-    except OSError:
-        return False
-    import site
-
-    places = {
-        os.path.realpath(place) for place in (*site.getsitepackages(), site.getusersitepackages())
-    }
-    return os.path.realpath(folder) not in places
+            status = os.stat(path or os.curdir)
+            stamps.append((status.st_mtime_ns, status.st_size))
+        except OSError:
+            stamps.append(None)
+    return stamps

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, redirect_stdout, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import redirect_stdout
 from datetime import date, time
 from importlib import import_module
 from math import isfinite
 from os import PathLike
 from threading import Timer
-from typing import Any, TextIO, cast
+from typing import Any
 
 from context_bench.console import echo_err
 from context_bench.errors import (
@@ -47,9 +47,7 @@ def try_load(component: Component) -> tuple[Component, Any, BaseException | None
     module_name, attribute = module_name.strip(), attribute.partition("[")[0].strip()
     name = component.distribution.name
     try:
-        with redirect_stdout(
-            cast("TextIO", _Unclosable(sys.stderr))
-        ):  # standard output is for results
+        with redirect_stdout(sys.stderr):  # standard output is for results
             value: Any = sys.modules.get(module_name) or _imported(component, module_name)
             for part in filter(None, attribute.split(".")):
                 value = getattr(value, part)
@@ -69,65 +67,15 @@ def try_load(component: Component) -> tuple[Component, Any, BaseException | None
     return component, value, None
 
 
-class _Unclosable:
-    """A stream that stays open, whatever an import does with what it takes for standard output.
-
-    Args:
-        stream: The stream; what it stands on cannot be closed through this either.
-    """
-
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
-
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(self._stream, name)
-        return _Unclosable(found) if name in ("buffer", "raw") else found
-
-    def close(self) -> None:
-        """Leave it open."""
-
-    def detach(self) -> Any:
-        """Return what it stands on, and stay."""
-        return self.buffer
-
-
-@contextmanager
-def staying() -> Iterator[None]:
-    """Have ``os._exit`` raise meanwhile: it would end the process in silence, and with 0 as if a run were good."""
-    leave, process = os._exit, os.getpid()
-
-    def refuse(code: int) -> None:
-        if os.getpid() != process:  # a child that somebody has begun ends as it likes
-            leave(code)
-        raise SystemExit(f"it called os._exit({code})")
-
-    os._exit = refuse  # type: ignore[assignment]
-    try:
-        yield
-    finally:
-        os._exit = leave
-
-
 def _imported(component: Component, module: str) -> Any:
-    """Import a module; one that takes long is named meanwhile. The folder stays, and no recursion limit is lowered."""
-    watch = Timer(
-        _LONG,
-        echo_err,
-        [f"Importing {component.id} (module {module}) takes more than {_LONG:g} s."],
-    )
+    """Import a module; one that takes long is named meanwhile."""
+    text = f"Importing {component.id} (module {module}) takes more than {_LONG:g} s."
+    watch = Timer(_LONG, echo_err, [text])
     watch.daemon = True
-    folder, depth = "", sys.getrecursionlimit()
-    with suppress(OSError):  # it is gone
-        folder = os.getcwd()
+    watch.start()
     try:
-        with suppress(RuntimeError):  # no thread is to be had
-            watch.start()
-        with staying():
-            return import_module(module)
+        return import_module(module)
     finally:
-        sys.setrecursionlimit(max(depth, sys.getrecursionlimit()))
-        if folder:
-            os.chdir(folder)
         watch.cancel()
 
 
@@ -320,15 +268,15 @@ def _table(option: Option, value: Any) -> Any:
     """
     if not isinstance(value, str | PathLike):
         return value
-    from context_bench.plugins.installed import UnreadableFileError, read_toml
+    import tomli
 
     try:
         with open(value, "rb") as file:
-            found = read_toml(file.read())
+            found = tomli.load(file)
     except OSError as error:
         raise ConfigurationError(f"The {option.name} {value} cannot be read: {error}.") from error
-    except UnreadableFileError as error:
-        raise ConfigurationError(f"The {option.name} {value} are {error}.") from error
+    except ValueError as error:
+        raise ConfigurationError(f"{value} is not valid TOML: {error}") from error
     if option.name not in found:
         raise ConfigurationError(f"{value} has no table [{option.name}]. It takes: {option.help}")
     return found[option.name]

@@ -25,7 +25,6 @@ from context_bench.plugins.component_metadata import (
     Score,
     SummaryValue,
 )
-from context_bench.plugins.installed import UnreadableFileError, read_toml
 from context_bench.plugins.manifest_fields import Reader, Table, boolean, one_of, text, texts
 from context_bench.redaction import is_secret_name
 
@@ -87,12 +86,13 @@ class Manifest(NamedTuple):
 @lru_cache(maxsize=256)
 def parse_manifest(source: bytes) -> Manifest:
     """Read a manifest; never raises, every fault is in the result. A process that looks again reads the same text once."""
+    import tomli
+
     try:
-        document = read_toml(source)
-    except UnreadableFileError as error:
-        return Manifest(faults=(str(error),))
-    if faults := list(_unusual(document)):
-        return Manifest(faults=tuple(faults))
+        document = tomli.loads(source.decode("utf-8"))
+    except ValueError as error:  # of tomli, or of the encoding
+        return Manifest(faults=(f"not valid TOML: {error}",))
+    faults: list[str] = []
     warnings: list[str] = []
     top = Table("", document, faults, warnings)
     schema = top.take("schema", fields.at_least(1), 0, required=True)
@@ -112,28 +112,6 @@ def parse_manifest(source: bytes) -> Manifest:
     )
 
 
-def _unusual(document: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what TOML does not allow and its reader lets pass: numbers of more than 64 bits; and tables in many tables."""
-    waiting: list[tuple[str, Any, int]] = [("", document, 1)]
-    for path, value, depth in waiting:
-        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
-            nested = isinstance(item, dict | list)
-            if (
-                nested
-                or depth > _DEEPEST
-                or (isinstance(item, int) and not -(2**63) <= item < 2**63)
-            ):
-                place = f"{path}.{key}".lstrip(".") if isinstance(value, dict) else f"{path}[{key}]"
-                if depth > _DEEPEST:
-                    yield f"{place[:80]}: nested more than {_DEEPEST} times"
-                    return
-                if nested:
-                    waiting.append((place, item, depth + 1))
-                else:
-                    yield f"{place}: a whole number has at most 64 bits"
-
-
-_DEEPEST = 32
 FORMATS = ("score", "percent", "count", "money", "factor", "seconds", "number")
 _KEYS = {
     "class_name": "class",

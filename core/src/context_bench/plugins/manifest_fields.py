@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, TypeVar
 
 from context_bench.plugins.component_metadata import CAPABILITIES, WireRule
-from context_bench.plugins.installed import is_name
 
 Read = TypeVar("Read")
 Default = TypeVar("Default")
@@ -210,7 +210,7 @@ texts = list_of(text)
 
 def word(value: Any) -> str:
     """Return the name of an extra, which stands in a command that a person is told."""
-    if not is_name(text(value)):
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", text(value)):
         raise FaultError(f"expected the name of an extra, got {value!r}")
     return str(value)
 

@@ -7,24 +7,21 @@ plugins: what core itself brings can only be switched off by its name.
 
 from __future__ import annotations
 
+import codecs
 import os
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from context_bench.errors import ConfigurationError, UnknownNameError
-from context_bench.plugins.installed import UnreadableFileError, read_small_file, read_toml
 
 DISABLE_VARIABLE = "CONTEXT_BENCH_DISABLE_PLUGINS"
 ALLOW_VARIABLE = "CONTEXT_BENCH_PLUGINS"
-CURRENT_DIRECTORY_VARIABLE = "CONTEXT_BENCH_ALLOW_CURRENT_DIRECTORY"
 CORE = "context-bench"
 
 PROJECT_FILE = "context-bench.toml"
 LOCK_FILE = "context-bench.lock"
 
-_ALLOW_HERE = "allow-current-directory"
-_PROJECT_KEYS = ("disable", "allow", "prefer", _ALLOW_HERE)
-_NO = ("", "0", "false", "no", "off")
+_PROJECT_KEYS = ("disable", "allow", "prefer")
 _COMMAND_LINE = "the command line"
 
 
@@ -54,12 +51,10 @@ class PluginSettings(NamedTuple):
     Attributes:
         layers: From the weakest (project file) to the strongest (command line).
         preferred: Distribution that a contested short name means, by short name.
-        allow_current_directory: Whether distributions found in the current directory may be used.
     """
 
     layers: tuple[Layer, ...] = ()
     preferred: Mapping[str, str] = {}
-    allow_current_directory: bool = False
 
     @classmethod
     def read(
@@ -71,8 +66,7 @@ class PluginSettings(NamedTuple):
         """Put the layers together.
 
         Args:
-            project: The ``[plugins]`` table of the project file: ``disable``, ``allow``, ``prefer``,
-                ``allow-current-directory``.
+            project: The ``[plugins]`` table of the project file: ``disable``, ``allow``, ``prefer``.
             environ: Environment variables.
             arguments: Values of ``-p``: ``NAME`` switches on, ``no:NAME`` switches off.
 
@@ -104,10 +98,7 @@ class PluginSettings(NamedTuple):
                 "leave out -p no:{name} and --exclude {name}",
             ),
         )
-        allow_here = environ.get(CURRENT_DIRECTORY_VARIABLE, "").strip().lower() not in _NO
-        return cls(
-            layers, dict(project.get("prefer", {})), allow_here or project.get(_ALLOW_HERE, False)
-        )
+        return cls(layers, dict(project.get("prefer", {})))
 
     def blocked_by(self, names: frozenset[str]) -> tuple[str, str] | None:
         """Return why a component that answers to ``names`` may not be used and how to change that; None when it may."""
@@ -171,9 +162,7 @@ def _check(project: Any) -> None:
     for key, value in project.items():
         if key not in _PROJECT_KEYS:
             raise UnknownNameError(f"key of [plugins] in {PROJECT_FILE}", key, _PROJECT_KEYS)
-        if key == _ALLOW_HERE:
-            fits, wanted = isinstance(value, bool), "true or false"
-        elif key == "prefer":
+        if key == "prefer":
             fits = isinstance(value, Mapping) and all(
                 isinstance(name, str) for name in value.values()
             )
@@ -207,13 +196,16 @@ def load_project(
     if project is None and not os.path.isfile(PROJECT_FILE):
         return {}
     place = str(project or PROJECT_FILE)
+    import tomli
+
     try:
-        content = read_small_file(place)
-    except UnreadableFileError as error:
-        raise ConfigurationError(f"The project file {place} cannot be read: {error}.") from error
-    if content is None:
-        raise ConfigurationError(f"The project file {place} cannot be read: there is no such file.")
-    try:
-        return read_toml(content)
-    except UnreadableFileError as error:
-        raise ConfigurationError(f"The project file {place} is {error}.") from error
+        with open(place, "rb") as file:
+            content = file.read()
+        return tomli.loads(content.removeprefix(codecs.BOM_UTF8).decode("utf-8"))
+    except FileNotFoundError as error:
+        raise ConfigurationError(f"The project file {place} does not exist.") from error
+    except OSError as error:
+        reason = error.strerror or error
+        raise ConfigurationError(f"The project file {place} cannot be read: {reason}.") from error
+    except ValueError as error:  # of tomli, or of the encoding
+        raise ConfigurationError(f"The project file {place} is not valid TOML: {error}") from error

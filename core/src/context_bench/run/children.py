@@ -9,7 +9,7 @@ from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any
 
 from context_bench.errors import message_of
-from context_bench.plugins.apart import Child
+from context_bench.run.child_process import Child
 from context_bench.run.stopping import CancelToken, CaughtError, capture
 
 if TYPE_CHECKING:

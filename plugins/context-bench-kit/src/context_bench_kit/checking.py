@@ -6,7 +6,8 @@ import inspect
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from context_bench.catalog import Catalog, Component
+from context_bench.catalog import Component
+from context_bench_kit.child import examine_in_child
 
 _METHODS = {
     "evaluators": ("score",),
@@ -33,7 +34,7 @@ def check_components(
     components = list(components)
     checked: Iterable[tuple[Component, list[str]]] = ((component, []) for component in components)
     if load:
-        checked = Catalog(components).checked("context_bench_kit.checking:faults_of_code", seconds)
+        checked = examine_in_child(components, seconds)
     for component, (loaded, of_code) in zip(components, checked):
         failed = (
             [f"{loaded.state}: {loaded.reason}. {loaded.remedy_text}"]

@@ -204,19 +204,18 @@ def _own_checks(catalog: Catalog) -> Iterator[Check]:
         doctor = component.doctor()
         if doctor is not None:
             seen[name] = doctor
-    for loaded, said in Catalog(seen.values()).checked("context_bench_preflight.doctor:own_check"):
-        if loaded.state != "ok":
-            yield Check(
-                loaded.distribution.name, ERROR, f"its check cannot be loaded: {loaded.reason}."
-            )
-        yield from (Check(*told) for told in said)
+    for doctor in seen.values():
+        loaded, check = doctor.examine()
+        if loaded.state == "ok":
+            yield from (Check(*line) for line in own_check(loaded, check))
+        else:
+            reason = f"its check cannot be loaded: {loaded.reason}."
+            yield Check(loaded.distribution.name, ERROR, reason)
 
 
 def own_check(component: Component, check: Any) -> list[tuple[str, str, str]]:
-    """Return subject, state and text of what a package's own check says; called where the package may be imported."""
+    """Return subject, state and text of what a package's own check says."""
     name = component.distribution.name
-    if component.state != "ok":
-        return []
     try:
         return [_line(name, told) for told in _called(check)]
     except Exception as error:  # noqa: BLE001 - a plugin's own code; what it raises is what it has to say

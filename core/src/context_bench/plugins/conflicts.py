@@ -53,7 +53,7 @@ def _with_group(component: Component, name: str, group: Component | None) -> Com
     return component._replace(facts=facts._replace(options={**shared, **facts.options}))
 
 
-def settle_cards(components: Iterable[Component]) -> Iterator[Component]:
+def settle_definitions(components: Iterable[Component]) -> Iterator[Component]:
     """Yield the components; a card gets the entry point, options and capabilities of its loader, or the state it is in."""
     components = list(components)
     loaders = {c.name: c for c in components if c.kind == "datasets" and not c.manifest.definition}
@@ -189,7 +189,7 @@ def _flags_of(component: Component) -> list[str]:
 _FLAGS_OF_CORE = frozenset(
     """
 --add-evaluator --add-metric --allow --baseline --brief --cache-dir --dataset --dataset-timeout --dry-run --evaluators
---exclude --extension --field --format --help --ids --input --keep-going --label --limit --lock-file --locked
+--exclude --extension --field --format --help --help-all --ids --input --keep-going --label --limit --lock-file --locked
 --log-format --max-examples --max-failed --max-workers --metrics --model --name --order --output --project --proxy
 --quiet --reader --reference-from --repeat --reuse --row-timeout --rpm --run-file --sample --score-field --score-prefix
 --seed --set --store-examples --system --text-fields --threshold --tokenizer --tpm --version -d -h -n -o -p -q -s

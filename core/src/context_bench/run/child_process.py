@@ -1,33 +1,21 @@
-"""Processes of our own, for what may hang, end the process or flood: each answers one question after another, within its time.
+"""Child processes for evaluators that are bound to the processor: each answers one question after another, within its time.
 
-Evaluators that are bound to the processor score in such ones (:mod:`context_bench.run.children`), and what is only examined
-is imported in one: when that dies or is ended, the component that it was at is the one to blame, and another goes on with the
-rest. Questions and answers are bytes with their length before them, on standard input and output.
+Questions and answers are bytes with their length before them, on standard input and output.
 """
 
 from __future__ import annotations
 
-import json
 import os
-import pickle
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from importlib import import_module
 from queue import Empty, SimpleQueue
 from struct import Struct
 from threading import TIMEOUT_MAX, Thread
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO
 
-if TYPE_CHECKING:
-    from context_bench.plugins.catalog import Component
-
-FLOOD = 2**20
-"""Bytes that one import may write."""
-
-_STARTING = 120.0
 _LENGTH = Struct("!Q")
 _PR_SET_PDEATHSIG = 1
 
@@ -177,62 +165,3 @@ def _take(stream: IO[bytes], questions: SimpleQueue[bytes]) -> None:
         while True:
             questions.put(_receive(stream))
     os._exit(1)
-
-
-def examine_apart(
-    components: Sequence[Component], check: str | None, seconds: float
-) -> Iterator[tuple[Component, list[Any]]]:
-    """Yield each component in the state in which its import leaves it, and what a check has to say of it.
-
-    Args:
-        components: What to import; one that cannot be used is given back as it is.
-        check: ``module:function`` that is called in the child, with the component and its object (None where it failed), and
-            returns a list of what JSON-like values it has to say.
-        seconds: How long one import, with its check, may take.
-    """
-    from context_bench.plugins.catalog import FAILED
-
-    child: Child | None = None
-    try:
-        for component in components:
-            try:
-                child = child or Child(
-                    f"{__name__}:examiner", pickle.dumps(check), _STARTING, FLOOD
-                )
-                *state, found = json.loads(child.ask(pickle.dumps(component), seconds))
-                component = component.with_state(*state)
-            except (TimeoutError, EOFError, ValueError, RecursionError) as error:
-                why = (
-                    error
-                    if isinstance(error, TimeoutError | EOFError)
-                    else "spoke in place of the examination"
-                )
-                name, found = component.distribution.name, []
-                remedy = f"tell the authors of {name}, or uninstall it: `pip uninstall {name}`"
-                component = component.with_state(FAILED, f"importing it {why}", remedy)
-                if child is not None:
-                    child.close()
-                child = None
-            yield component, found
-    finally:
-        if child is not None:
-            child.close()
-
-
-def examiner(first: bytes) -> Callable[[bytes], bytes]:
-    """Be the child: return what imports a component, and tells of its state, and what the check has to say."""
-    from context_bench.plugins.catalog import OK
-    from context_bench.plugins.loading import try_load
-
-    module, _, name = (pickle.loads(first) or "").partition(":")
-
-    def examine(question: bytes) -> bytes:
-        component, thing = pickle.loads(question), None
-        usable = component.called_by_id()
-        if usable.state == OK:
-            found, thing, _ = try_load(usable)
-            component = component if found.state == OK else found
-        said = list(getattr(import_module(module), name)(component, thing)) if module else []
-        return json.dumps([component.state, component.reason, component.remedy, said]).encode()
-
-    return examine
