@@ -348,7 +348,7 @@ def test_the_states_are_those_of_the_catalog(tables: Tables) -> None:
 def test_the_metrics_page_has_every_metric_key_and_heading(tables: Tables, plugins: None) -> None:
     from context_bench import evaluate
     from context_bench.plugins.discovery import discover
-    from context_bench.results import columns
+    from context_bench.summary_table import summary_columns
 
     page = tables("reference/metrics-and-scores.md")
     pytest.importorskip("context_bench_cost", reason="the page tells of the metrics of money")
@@ -399,7 +399,7 @@ def test_the_metrics_page_has_every_metric_key_and_heading(tables: Tables, plugi
     shown = {
         column.key: column.heading
         for result in results
-        for column in columns(result, everything=True)
+        for column in summary_columns(result.metrics, result.summary, everything=True)
     }
     assert {key: heading for key, heading in shown.items() if not key.startswith("dataset:")} == {
         key: heading for key, heading in headings.items() if key != "dataset:LABEL"

@@ -1,33 +1,29 @@
-"""The result of a run: its rows, read lazily from the run file, what they add up to, and the columns that people see of it."""
+"""The result of a run: its rows, read lazily from the run file, and the summary of the metrics."""
 
 from __future__ import annotations
 
 import json
-import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from attrs import frozen
-
 from context_bench.console import finite
 from context_bench.errors import ConfigurationError
-from context_bench.metrics import SOURCES
 from context_bench.metrics.registry import with_declarations
-from context_bench.metrics.summary import NESTED, SCORES, ChosenRows, metric_notes, summarize
-from context_bench.plugins.component_metadata import SummaryValue
+from context_bench.metrics.summary import SCORES, ChosenRows, metric_notes, summarize
 from context_bench.protocols import Metric
 from context_bench.records import (
     AGREEMENT,
-    ANY_KEY,
     Completeness,
     EvalRow,
     flatten,
     row_to_dict,
-    shown_seconds,
 )
 from context_bench.runs import StoredRows, completeness_of
 from context_bench.store.encoding import storable
+from context_bench.summary_table import score_table, summary_columns
+
+_SHOWN_REASONS = 3
 
 __all__ = ["EvalResult", "StoredRows", "row_to_dict", "strict"]
 
@@ -97,31 +93,31 @@ class EvalResult:
                 raise ConfigurationError(
                     f"Rows have no attribute {name!r}, so they cannot be filtered by it."
                 )
-        chosen = ChosenRows(
-            self.rows,
-            lambda row: (
-                (where is None or where(row))
-                and all(getattr(row, k) == v for k, v in attributes.items())
-            ),
-        )
+
+        def is_chosen(row: EvalRow) -> bool:
+            if where is not None and not where(row):
+                return False
+            return all(getattr(row, name) == value for name, value in attributes.items())
+
+        chosen = ChosenRows(self.rows, is_chosen)
         examples = {(row.dataset, row.position, row.example_id) for row in chosen}
-        systems = list(dict.fromkeys(row.system for row in chosen))
         config = self.config | {
             "num_examples": len(examples),
-            "systems": systems,
+            "systems": list(dict.fromkeys(row.system for row in chosen)),
             "filter": sorted(attributes),
         }
-        declared = (
-            *self._declared,
-            *(
-                key
-                for values in self.summary.values()
-                for s in values[SCORES].values()
-                for key in s
-            ),
-        )
+        declared = dict.fromkeys(self._declared)
+        for values in self.summary.values():
+            for scores in values[SCORES].values():
+                declared.update(dict.fromkeys(scores))
         return EvalResult(
-            chosen, self.metrics, self.timing, config, declared, self.warnings, self.completeness
+            rows=chosen,
+            metrics=self.metrics,
+            timing=self.timing,
+            config=config,
+            declared=list(declared),
+            warnings=self.warnings,
+            completeness=self.completeness,
         )
 
     def table(self, everything: bool = False) -> tuple[list[str], list[list[str]]]:
@@ -130,38 +126,21 @@ class EvalResult:
         Args:
             everything: Whether to give also what the table of the terminal leaves out.
         """
-        shown = columns(self, everything)
+        columns = summary_columns(self.metrics, self.summary, everything)
         lines = [
-            [system, *(column.text(values) for column in shown)]
+            [system, *(column.text(values) for column in columns)]
             for system, values in self.summary.items()
         ]
-        return ["system", *(column.heading for column in shown)], lines
+        return ["system", *(column.heading for column in columns)], lines
 
     def score_table(self) -> tuple[list[str], list[list[str]]]:
-        """Return headings and lines of the scores below the headline: the mean of each system, and how many rows have none.
+        """Return headings and lines of the scores below the primary score: the mean of each system, and the unscored rows.
 
-        No lines mean that the headline is all there is. A score that no row of any system has is left to the warnings.
+        Without lines there is no other score. A score that no row of any system has is left to the warnings.
         """
-        headlines = {name for names in headlines_of(self) for name in names}
-        headlines |= {f"{AGREEMENT}{name}" for name in headlines}
-        by_system = [values[SCORES] for values in self.summary.values()]
-        names = {
-            (key, evaluator): None
-            for scores in by_system
-            for evaluator in scores
-            for key in scores[evaluator]
-        }
-        lines, missing = [], []
-        for key, evaluator in names:
-            found = [scores.get(evaluator, {}).get(key, _NONE) for scores in by_system]
-            if key not in headlines and any(score["n"] - score["failed"] for score in found):
-                means = [_FORMS["score"](score["mean"]) if score["n"] else "-" for score in found]
-                lines.append([key, evaluator.rpartition("/")[2].strip(ANY_KEY), *means])
-                missing.append(sum(score["unscored"] for score in found))
-        headings = ["score", "by", *self.summary]
-        if not any(missing):
-            return headings, lines
-        return [*headings, "unscored"], [[*line, str(count)] for line, count in zip(lines, missing)]
+        primary, agreements = primary_scores(self)
+        agreement_keys = (f"{AGREEMENT}{key}" for key in (*primary, *agreements))
+        return score_table(self.summary, (*primary, *agreements, *agreement_keys))
 
     def notes(self) -> list[str]:
         """Return what a reader must know beside the numbers, a line each."""
@@ -172,7 +151,7 @@ class EvalResult:
 
     def to_dict(self, rows: bool = True) -> dict[str, Any]:
         """Return the result as JSON values: infinite and undefined numbers become None."""
-        told: dict[str, Any] = {
+        values: dict[str, Any] = {
             "config": self.config,
             "summary": self.summary,
             "timing": self.timing,
@@ -181,8 +160,8 @@ class EvalResult:
             "completeness": self.completeness.to_dict(),
         }
         if rows:
-            told["rows"] = [row_to_dict(row) for row in self.rows]
-        return strict(told)  # type: ignore[no-any-return]
+            values["rows"] = [row_to_dict(row) for row in self.rows]
+        return strict(values)  # type: ignore[no-any-return]
 
     def to_json(self, indent: int | None = 2, rows: bool = True) -> str:
         """Return the result as strict JSON."""
@@ -234,16 +213,19 @@ class EvalResult:
         from html import escape
 
         headings, lines = self.table()
-        rows = [
-            [("th", cell) for cell in headings],
-            *([("td", cell) for cell in line] for line in lines),
-        ]
-        told = ["".join(f"<{tag}>{escape(cell)}</{tag}>" for tag, cell in row) for row in rows]
+        rows = [_html_row("th", headings), *(_html_row("td", line) for line in lines)]
         notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes())
-        return f"<table>{''.join(f'<tr>{row}</tr>' for row in told)}</table>{notes}"
+        return f"<table>{''.join(rows)}</table>{notes}"
 
     def __repr__(self) -> str:
         return f"<EvalResult: {len(self.rows)} rows, {len(self.summary)} systems>"
+
+
+def _html_row(tag: str, cells: Sequence[str]) -> str:
+    from html import escape
+
+    row = "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells)
+    return f"<tr>{row}</tr>"
 
 
 def _installed(kind: str, name: str) -> Any:
@@ -258,78 +240,14 @@ def strict(value: Any) -> Any:
     return finite(value, storable)
 
 
-@frozen
-class Column:
-    """One column of the summary.
-
-    Attributes:
-        key: Summary key.
-        heading: What stands above it.
-        form: One of :data:`~context_bench.plugins.manifest.FORMATS`.
-    """
-
-    key: str
-    heading: str
-    form: str = "number"
-
-    def text(self, values: Mapping[str, Any]) -> str:
-        """Return the value of a system as text; a dash when there is none."""
-        value = values.get(self.key)
-        source = values.get(SOURCES, {}).get(self.key, {"covered": 1.0})
-        if source["covered"] < 1:
-            return f"- ({100 * source['covered']:.0f} %)"
-        return "-" if value is None else _FORMS[self.form](value)
-
-
-def columns(result: EvalResult, everything: bool = False) -> list[Column]:
-    """Return the columns for a result: those that some system has a value for, in the order that metrics declare.
-
-    Args:
-        result: The result.
-        everything: Whether to show also what a table leaves to files.
-    """
-    declared = {key: value for metric in result.metrics for key, value in metric.values.items()}
-    keys = dict.fromkeys(
-        key for values in result.summary.values() for key in values if key not in NESTED
-    )
-    keys |= dict.fromkeys(
-        key for values in result.summary.values() for key in values.get(SOURCES, ())
-    )
-    found = [(_pattern(declared, key), key) for key in keys]
-    patterns = [pattern for pattern, _ in found]
-    shown = []
-    for pattern, key in found:
-        value = declared.get(pattern, SummaryValue(key, "score"))
-        is_alone = (
-            pattern.endswith("*") and patterns.count(pattern) == 1
-        )  # one dataset is the whole
-        if not is_alone and (everything or not value.detail):
-            heading = value.heading.replace("*", key[len(pattern) - 1 :])
-            shown.append((value.order, Column(key, heading, value.format)))
-    return [column for _, column in sorted(shown, key=lambda pair: pair[0])]
-
-
-def _pattern(declared: Mapping[str, SummaryValue], key: str) -> str:
-    """Return the declared key that a key is; itself when nothing declares it."""
-    if key in declared:
-        return key
-    return next(
-        (name for name in declared if name.endswith("*") and key.startswith(name[:-1])), key
-    )
-
-
-_NONE = {"n": 0, "failed": 0, "unscored": 0}
-
-
 def _score_notes(result: EvalResult) -> Iterator[str]:
-    """Tell what the score is, and what else stands beside or in its place."""
+    """Yield what the score is, which rows have no score, and which systems are not comparable."""
     field = result.config.get("score_field", "score")
-    headlines, agreements = headlines_of(result)
-    headlines = [field] if field != "score" else headlines
-    if headlines and (
-        not agreements or any("mean_score" in values for values in result.summary.values())
-    ):
-        yield f"score is {', '.join(headlines)}; failed rows count as wrong, unscored rows are left out."
+    primary, agreements = primary_scores(result)
+    keys = primary if field == "score" else [field]
+    has_mean = any("mean_score" in values for values in result.summary.values())
+    if keys and (has_mean or not agreements):
+        yield f"score is {', '.join(keys)}; failed rows count as wrong, unscored rows are left out."
     if agreements:
         reference = result.config.get("reference", "the reference")
         yield (
@@ -337,67 +255,65 @@ def _score_notes(result: EvalResult) -> Iterator[str]:
             f"the noise floor is {reference} asked twice, against itself."
         )
     if field != "score":
-        rows = sum(values.get("num_rows", 0) for values in result.summary.values())
-        told = [
-            s[field]["n"]
-            for values in result.summary.values()
-            for s in values[SCORES].values()
-            if field in s
-        ]
-        if sum(told) < rows:
-            yield f"{rows - sum(told)} of {rows} rows have no {field}, and are left out of it."
+        yield from _field_notes(result, field)
     for label in result.config.get("reads_gold", ()):
-        yield f"{label} reads gold: it is shown the right answers, and is no system to compare with."
+        yield f"{label} reads gold: it receives the right answers and is not a system to compare with."
     if any(values.get("num_unscored") for values in result.summary.values()):
-        reasons: Counter[str] = Counter()
-        for row in result.rows:
-            if row.score is None and not row.failed:
-                reasons.update(list(dict.fromkeys(row.unscored.values())))
-        if reasons:
-            yield (
-                "Unscored: "
-                + "; ".join(f"{reason} ({count})" for reason, count in reasons.most_common(3))
-                + "."
-            )
+        yield from _unscored_notes(result)
+
+
+def _field_notes(result: EvalResult, field: str) -> Iterator[str]:
+    """Yield how many rows do not have the score that the metrics read."""
+    rows = 0
+    scored = 0
+    for values in result.summary.values():
+        rows += values.get("num_rows", 0)
+        for scores in values[SCORES].values():
+            if field in scores:
+                scored += scores[field]["n"]
+    if scored < rows:
+        yield f"{rows - scored} of {rows} rows have no {field}, and are left out of it."
+
+
+def _unscored_notes(result: EvalResult) -> Iterator[str]:
+    """Yield the most frequent reasons of unscored rows."""
+    reasons: Counter[str] = Counter()
+    for row in result.rows:
+        if row.score is None and not row.failed:
+            reasons.update(list(dict.fromkeys(row.unscored.values())))
+    if reasons:
+        counts = (f"{reason} ({count})" for reason, count in reasons.most_common(_SHOWN_REASONS))
+        yield f"Unscored: {'; '.join(counts)}."
+
+
+def primary_scores(result: EvalResult) -> tuple[list[str], list[str]]:
+    """Return the primary scores, and those that rows without a gold answer have against the reference.
+
+    Reads rows only until every dataset, and rows with and without a gold answer, have been seen.
+    """
+    expected_datasets = len(result.config.get("datasets", ())) or 1
+    expected_kinds = set()
+    for key, is_agreement in (("mean_score", False), ("agreement", True)):
+        if any(key in values for values in result.summary.values()):
+            expected_kinds.add(is_agreement)
+    seen: dict[tuple[str, bool], str | None] = {}
+    for row in result.rows:
+        seen.setdefault((row.dataset, row.is_agreement), row.headline)
+        datasets = {dataset for dataset, _ in seen}
+        kinds = {is_agreement for _, is_agreement in seen}
+        if expected_kinds <= kinds and len(datasets) >= expected_datasets:
+            break
+    primary: dict[str, None] = {}
+    agreements: dict[str, None] = {}
+    for (_, is_agreement), headline in seen.items():
+        if headline and is_agreement:
+            agreements[headline.removeprefix(AGREEMENT)] = None
+        elif headline:
+            primary[headline] = None
+    return list(primary), list(agreements)
 
 
 def one_line(text: str) -> str:
     """Return a text as one line of printable characters, whatever a system or a file called itself."""
     line = " ".join(storable(text).split())
     return "".join(letter for letter in line if letter.isprintable())
-
-
-def headlines_of(result: EvalResult) -> tuple[list[str], list[str]]:
-    """Return the headline scores, and those that rows without a gold answer have against the reference."""
-    seen: dict[tuple[str, bool], str | None] = {}
-    wanted = len(result.config.get("datasets", ())) or 1
-    keys = {key for values in result.summary.values() for key in values}
-    kinds = {agrees for key, agrees in (("mean_score", False), ("agreement", True)) if key in keys}
-    for row in result.rows:
-        seen.setdefault((row.dataset, row.is_agreement), row.headline)
-        if kinds <= {agrees for _, agrees in seen} and len({label for label, _ in seen}) >= wanted:
-            break
-    told = [(agrees, headline) for (_, agrees), headline in seen.items() if headline]
-    agreements = dict.fromkeys(
-        headline.removeprefix(AGREEMENT) for agrees, headline in told if agrees
-    )
-    return list(dict.fromkeys(headline for agrees, headline in told if not agrees)), list(
-        agreements
-    )
-
-
-def _number(value: float) -> str:
-    if not math.isfinite(value):
-        return "never"
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
-
-
-_FORMS = {
-    "score": lambda value: f"{value:.4f}",
-    "percent": lambda value: f"{100 * value:.1f} %",
-    "count": lambda value: f"{value:.0f}",
-    "money": lambda value: f"{value:.4g}" if math.isfinite(value) else "never",
-    "factor": lambda value: f"{value:.3g}x",
-    "seconds": shown_seconds,
-    "number": _number,
-}
