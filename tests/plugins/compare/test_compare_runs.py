@@ -303,7 +303,7 @@ def test_scores_of_different_versions_are_incomparable(
     assert execute(list(gate)) == 2
     assert "cannot be judged against newer.sqlite" in capsys.readouterr().err
     [outcome] = told(capsys, *gate, "--anyway")["gates"]
-    assert outcome["state"] == "met"
+    assert outcome["state"] == "passed"
 
 
 def test_what_is_named_twice_is_compared_once(
@@ -625,7 +625,7 @@ def test_gates_decide_the_exit_code(
         gate.replace("right", "score"),
         code=code,
     )["gates"]
-    assert found[0]["state"] == {0: "met", 10: "missed", 11: "inconclusive"}[code]
+    assert found[0]["state"] == {0: "passed", 10: "failed", 11: "inconclusive"}[code]
     assert (found[0]["more_rows"] is not None) == (code == 11)
 
 
@@ -720,7 +720,7 @@ def test_a_run_is_held_against_a_promoted_baseline_that_is_a_plain_file(
     assert execute(["compare", "@main", "new.sqlite", *gates[2:]]) == 0
     capsys.readouterr()
     found = told(capsys, "compare", "new.sqlite", "@main", *gates, code=10)
-    assert found["gates"][0]["state"] == "missed"
+    assert found["gates"][0]["state"] == "failed"
 
 
 def test_files_for_a_pull_request_and_for_ci_are_written(
@@ -992,7 +992,7 @@ def test_a_mean_of_seconds_is_not_met_by_few_rows_of_which_none_is_slow(
     run(tmp_path / "few.sqlite", DIRECT, BAD, count=40, baseline="direct")
     for gate, state, code in (
         ("latency:max=100s", "inconclusive", 11),
-        ("latency:max=0.0", "missed", 10),
+        ("latency:max=0.0", "failed", 10),
     ):
         outcomes = told(capsys, "compare", "few.sqlite", "--gate", gate, code=code)["gates"]
         assert [one["state"] for one in outcomes] == [state, state]
@@ -1018,7 +1018,7 @@ def test_a_change_of_a_mean_of_seconds_is_not_ruled_out_by_few_rows_of_which_non
         outcome["sentence"],
     )
     [outcome] = told(capsys, "compare", "enough.sqlite", *gate)["gates"]
-    assert outcome["state"] == "met"
+    assert outcome["state"] == "passed"
     assert told(
         capsys, "compare", "few.sqlite", "-m", "right", "--gate", "latency:max-drop=100s", code=11
     )["gates"]

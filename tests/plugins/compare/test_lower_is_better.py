@@ -137,18 +137,18 @@ def test_whoever_makes_more_errors_is_worse(told: Any, metric: str) -> None:
 @pytest.mark.parametrize(
     ("gate", "threshold", "states"),
     [
-        ("pass_rate:min=0.8", "1", {"careful": "met", "sloppy": "missed"}),
-        ("pass_rate:max=0.1", "1", {"careful": "missed", "sloppy": "met"}),
-        ("pass_rate:max=0.6", "3", {"careful": "missed", "sloppy": "inconclusive"}),
-        ("pass_rate:max-drop=10pp", "1", {"sloppy": "missed"}),
-        ("pass_rate:max-drop=10pp", "4", {"sloppy": "met"}),
+        ("pass_rate:min=0.8", "1", {"careful": "passed", "sloppy": "failed"}),
+        ("pass_rate:max=0.1", "1", {"careful": "failed", "sloppy": "passed"}),
+        ("pass_rate:max=0.6", "3", {"careful": "failed", "sloppy": "inconclusive"}),
+        ("pass_rate:max-drop=10pp", "1", {"sloppy": "failed"}),
+        ("pass_rate:max-drop=10pp", "4", {"sloppy": "passed"}),
     ],
 )
 def test_a_row_passes_a_gate_that_stays_at_or_below_the_threshold(
     told: Any, gate: str, threshold: str, states: dict[str, str]
 ) -> None:
     gates = told(
-        "--gate", gate, "--threshold", threshold, code=10 if "missed" in states.values() else 0
+        "--gate", gate, "--threshold", threshold, code=10 if "failed" in states.values() else 0
     )["gates"]
     assert [one["state"] for one in gates] == list(states.values())
 

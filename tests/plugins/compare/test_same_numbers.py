@@ -14,7 +14,7 @@ from context_bench.metrics import Columns, MeanScore, PassRate
 from context_bench.runs import open_run
 from context_bench_compare.columns import read_columns
 from context_bench_compare.comparing import overview
-from context_bench_compare.gates import MISSED, parse_gate
+from context_bench_compare.gates import FAILED, parse_gate
 from context_bench_compare.gating import judge
 from context_bench_compare.verdicts import Rules
 from context_bench_efficiency import CostOfPass
@@ -158,6 +158,6 @@ def test_rows_without_a_gold_answer_have_what_they_took_and_no_score_of_their_ow
         columns = read_columns(run, ["score", "cost"])
         assert len(columns["half", "cost"].values) == 40
         assert len(columns["half", "score"].values) == 20
-        assert outcome.state == MISSED
+        assert outcome.state == FAILED
         with pytest.raises(UnknownNameError):
             read_columns(run, ["agreement_f1"])

@@ -16,7 +16,7 @@ from context_bench.cli import execute
 from context_bench.errors import RunStoppedError, UnknownNameError
 from context_bench.runs import open_run
 from context_bench_compare.gate_extension import Gates
-from context_bench_compare.gates import MET, MISSED, OPEN, judge_difference, parse_gate
+from context_bench_compare.gates import FAILED, INCONCLUSIVE, PASSED, judge_difference, parse_gate
 from context_bench_compare.intervals import difference_interval
 from context_bench_compare.looks import LOOKS, confidences
 from context_bench_compare.sequential import spent
@@ -87,7 +87,7 @@ STOP = ("--gate", "exact_match:max-drop=5pp", "--stop-when-decided")
 
 @pytest.mark.parametrize(
     ("system", "code", "word"),
-    [("same", 0, "met"), ("bad", 10, "missed")],
+    [("same", 0, "passed"), ("bad", 10, "failed")],
     ids=["no worse", "worse"],
 )
 @pytest.mark.parametrize("workers", ["1", "8"])
@@ -193,7 +193,7 @@ def test_several_datasets_are_looked_at_once_the_last_one_is_begun(
     said = " ".join(capsys.readouterr().err.split())
     [after] = re.findall(rf"Decided after (\d+) of {lines + COUNT} examples", said)
     assert int(after) in {lines + COUNT * look // LOOKS for look in range(1, LOOKS)}
-    assert f"Gate exact_match:max-drop=0.08: {'met' if code == 0 else 'missed'}" in said
+    assert f"Gate exact_match:max-drop=0.08: {'passed' if code == 0 else 'failed'}" in said
     with open_run("r.sqlite") as opened:
         assert sum(row.dataset_number == 0 for row in opened.rows()) == 2 * lines
     assert execute(["resume", "r.sqlite", "-q"]) == code
@@ -230,7 +230,7 @@ def test_the_first_dataset_does_not_decide_for_all(
         execute(["run", *systems, *data, *STOP, "--max-workers", "1", "--run-file", "r.sqlite"])
         == 0
     )
-    assert "met" in capsys.readouterr().err
+    assert "passed" in capsys.readouterr().err
 
 
 def test_what_no_look_decides_is_decided_at_the_end_with_what_error_is_left(
@@ -300,7 +300,7 @@ def test_the_table_of_the_project_file_is_held_by_run_and_by_compare(
         '[gate]\nexact_match = { max_drop = "1pp" }\n', encoding="utf-8"
     )
     assert run("bad") == 10
-    assert "Gate exact_match:max-drop=0.01: missed" in capsys.readouterr().err
+    assert "Gate exact_match:max-drop=0.01: failed" in capsys.readouterr().err
     with open_run("r.sqlite") as opened:
         [part] = opened.provenance["extensions"]
     assert part == "context-bench-compare/gate"
@@ -318,8 +318,8 @@ def test_gates_of_the_command_line_join_those_of_the_project_file(
     )
     assert run("bad", "--gate", "f1:min=0.99") == 10
     said = capsys.readouterr().err
-    assert "Gate bad exact_match:min=0.5: met" in said
-    assert "Gate bad f1:min=0.99: missed" in said
+    assert "Gate bad exact_match:min=0.5: passed" in said
+    assert "Gate bad f1:min=0.99: failed" in said
 
 
 @pytest.mark.parametrize(
@@ -355,14 +355,14 @@ def test_the_looks_spend_the_error_and_no_more() -> None:
 def test_looking_five_times_decides_wrongly_in_at_most_five_and_a_half_of_a_hundred(
     flips: float, margin: float
 ) -> None:
-    """A system exactly at the margin is neither: `met` and `missed` are both wrong."""
+    """A system exactly at the margin is neither: `passed` and `failed` are both wrong."""
     rng = np.random.default_rng(20)
     [gate] = parse_gate(f"score:max-drop={margin}")
     runs, rows, wrong = 2000, 300, 0
     for _ in range(runs):
         down = (flips + margin) / 2
         drawn = rng.choice([-1.0, 0.0, 1.0], p=[down, 1 - flips, flips - down], size=rows)
-        wrong += decided(gate, drawn) != OPEN
+        wrong += decided(gate, drawn) != INCONCLUSIVE
     assert wrong / runs <= 0.055
 
 
@@ -375,7 +375,7 @@ def test_looking_five_times_decides_wrongly_in_at_most_five_and_a_half_of_a_hund
 def test_looking_at_the_last_of_several_datasets_decides_wrongly_as_seldom(
     sizes: tuple[int, ...], together: int, apart: float
 ) -> None:
-    """At the margin over all rows, though not in each dataset, `met` and `missed` are both wrong."""
+    """At the margin over all rows, though not in each dataset, `passed` and `failed` are both wrong."""
     rng = np.random.default_rng(7)
     [gate] = parse_gate("score:max-drop=0.05")
     datasets = np.repeat(np.arange(len(sizes)), sizes)
@@ -389,7 +389,7 @@ def test_looking_at_the_last_of_several_datasets_decides_wrongly_as_seldom(
             else 0.0
         )
         drawn = np.clip(means + spread + rng.normal(0, 0.2, size=len(datasets)), -1.5, 1.5)
-        wrong += decided(gate, drawn, datasets, clusters) != OPEN
+        wrong += decided(gate, drawn, datasets, clusters) != INCONCLUSIVE
     assert wrong / 1000 <= 0.055
 
 
@@ -407,7 +407,7 @@ def test_looking_at_rows_in_clusters_decides_wrongly_as_seldom(flips: float) -> 
         drawn = np.where(
             rng.random(300) < 0.6, own, rng.choice([-1.0, 0.0, 1.0], p=[0.1, 0.8, 0.1], size=300)
         )
-        wrong += decided(gate, drawn, clusters=clusters) != OPEN
+        wrong += decided(gate, drawn, clusters=clusters) != INCONCLUSIVE
     assert wrong / 1000 <= 0.055
 
 
@@ -427,6 +427,6 @@ def decided(gate: Any, differences: Any, datasets: Any = None, clusters: Any = N
         )
         mean = float((values * weights_of(datasets[seen], growing)).mean())
         found = judge_difference(gate, mean, interval, len(values), float(values.std()))
-        if found.state in (MET, MISSED):
+        if found.state in (PASSED, FAILED):
             return found.state
-    return OPEN
+    return INCONCLUSIVE

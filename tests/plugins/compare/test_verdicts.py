@@ -8,9 +8,9 @@ from scipy import stats
 
 from context_bench.errors import ConfigurationError, UnknownNameError
 from context_bench_compare.gates import (
-    MET,
-    MISSED,
-    OPEN,
+    FAILED,
+    INCONCLUSIVE,
+    PASSED,
     Gate,
     Outcome,
     exit_code,
@@ -291,10 +291,10 @@ DROP = Gate("f1", "max-drop", 0.02)
 @pytest.mark.parametrize(
     ("difference", "low", "high", "state"),
     [
-        (0.0, -0.01, 0.01, MET),
-        (-0.05, -0.07, -0.03, MISSED),
-        (-0.01, -0.04, 0.02, OPEN),
-        (0.01, -0.03, 0.05, OPEN),
+        (0.0, -0.01, 0.01, PASSED),
+        (-0.05, -0.07, -0.03, FAILED),
+        (-0.01, -0.04, 0.02, INCONCLUSIVE),
+        (0.01, -0.03, 0.05, INCONCLUSIVE),
     ],
 )
 def test_the_bound_decides_and_not_the_mean(
@@ -302,7 +302,7 @@ def test_the_bound_decides_and_not_the_mean(
 ) -> None:
     found = judge_difference(DROP, difference, Interval(low, high, "", 0.95), 100, 0.3)
     assert found.state == state
-    assert (found.more_rows is not None) == (state == OPEN)
+    assert (found.more_rows is not None) == (state == INCONCLUSIVE)
 
 
 def test_so_many_further_rows_decide() -> None:
@@ -314,14 +314,14 @@ def test_so_many_further_rows_decide() -> None:
 @pytest.mark.parametrize(
     ("gate", "value", "interval", "state"),
     [
-        (Gate("pass_rate", "min", 0.9), 0.95, Interval(0.92, 0.97, "", 0.95), MET),
-        (Gate("pass_rate", "min", 0.9), 0.92, Interval(0.87, 0.95, "", 0.95), OPEN),
-        (Gate("pass_rate", "min", 0.9), 0.8, Interval(0.75, 0.85, "", 0.95), MISSED),
-        (Gate("pass_rate", "min", 0.9), 1.0, TooFew("5 rows, 20 are needed"), OPEN),
-        (Gate("p95", "max", 2.0), 1.5, Interval(1.2, 1.9, "", 0.95), MET),
-        (Gate("p95", "max", 2.0), 2.5, Interval(2.2, 2.9, "", 0.95), MISSED),
-        (Gate("cost", "max", 1.0), 1.0, None, MET),
-        (Gate("cost", "max", 1.0), 1.01, None, MISSED),
+        (Gate("pass_rate", "min", 0.9), 0.95, Interval(0.92, 0.97, "", 0.95), PASSED),
+        (Gate("pass_rate", "min", 0.9), 0.92, Interval(0.87, 0.95, "", 0.95), INCONCLUSIVE),
+        (Gate("pass_rate", "min", 0.9), 0.8, Interval(0.75, 0.85, "", 0.95), FAILED),
+        (Gate("pass_rate", "min", 0.9), 1.0, TooFew("5 rows, 20 are needed"), INCONCLUSIVE),
+        (Gate("p95", "max", 2.0), 1.5, Interval(1.2, 1.9, "", 0.95), PASSED),
+        (Gate("p95", "max", 2.0), 2.5, Interval(2.2, 2.9, "", 0.95), FAILED),
+        (Gate("cost", "max", 1.0), 1.0, None, PASSED),
+        (Gate("cost", "max", 1.0), 1.01, None, FAILED),
     ],
 )
 def test_values_are_held_against_their_bounds(
@@ -341,16 +341,16 @@ def test_a_missed_gate_outweighs_an_open_one() -> None:
 def test_an_open_gate_says_how_many_more_rows_decide_where_none_differs() -> None:
     [gate] = parse_gate("score:max-drop=1pp")
     found = judge_difference(gate, 0.0, difference_interval(np.zeros(60)), 60, 0.0)
-    assert found.state == OPEN
+    assert found.state == INCONCLUSIVE
     more = found.more_rows or 0
     assert (
         judge_difference(gate, 0.0, difference_interval(np.zeros(60 + more)), 60 + more, 0.0).state
-        == MET
+        == PASSED
     )
 
 
 @pytest.mark.parametrize(
-    ("bound", "rate", "state"), [("min=0.9", 0.95, MET), ("min=0.9", 0.85, MISSED)]
+    ("bound", "rate", "state"), [("min=0.9", 0.95, PASSED), ("min=0.9", 0.85, FAILED)]
 )
 def test_an_open_bound_of_a_value_says_how_many_more_rows_decide(
     bound: str, rate: float, state: str
@@ -362,15 +362,15 @@ def test_an_open_bound_of_a_value_says_how_many_more_rows_decide(
         return judge_value(gate, float(values.mean()), mean_interval(values), rows)
 
     found = judged_after(40)
-    assert found.state == OPEN
+    assert found.state == INCONCLUSIVE
     assert judged_after(40 + 3 * (found.more_rows or 0)).state == state
 
 
 @pytest.mark.parametrize(
     ("slow", "state", "words"),
     [
-        (30, MISSED, "(2.5 s or more at 95%, 60 rows)"),
-        (3, OPEN, "(0.5 s or more at 95%, 60 rows); 72 rows are needed to meet it"),
+        (30, FAILED, "(2.5 s or more at 95%, 60 rows)"),
+        (3, INCONCLUSIVE, "(0.5 s or more at 95%, 60 rows); 72 rows are needed to meet it"),
     ],
     ids=["half of them too slow", "a few too slow"],
 )
@@ -384,4 +384,4 @@ def test_fewer_rows_than_meet_a_gate_on_a_percentile_can_miss_it(
     )
     assert found.state == state
     assert words in found.sentence
-    assert found.more_rows == (12 if state == OPEN else None)
+    assert found.more_rows == (12 if state == INCONCLUSIVE else None)

@@ -144,7 +144,7 @@ def compare(
     """Tell which system is better, by how much and how surely: paired by row, with a verdict in words.
 
     The systems of one run are held against its baseline; of several runs, the rows with the same content are compared. A run
-    may be written @NAME for a named baseline. Exit code 10: a gate is missed; 11: it is open.
+    may be written @NAME for a named baseline. Exit code 10: a gate failed; 11: a gate is inconclusive.
     """
     for path in outputs:
         if path.suffix not in _WRITERS:

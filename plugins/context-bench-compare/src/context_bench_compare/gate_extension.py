@@ -31,7 +31,7 @@ class Gates:
 
     Args:
         gate: Gates as ``--gate`` has them.
-        stop_when_decided: Whether to stop asking once every gate is decided, or one is missed.
+        stop_when_decided: Whether to stop asking once every gate is decided, or one failed.
         baselines: Folder of the named baselines.
         table: Gates by score, as the project file's table ``[gate]`` has them.
 
@@ -89,7 +89,7 @@ class Gates:
 
     @hookimpl
     def exit_code(self, result: EvalResult) -> int | None:
-        """Print how the gates came out, and return the exit code: 10 for a missed gate, 11 for an open gate."""
+        """Print how the gates came out, and return the exit code: 10 for a failed gate, 11 for an inconclusive gate."""
         with open_run(result.config["run_file"]) as opened:
             looks = self._sequence
             outcomes = (

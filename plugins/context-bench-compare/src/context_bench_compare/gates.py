@@ -22,9 +22,11 @@ from context_bench_compare.power import MOST_PRECISE, rows_for_margin
 
 PROJECT_FILE = Path("context-bench.toml")
 
-MET, MISSED, OPEN = "met", "missed", "inconclusive"
+PASSED = "passed"
+FAILED = "failed"
+INCONCLUSIVE = "inconclusive"
 
-EXIT_CODES = {MET: 0, MISSED: 10, OPEN: 11}
+EXIT_CODES = {PASSED: 0, FAILED: 10, INCONCLUSIVE: 11}
 
 KINDS = ("min", "max", "max-drop", "max-rise")
 
@@ -78,7 +80,7 @@ class Outcome:
 
     Attributes:
         gate: The gate.
-        state: ``met``, ``missed`` or ``inconclusive``.
+        state: ``passed``, ``failed`` or ``inconclusive``.
         sentence: With the numbers that decided.
         more_rows: How many further rows would decide an open one; None when nobody knows.
     """
@@ -212,22 +214,25 @@ def judge_value(
     told = f"{gate.metric} is {value:.4g}{unit}, {gate.kind} {gate.amount:g}{unit}"
     if interval is None:
         told += f" (sum of {counted(rows, 'row')})"
-        return Outcome(gate, MET if sign * (value - gate.amount) >= 0 else MISSED, told)
+        return Outcome(gate, PASSED if sign * (value - gate.amount) >= 0 else FAILED, told)
     if isinstance(interval, TooFew):
-        return Outcome(gate, OPEN, f"{told}; {interval.told}")
+        return Outcome(gate, INCONCLUSIVE, f"{told}; {interval.told}")
     told += f" ({interval.told(unit)} at {percent(gate.confidence)}, {counted(rows, 'row')})"
     worst, best = (interval.low, interval.high) if sign > 0 else (interval.high, interval.low)
     if sign * (worst - gate.amount) >= 0:
-        return Outcome(gate, MET, told)
+        return Outcome(gate, PASSED, told)
     if sign * (best - gate.amount) < 0:
-        return Outcome(gate, MISSED, told)
+        return Outcome(gate, FAILED, told)
     if math.isinf(worst):
         return _open_at_worst(gate, told, interval, rows)
     distance = abs(value - gate.amount)
     width = abs(value - (worst if sign * (value - gate.amount) >= 0 else best))
     is_near = distance <= MOST_PRECISE * width
     return Outcome(
-        gate, OPEN, told, _until_narrow(width, distance, rows) if rows and not is_near else None
+        gate,
+        INCONCLUSIVE,
+        told,
+        _until_narrow(width, distance, rows) if rows and not is_near else None,
     )
 
 
@@ -258,33 +263,36 @@ def judge_difference(
     unit = unit and f" {unit}"
     told = f"{gate.metric} changed by {difference:+.4g}{unit}, {gate.kind} {amount:g}{unit}"
     if isinstance(interval, TooFew):
-        return Outcome(gate, OPEN, f"{told}; {interval.told}")
+        return Outcome(gate, INCONCLUSIVE, f"{told}; {interval.told}")
     told += f" ({interval.told(unit, '+')} at {percent(gate.confidence)}, {counted(rows, 'row')})"
     worst, best = (interval.low, interval.high) if sign > 0 else (interval.high, interval.low)
     if sign * worst >= -amount:
-        return Outcome(gate, MET, told)
+        return Outcome(gate, PASSED, told)
     if sign * best < -amount:
-        return Outcome(gate, MISSED, told)
+        return Outcome(gate, FAILED, told)
     if math.isinf(worst):
         return _open_at_worst(gate, told, interval, rows)
     distance = abs(sign * difference + amount)
     if not math.isfinite(deviation) or distance <= MOST_PRECISE * size:
-        return Outcome(gate, OPEN, told)
+        return Outcome(gate, INCONCLUSIVE, told)
     powered = rows_for_margin(deviation, distance, 0.0, gate.confidence, size=size) - rows
     width = abs(difference - (worst if sign * difference > -amount else best))
-    return Outcome(gate, OPEN, told, max(powered, _until_narrow(width, distance, rows)))
+    return Outcome(gate, INCONCLUSIVE, told, max(powered, _until_narrow(width, distance, rows)))
 
 
 def _open_at_worst(gate: Gate, told: str, interval: Interval, rows: int) -> Outcome:
     """Return that so few rows cannot meet a gate, because one end of their interval is infinite."""
     told += f"; {interval.rows_for_both} rows are needed to meet it"
-    return Outcome(gate, OPEN, told, max(1, interval.rows_for_both - rows))
+    return Outcome(gate, INCONCLUSIVE, told, max(1, interval.rows_for_both - rows))
 
 
 def exit_code(outcomes: list[Outcome]) -> int:
-    """Return 10 when a gate is missed, 11 when one is open, else 0."""
+    """Return 10 when a gate failed, 11 when a gate is inconclusive, else 0."""
     states = {outcome.state for outcome in outcomes}
-    return EXIT_CODES[MISSED if MISSED in states else OPEN if OPEN in states else MET]
+    for state in (FAILED, INCONCLUSIVE):
+        if state in states:
+            return EXIT_CODES[state]
+    return EXIT_CODES[PASSED]
 
 
 def _until_narrow(width: float, distance: float, rows: int) -> int:

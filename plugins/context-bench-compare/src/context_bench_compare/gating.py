@@ -25,9 +25,9 @@ from context_bench_compare.columns import (
 )
 from context_bench_compare.entrants import Entrant, baseline_of, difference_between, entrants_of
 from context_bench_compare.gates import (
-    MET,
-    MISSED,
-    OPEN,
+    FAILED,
+    INCONCLUSIVE,
+    PASSED,
     TIMES,
     Gate,
     Outcome,
@@ -229,7 +229,7 @@ def _valued(
     mean = float((values * weights_of(datasets, growing)).mean())
     found = judge_value(name, mean, interval, len(values), unit)
     if (
-        found.state != OPEN
+        found.state != INCONCLUSIVE
         or gate.metric != "latency"
         or found.more_rows is None
         or isinstance(interval, TooFew)
@@ -250,11 +250,11 @@ def _unit_of(gate: Gate, run: Run) -> str:
 
 def _of_known(outcome: Outcome, unknown: int) -> Outcome:
     """Return how a sum came out of which some parts are unknown: what is above a bound without them stays above it."""
-    if not unknown or (outcome.gate.kind, outcome.state) in (("max", MISSED), ("min", MET)):
+    if not unknown or (outcome.gate.kind, outcome.state) in (("max", FAILED), ("min", PASSED)):
         return outcome
     have = "has" if unknown == 1 else "have"
     told = f"{outcome.sentence}; {counted(unknown, 'answered row')} {have} no known value, so it may be more"
-    return Outcome(outcome.gate, OPEN, told)
+    return Outcome(outcome.gate, INCONCLUSIVE, told)
 
 
 def _against(

@@ -14,7 +14,7 @@ from context_bench import EvalRow
 from context_bench.errors import ConfigurationError, RunStoppedError
 from context_bench.runs import Run, open_run
 from context_bench_compare import normal
-from context_bench_compare.gates import MISSED, OPEN, Gate, Outcome, exit_code
+from context_bench_compare.gates import FAILED, INCONCLUSIVE, Gate, Outcome, exit_code
 from context_bench_compare.gating import SUMS, judge
 from context_bench_compare.places import place_of
 from context_bench_compare.rendering import gate_sentence
@@ -105,7 +105,7 @@ class Looks:
         """Count a row, and look when it is time.
 
         Raises:
-            GatesDecidedError: Every gate is decided, or one is missed.
+            GatesDecidedError: Every gate is decided, or a gate failed.
             ConfigurationError: A run like this cannot be looked at.
         """
         self._counts[row.dataset_number, row.position] += 1
@@ -117,7 +117,7 @@ class Looks:
             with open_run(self._path) as run:
                 outcomes = self._look(run, number, last + 1)
             states = {outcome.state for outcome in outcomes}
-            if MISSED in states or OPEN not in states:
+            if FAILED in states or INCONCLUSIVE not in states:
                 asked = self._plan.earlier + self._size(number)
                 raise GatesDecidedError(outcomes, asked, self._plan.earlier + self._plan.examples)
 
@@ -181,10 +181,10 @@ class Looks:
 
 
 def _so_far(outcome: Outcome) -> Outcome:
-    """Return an outcome before the end: a sum that is met may still grow, and two sums may part."""
+    """Return an outcome before the end: a sum that passes may still grow, and two sums may part."""
     is_sum = any(outcome.gate.metric.endswith(name) for name in SUMS) and not outcome.gate.relative
-    if is_sum and not (outcome.gate.kind == "max" and outcome.state == MISSED):
-        return evolve(outcome, state=OPEN)
+    if is_sum and not (outcome.gate.kind == "max" and outcome.state == FAILED):
+        return evolve(outcome, state=INCONCLUSIVE)
     return outcome
 
 

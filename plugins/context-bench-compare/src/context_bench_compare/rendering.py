@@ -10,11 +10,11 @@ from xml.etree import ElementTree
 from context_bench.console import escape_control
 from context_bench_compare.averages import Macro
 from context_bench_compare.comparing import ALL_ROWS, Line, Overview
-from context_bench_compare.gates import MET, MISSED, OPEN, Outcome
+from context_bench_compare.gates import FAILED, INCONCLUSIVE, PASSED, Outcome
 from context_bench_compare.intervals import Interval, TooFew, counted, percent
 from context_bench_compare.verdicts import INCOMPARABLE, Comparison
 
-_SIGNS = {MET: "✅", MISSED: "❌", OPEN: "❔"}
+_SIGNS = {PASSED: "✅", FAILED: "❌", INCONCLUSIVE: "❔"}
 
 HEADINGS = (
     "system",
@@ -288,15 +288,18 @@ def markdown(compared: Overview, outcomes: Sequence[Outcome] = ()) -> str:
 
 
 def junit(compared: Overview, outcomes: Sequence[Outcome] = ()) -> str:
-    """Return gates, or verdicts where there are none, as JUnit XML: missed and worse are failures, open ones are skipped."""
+    """Return gates as JUnit XML; verdicts where there are no gates.
+
+    Failed gates and worse verdicts are failures. Inconclusive gates and verdicts are skipped.
+    """
     suite = ElementTree.Element("testsuite", name="context-bench", errors="0")
     for outcome in outcomes:
         case = ElementTree.SubElement(
             suite, "testcase", classname="gates", name=_xml(str(outcome.gate))
         )
-        if outcome.state == MISSED:
+        if outcome.state == FAILED:
             ElementTree.SubElement(case, "failure", message=_xml(outcome.sentence))
-        elif outcome.state != MET:
+        elif outcome.state != PASSED:
             ElementTree.SubElement(case, "skipped", message=_xml(gate_sentence(outcome)))
     for line in () if outcomes else compared.lines:
         name = f"{line.system} {line.metric} {line.slice}"
