@@ -15,7 +15,7 @@
      +- StoreError                     a run file that cannot be written or trusted
      |   +- UnstorableError            a value that has no stable written form
      +- CallRefusedError               an extension refuses a call
-     +- UndecidedError                 an evaluator cannot tell, this time: a failure of the row, and no score
+     +- InconclusiveScoreError         an evaluator cannot tell, this time: a failure of the row, and no score
      +- RunStoppedError                a run that ended early and can be resumed
 
 A message says what is wrong, where, and what to do. ``code`` is a short stable name of the kind of error.
@@ -237,14 +237,14 @@ class CallRefusedError(ContextBenchError):
     code = "call-refused"
 
 
-class UndecidedError(ContextBenchError):
-    """An evaluator ran out of time, or lost what it asks, before it could tell.
+class InconclusiveScoreError(ContextBenchError):
+    """An evaluator ran out of time, or lost its server or process, before it had a score.
 
-    Raised by evaluators. The row fails for this evaluator and keeps the cause; nothing is ever reused of it, and a rescore
-    asks again. It is neither a zero, which would have been measured, nor unscored, which is for rows that hold nothing to score.
+    Evaluators raise it. The row fails for this evaluator and stores the cause. The failure is never reused, and a rescore calls
+    the evaluator again. It is not a zero, which is a measured score, and not unscored, which is for rows with nothing to score.
     """
 
-    code = "undecided"
+    code = "inconclusive-score"
 
 
 class RunStoppedError(ContextBenchError):

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from context_bench.errors import UndecidedError
+from context_bench.errors import InconclusiveScoreError
 from context_bench_code import CodeExecution
 from context_bench_code.inside.limits import patience
 
@@ -424,7 +424,7 @@ def test_a_paused_machine_is_no_zero(row: Row) -> None:
                 os.kill(child, signal.SIGCONT)
         try:
             assert scored.result() == {"pass_at_1": 1.0}
-        except UndecidedError:
+        except InconclusiveScoreError:
             pass
 
 

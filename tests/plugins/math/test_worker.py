@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from context_bench.errors import UndecidedError
+from context_bench.errors import InconclusiveScoreError
 from context_bench_math import MathEquivalence
 
 ENDLESS = r"\boxed{\sum_{k=1}^{100000000} \frac{1}{k^3}}"
@@ -67,7 +67,7 @@ def test_towers_are_refused_without_being_computed(hasty, tower):
 def test_what_takes_too_long_is_undecided_and_no_zero():
     hasty = MathEquivalence(timeout=1)
     for reference, response in ((r"\frac{1}{3}", ENDLESS), ("x + 1", POWERS)):
-        with pytest.raises(UndecidedError, match="took longer than it may"):
+        with pytest.raises(InconclusiveScoreError, match="took longer than it may"):
             hasty.score({"answer": reference}, {"response": response})
     assert hasty.score(*EQUAL) == {"math_equiv": 1.0}
 
@@ -102,7 +102,7 @@ def test_a_deadline_of_one_caller_does_not_disturb_the_others():
     def work(place):
         try:
             found[place] = evaluator.score(EQUAL[0], {"response": responses[place]})["math_equiv"]
-        except UndecidedError:
+        except InconclusiveScoreError:
             found[place] = None
 
     threads = [threading.Thread(target=work, args=(place,)) for place in range(len(responses))]
@@ -137,7 +137,7 @@ SCRIPT = """
 import contextlib, os, signal, sys, threading
 from pathlib import Path
 sys.path[:0] = {path!r}
-from context_bench.errors import UndecidedError
+from context_bench.errors import InconclusiveScoreError
 from context_bench_math import MathEquivalence
 
 {descendants}
@@ -220,7 +220,7 @@ def test_whatever_the_library_does_there_is_a_verdict(tmp_path, verify, details)
         try:
             scores = evaluator.score({"answer": "boom"}, {"response": "x+y"})
             print(scores, scores.details)
-        except UndecidedError as error:
+        except InconclusiveScoreError as error:
             print("undecided:", error)
         print(evaluator.score({"answer": "x+x"}, {"response": "2x"}))
         """,

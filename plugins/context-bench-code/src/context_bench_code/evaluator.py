@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from context_bench.answers import NO_ANSWER, answer_of
-from context_bench.errors import UndecidedError
+from context_bench.errors import InconclusiveScoreError
 from context_bench.records import Scores
 from context_bench_code import sandbox
 from context_bench_code.errors import SandboxError
@@ -84,7 +84,7 @@ class CodeExecution:
 
         Raises:
             SandboxError: No program can be run here.
-            UndecidedError: The program did not get the time that it may take, or was killed from outside.
+            InconclusiveScoreError: The program did not get the time that it may take, or was killed from outside.
         """
         response = answer_of(processed)
         if response is None:
@@ -114,7 +114,7 @@ class CodeExecution:
                 },
             )
         if verdict.outcome == "undecided":
-            raise UndecidedError(
+            raise InconclusiveScoreError(
                 f"Whether the code is right could not be seen: {verdict.facts['message']}."
             )
         return Scores({"pass_at_1": 1.0 if verdict.passed else 0.0}, details)

@@ -8,7 +8,7 @@ from importlib import metadata
 from typing import Any, NamedTuple
 
 from context_bench.answers import NO_ANSWER, answer_of, gold
-from context_bench.errors import UndecidedError
+from context_bench.errors import InconclusiveScoreError
 from context_bench.records import Scores
 from context_bench_math import exact, limits
 from context_bench_math.extraction import Extraction, extract, extract_reference
@@ -80,7 +80,7 @@ class MathEquivalence:
             ``{"math_equiv": 0.0 or 1.0}``, or ``{}`` where there is no reference or no response.
 
         Raises:
-            UndecidedError: Computer algebra took too long, or its process was killed.
+            InconclusiveScoreError: Computer algebra took too long, or its process was killed.
         """
         found, response = gold(original), answer_of(processed)
         if not found.texts or response is None:
@@ -97,7 +97,7 @@ class MathEquivalence:
         )
         if why := _GAVE_UP.get(verdict.undecided.partition(":")[0]):
             answer = verdict.extracted[:80]
-            raise UndecidedError(
+            raise InconclusiveScoreError(
                 f"Computer algebra could not say whether {answer!r} is the reference: {why}."
             )
         details: dict[str, Any] = {

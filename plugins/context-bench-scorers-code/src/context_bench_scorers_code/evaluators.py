@@ -36,7 +36,7 @@ class PythonUnitTestingEvaluator:
 
         Raises:
             SandboxError: No program can be run here.
-            UndecidedError: A program did not get the time that it may take.
+            InconclusiveScoreError: A program did not get the time that it may take.
         """
         tests = next((original[name] for name in _FIELDS if original.get(name)), None)
         response = answer_of(processed)

@@ -141,7 +141,7 @@ class PythonUnitTesting(Scorer):
 
         Raises:
             SandboxError: No program can be run here.
-            UndecidedError: A program did not get the time that it may take.
+            InconclusiveScoreError: A program did not get the time that it may take.
         """
         return result_of(
             self._code.score({"test": unit_test, "entry_point": None}, {"response": candidate})
