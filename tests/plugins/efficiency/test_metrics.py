@@ -205,7 +205,7 @@ def test_waiting_is_compared_only_where_a_system_waited_or_repeated_a_call(
     make_row: MakeRow,
 ) -> None:
     waited = make_row(
-        1.0, latency=0.02, metadata={"waiting": 2.0, "attempts": 3, "attempt_latency": 0.02}
+        1.0, latency=0.02, attempts=3, metadata={"waiting": 2.0, "attempt_latency": 0.02}
     )
     values = summary([waited, waited], Waiting())
     assert (values["waiting"], values["retries"]) == (4.0, 4)
