@@ -20,9 +20,9 @@ from context_bench.errors import ConfigurationError, UnknownNameError
 from context_bench.records import Scores
 from context_bench_http import EndpointError
 from context_bench_judging import (
+    ClientPolicy,
     JudgedEvaluator,
     LanguageModel,
-    Manners,
     PromptBook,
     ReplyCache,
     Transcript,
@@ -58,7 +58,7 @@ def count_of(fake: Any, repairs: int = 2, judge: LanguageModel | None = None) ->
             {"count": {"type": "integer"}},
             read,
             parameters={"temperature": 0},
-            manners=Manners(),
+            client_policy=ClientPolicy(),
             transcript=transcript,
             repairs=repairs,
         )
@@ -427,7 +427,7 @@ def test_a_talk_on_an_event_loop_takes_errors_too(fake: Any) -> None:
     fake.says((500, "broken"), '{"count": 3}')
 
     def asked() -> Any:
-        inner = {"parameters": {}, "manners": Manners(), "transcript": Transcript()}
+        inner = {"parameters": {}, "client_policy": ClientPolicy(), "transcript": Transcript()}
         try:
             return (yield from ask_object(ASKED, {"count": {}}, dict, **inner))  # type: ignore[arg-type]
         except EndpointError:

@@ -8,7 +8,7 @@ from typing import Any
 
 from context_bench_anthropic.refusals import error_of
 from context_bench_http import EndpointUnreachableError
-from context_bench_http.events import ServerEvents, told_error
+from context_bench_http.events import ServerEvents, error_of_event
 
 _TEXTS = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "partial_json"}
 
@@ -56,7 +56,7 @@ class EventStream:
 
     def _take(self, events: Iterable[tuple[str, Any]]) -> None:
         for name, event in events:
-            told = told_error(name, event)
+            told = error_of_event(name, event)
             if told is not None or isinstance(event, Mapping):
                 self._add(event if told is None else {"type": "error", "error": told})
 

@@ -234,8 +234,8 @@ def _path_of_chat(path: str) -> str:
 def _without_secrets(query: str) -> tuple[str, list[str]]:
     pairs = parse_qsl(query, keep_blank_values=True)
     secrets = [value for name, value in pairs if names_a_secret(name)]
-    kept = [(name, _REDACTED if names_a_secret(name) else value) for name, value in pairs]
-    return urlencode(kept), [*secrets, *(quote(secret, safe="") for secret in secrets)]
+    shown = [(name, _REDACTED if names_a_secret(name) else value) for name, value in pairs]
+    return urlencode(shown), [*secrets, *(quote(secret, safe="") for secret in secrets)]
 
 
 def _basic_authorization(parts: SplitResult) -> str | None:
@@ -254,7 +254,8 @@ def credentials_of(parts: SplitResult) -> tuple[str, ...]:
     (('pass-word', 'pass-word', 'bWU6cGFzcy13b3Jk'), ())
     """
     pair = (_basic_authorization(parts) or "")[6:]
-    user, password = unquote(parts.username or ""), parts.password or ""
+    user = unquote(parts.username or "")
+    password = parts.password or ""
     users = (user, parts.username or "") if not password or _KEY.fullmatch(user) else ()
     return tuple(filter(None, (password, unquote(password), *users, pair)))
 

@@ -39,7 +39,8 @@ class ServerEvents:
             UnusableReplyError: Another event is no JSON.
         """
         if self._was_return and chunk:
-            self._was_return, chunk = False, chunk.removeprefix(b"\n")
+            self._was_return = False
+            chunk = chunk.removeprefix(b"\n")
         if b"\n" not in chunk and b"\r" not in chunk:
             self._pieces.append(chunk)  # joined once: a line may come in a million pieces
             return
@@ -51,13 +52,15 @@ class ServerEvents:
 
     def rest(self) -> Iterator[tuple[str, Any]]:
         """Yield what stands behind the last blank line, where the body has ended."""
-        line, self._pieces = b"".join(self._pieces), []
+        line = b"".join(self._pieces)
+        self._pieces = []
         yield from self._take(line)
         yield from self._take(b"")
 
     def _take(self, line: bytes) -> Iterator[tuple[str, Any]]:
         if self._is_first:
-            self._is_first, line = False, line.removeprefix(_MARK)
+            self._is_first = False
+            line = line.removeprefix(_MARK)
         name, _, value = line.partition(b":")
         value = value.removeprefix(b" ")
         if not line:
@@ -68,12 +71,15 @@ class ServerEvents:
             self._name = value.decode("utf-8", "replace").strip()
         elif name == _ERROR.encode():  # llama.cpp's server writes it so
             yield from self._events()
-            self._name, self._data = _ERROR, [value]
+            self._name = _ERROR
+            self._data = [value]
 
     def _events(self) -> Iterator[tuple[str, Any]]:
         """Yield the event whose lines have been read: one, or one for each line where somebody forgot the blank ones."""
-        name, lines = self._name or "message", self._data
-        self._name, self._data = "", []
+        name = self._name or "message"
+        lines = self._data
+        self._name = ""
+        self._data = []
         if len(lines) > 1:
             try:
                 yield name, json.loads(b"\n".join(lines))
@@ -97,13 +103,13 @@ class ServerEvents:
             ) from None
 
 
-def told_error(name: str, content: Any) -> Any:
+def error_of_event(name: str, content: Any) -> Any:
     """Return the error that an event called ``error`` tells, None for any other event.
 
-    >>> told_error("error", {"error": {"code": 500}}), told_error("error", "gone"), told_error("message", "gone")
+    >>> error_of_event("error", {"error": {"code": 500}}), error_of_event("error", "gone"), error_of_event("message", "gone")
     ({'code': 500}, {'message': 'gone'}, None)
     """
     if name != _ERROR or not content:
         return None
-    told = content.get("error", content) if isinstance(content, dict) else content
-    return told if isinstance(told, dict) else {"message": str(told)}
+    error = content.get("error", content) if isinstance(content, dict) else content
+    return error if isinstance(error, dict) else {"message": str(error)}

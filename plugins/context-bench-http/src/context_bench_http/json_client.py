@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
-from itertools import count
 from time import perf_counter
 from typing import Any, TypeVar
 
@@ -20,7 +18,7 @@ from context_bench_http.incoming import IncomingReply, IncomingResponse
 from context_bench_http.network import Network
 from context_bench_http.redaction import Redactor
 from context_bench_http.request import HttpRequest
-from context_bench_http.retrying import RetryPolicy
+from context_bench_http.retrying import Retries, RetryPolicy
 
 _JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 _Reply = TypeVar("_Reply")
@@ -47,8 +45,6 @@ class JsonClient:
         endpoint: The server.
         failure_headers: Response headers that make a reply a failure.
         max_retries: Requests after the first one.
-        on_retry: Told of each attempt that failed and will be repeated, and the seconds until then; returns the seconds to
-            wait instead. Who asks many things at once slows down by it.
 
     Raises:
         ValueError: An argument cannot be used.
@@ -66,11 +62,10 @@ class JsonClient:
         retry: RetryPolicy,
         failure_headers: FailureHeaders,
     ) -> None:
-        self.on_retry: Callable[[EndpointError, float], float] | None = None
         self.endpoint = endpoint
         self.failure_headers = failure_headers
         self.max_retries = retry.max_retries
-        self._retry = retry
+        self._retries = Retries(retry)
         self._headers = dict(headers)
         self._redactor = redactor
         self._dialect = dialect
@@ -78,6 +73,15 @@ class JsonClient:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.endpoint.shown!r})"
+
+    @property
+    def on_retry(self) -> Callable[[EndpointError, float], float] | None:
+        """What hears of repeated attempts; see `Retries`."""
+        return self._retries.on_retry
+
+    @on_retry.setter
+    def on_retry(self, listener: Callable[[EndpointError, float], float] | None) -> None:
+        self._retries.on_retry = listener
 
     def post(self, endpoint: Endpoint, body: bytes, read: Callable[..., _Reply]) -> _Reply:
         """Return the reply to a body.
@@ -92,25 +96,23 @@ class JsonClient:
             EndpointError: No usable reply came, after all retries.
         """
         request = self._request("POST", endpoint, body)
-        for attempt in count(1):
-            try:
-                return self._http.send(request, self._begin()).reply(read, attempt)
-            except EndpointError as error:
-                pause = self._pause_after(error, attempt)
-            time.sleep(pause)
-        raise AssertionError("unreachable")
+
+        def attempt(number: int) -> _Reply:
+            with self._redacted_errors():
+                return self._http.send(request, self._begin()).reply(read, number)
+
+        return self._retries.call(attempt)
 
     async def apost(self, endpoint: Endpoint, body: bytes, read: Callable[..., _Reply]) -> _Reply:
         """Return the reply to a body without blocking the event loop; see `post`."""
         request = self._request("POST", endpoint, body)
-        for attempt in count(1):
-            try:
+
+        async def attempt(number: int) -> _Reply:
+            with self._redacted_errors():
                 incoming = await self._http.asend(request, self._begin())
-                return incoming.reply(read, attempt)
-            except EndpointError as error:
-                pause = self._pause_after(error, attempt)
-            await asyncio.sleep(pause)
-        raise AssertionError("unreachable")
+                return incoming.reply(read, number)
+
+        return await self._retries.acall(attempt)
 
     def fetch(self, endpoint: Endpoint) -> IncomingResponse:
         """Return the response to a ``GET``, whatever its status is.
@@ -118,7 +120,8 @@ class JsonClient:
         Raises:
             EndpointError: None came.
         """
-        return self._http.fetch(self._request("GET", endpoint, None))
+        with self._redacted_errors():
+            return self._http.fetch(self._request("GET", endpoint, None))
 
     def without_secrets(self, error: EndpointError) -> EndpointError:
         """Return an error with the secrets of this client taken out of its message."""
@@ -158,9 +161,13 @@ class JsonClient:
             dialect=self._dialect,
         )
 
-    def _pause_after(self, error: EndpointError, attempt: int) -> float:
-        pause = self._retry.pause_after(self.without_secrets(error), attempt)
-        return pause if self.on_retry is None else self.on_retry(error, pause)
+    @contextmanager
+    def _redacted_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except EndpointError as error:
+            self.without_secrets(error)
+            raise
 
 
 def encoded(fields: Mapping[str, Any]) -> bytes:

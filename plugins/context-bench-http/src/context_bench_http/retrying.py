@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
-from collections.abc import Mapping
+import time
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
+from itertools import count
+from typing import TypeVar
 
 from context_bench_http.errors import EndpointError
 
+_Reply = TypeVar("_Reply")
 MAX_SECONDS = 86_400
 """The longest time that anything here may be told to take: a day. Far longer ones do not fit into the clocks of sockets."""
 
@@ -59,6 +64,51 @@ class RetryPolicy:
             raise error
         ceiling = min(self.max_delay, self.base_delay * 2.0 ** min(attempt - 1, 32))
         return max(asked, self._random.uniform(0.0, ceiling))
+
+
+class Retries:
+    """Calls again what failed and may succeed later: the one place of the packages that does, from threads and event loops.
+
+    Args:
+        policy: When to call again.
+
+    Attributes:
+        policy: When to call again.
+        on_retry: Receives each error after which the call is repeated, and the seconds until then; returns the seconds to wait
+            instead, or raises to have the call not repeated here.
+    """
+
+    def __init__(self, policy: RetryPolicy) -> None:
+        self.policy = policy
+        self.on_retry: Callable[[EndpointError, float], float] | None = None
+
+    def call(self, attempt: Callable[[int], _Reply]) -> _Reply:
+        """Return the result of a call that is given the number of the attempt, from 1.
+
+        Raises:
+            EndpointError: The last attempt failed; it counts the attempts.
+        """
+        for number in count(1):
+            try:
+                return attempt(number)
+            except EndpointError as error:
+                pause = self._pause_after(error, number)
+            time.sleep(pause)
+        raise AssertionError("unreachable")
+
+    async def acall(self, attempt: Callable[[int], Awaitable[_Reply]]) -> _Reply:
+        """Return the result of a call without blocking the event loop; see `call`."""
+        for number in count(1):
+            try:
+                return await attempt(number)
+            except EndpointError as error:
+                pause = self._pause_after(error, number)
+            await asyncio.sleep(pause)
+        raise AssertionError("unreachable")
+
+    def _pause_after(self, error: EndpointError, number: int) -> float:
+        pause = self.policy.pause_after(error, number)
+        return pause if self.on_retry is None else self.on_retry(error, pause)
 
 
 def wait_asked_for(headers: Mapping[str, str], now: datetime | None = None) -> float | None:

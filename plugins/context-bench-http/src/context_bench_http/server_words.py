@@ -31,10 +31,10 @@ def server_words(content: Any, body: bytes) -> str:
     """
     error = content.get("error", content) if isinstance(content, Mapping) else content
     if isinstance(error, Mapping):
-        said = next((error[name] for name in _SAYINGS if error.get(name)), None)
-        return one_line(
-            said if isinstance(said, str) else json.dumps(said or error, ensure_ascii=False)
-        )
+        words = next((error[name] for name in _SAYINGS if error.get(name)), None)
+        if isinstance(words, str):
+            return one_line(words)
+        return one_line(json.dumps(words or error, ensure_ascii=False))
     if isinstance(error, str):
         return one_line(error)
     return one_line(_visible_text(body[:_LONGEST_PAGE].decode("utf-8", "replace")))

@@ -25,7 +25,7 @@ from context_bench_judge.record import Record
 from context_bench_judge.row import Row, UnjudgeableRow, compared_text
 from context_bench_judge.scale import Scale
 from context_bench_judge.verdict import read_verdict
-from context_bench_judging import Manners, Request, atalk, judge_model, talk
+from context_bench_judging import ClientPolicy, Request, atalk, judge_model, talk
 from context_bench_judging.backends import AnthropicBackend, OpenAIBackend
 from context_bench_judging.language_model import configured
 from context_bench_judging.unreadable import UnreadableReply, reason_of
@@ -156,7 +156,7 @@ class LLMJudge:
             **read_extra_body(extra_body, _RESERVED),
         }
         self._parameters = {name: value for name, value in wanted.items() if value is not None}
-        self._manners = Manners()
+        self._client_policy = ClientPolicy()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._client.endpoint.shown!r}, model={self.model!r})"
@@ -246,7 +246,7 @@ class LLMJudge:
         def messages(as_json: bool) -> list[Message]:
             return rating_messages(row, self.scale, self._rubric, self._prompt, as_json)
 
-        reply = yield from self._manners.exchange(
+        reply = yield from self._client_policy.exchange(
             messages, self._asked_for(rating_schema(self.scale))
         )
         record.add(reply)
@@ -271,7 +271,7 @@ class LLMJudge:
             def messages(as_json: bool, a: str = a, b: str = b) -> list[Message]:
                 return comparison_messages(row, a, b, self._rubric, self._prompt, as_json)
 
-            reply = yield from self._manners.exchange(messages, parameters)
+            reply = yield from self._client_policy.exchange(messages, parameters)
             record.add(reply)
             verdict = record.read(reply, read_verdict)
             outcomes.append(0.5 if verdict == "tie" else float(verdict == own))

@@ -1,7 +1,7 @@
 """The model that judges: one client, cache, prompts and tolerant reading for every judge."""
 
 from context_bench_judging.asker import Asker
-from context_bench_judging.asking import Exchange, Manners, Request
+from context_bench_judging.asking import ClientPolicy, Exchange, Request
 from context_bench_judging.cache import ReplyCache
 from context_bench_judging.judged import JudgedEvaluator
 from context_bench_judging.language_model import (
@@ -21,7 +21,7 @@ __all__ = [
     "Exchange",
     "JudgedEvaluator",
     "LanguageModel",
-    "Manners",
+    "ClientPolicy",
     "PromptBook",
     "ReplyCache",
     "Request",

@@ -10,7 +10,7 @@ import tomli
 from attrs import Factory, frozen
 
 from context_bench.errors import ConfigurationError
-from context_bench_judging.asking import Manners, Request
+from context_bench_judging.asking import ClientPolicy, Request
 from context_bench_judging.objects import ask_object
 from context_bench_judging.prompt_book import PromptBook
 from context_bench_judging.transcript import Transcript
@@ -26,14 +26,14 @@ class Asker:
     Attributes:
         book: The prompts.
         parameters: Fields of every request.
-        manners: What the server takes; shared by all judgements of a judge.
+        client_policy: What the server takes; shared by all judgements of a judge.
         repairs: How often a reply that cannot be read is sent back.
         transcript: The replies so far.
     """
 
     book: PromptBook
     parameters: Mapping[str, Any]
-    manners: Manners
+    client_policy: ClientPolicy
     repairs: int = 3
     transcript: Transcript = Factory(Transcript)
 
@@ -58,7 +58,7 @@ class Asker:
             fields,
             read,
             parameters=self.parameters,
-            manners=self.manners,
+            client_policy=self.client_policy,
             transcript=self.transcript,
             repairs=self.repairs,
         )

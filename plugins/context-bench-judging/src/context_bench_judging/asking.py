@@ -34,14 +34,14 @@ Exchange = Generator[Request, ChatReply, ChatReply]
 
 
 @dataclass
-class Manners:
+class ClientPolicy:
     """Which parameters the server has taken, and which it has refused.
 
     Both only grow, and by whole replacement, so threads may share it.
     """
 
     refused: frozenset[str] = frozenset()
-    taken: frozenset[str] = frozenset()
+    accepted: frozenset[str] = frozenset()
 
     def exchange(
         self, messages: Callable[[bool], list[dict[str, str]]], parameters: Mapping[str, Any]
@@ -67,14 +67,14 @@ class Manners:
                 left_out = left_out | blamed
                 continue
             self.refused = self.refused | left_out
-            self.taken = self.taken | wanted.keys()
+            self.accepted = self.accepted | wanted.keys()
             return reply
 
     def _blamed(self, error: RequestRefusedError, wanted: Mapping[str, Any]) -> frozenset[str]:
         """Return the parameters to leave out after a refusal: those it names, else the schema."""
         if type(error) is not RequestRefusedError or error.status not in (400, 422):
             return frozenset()
-        droppable = [name for name in _OPTIONAL if name in wanted and name not in self.taken]
+        droppable = [name for name in _OPTIONAL if name in wanted and name not in self.accepted]
         words = re.sub(r"[\s_-]+", "_", error.message.lower())
         named = frozenset(name for name in droppable if name in words)
         if named:

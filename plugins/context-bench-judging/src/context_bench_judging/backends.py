@@ -96,7 +96,7 @@ class AnthropicBackend:
         self.client.close()
 
     def _request(self, messages: Messages, parameters: Mapping[str, Any]) -> dict[str, Any]:
-        kept = {
+        accepted = {
             name: value
             for name, value in parameters.items()
             if name not in ("response_format", "seed")
@@ -107,7 +107,7 @@ class AnthropicBackend:
         return {
             "model": self.model,
             "max_tokens": _ANTHROPIC_DEFAULT_TOKENS,
-            **kept,
+            **accepted,
             "system": system or None,
             "messages": [dict(message) for message in messages if message["role"] != "system"],
         }
@@ -189,8 +189,8 @@ def _chat_reply(reply: MessageReply) -> ChatReply:
     )
 
 
-def _invoked(found: Any) -> ChatReply:
-    content = getattr(found, "content", found)
+def _invoked(result: Any) -> ChatReply:
+    content = getattr(result, "content", result)
     if isinstance(content, list):  # parts, as some models write them
         content = "".join(
             part if isinstance(part, str) else str(part.get("text", "")) for part in content

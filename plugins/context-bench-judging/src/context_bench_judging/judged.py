@@ -12,7 +12,7 @@ from typing import Any
 from context_bench.records import Scores
 from context_bench_http import EndpointError
 from context_bench_judging.asker import Asker, changed_prompts
-from context_bench_judging.asking import Manners, Request
+from context_bench_judging.asking import ClientPolicy, Request
 from context_bench_judging.language_model import LanguageModel, language_model
 from context_bench_judging.prompt_book import PromptBook
 from context_bench_judging.talking import atalk, talk
@@ -70,7 +70,7 @@ class JudgedEvaluator:
         )
         self._parameters = {"temperature": 0.0, "max_tokens": max_tokens}
         self._repairs = repairs
-        self._manners = Manners()
+        self._client_policy = ClientPolicy()
         self._lock = threading.Lock()
         self._judge = partial(
             language_model,
@@ -143,7 +143,7 @@ class JudgedEvaluator:
             self._model.close()
 
     def _safe(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Judgement:
-        asker = Asker(self._book, self._parameters, self._manners, self._repairs)
+        asker = Asker(self._book, self._parameters, self._client_policy, self._repairs)
         try:
             scores = yield from self._judgement(original, processed, asker)
         except (UnreadableReply, EndpointError) as cause:

@@ -91,7 +91,10 @@ class LanguageModel:
         """Keep the replies to some requests no longer, where a cache keeps them."""
         if self.cache is not None:
             self.cache.forget(
-                [ReplyCache.key(self.identity(), one.messages, one.parameters) for one in requests]
+                [
+                    ReplyCache.key(self.identity(), request.messages, request.parameters)
+                    for request in requests
+                ]
             )
 
     def identity(self) -> dict[str, Any]:
@@ -247,13 +250,14 @@ def configured(model: str = "gpt-4", provider: str = "openai") -> tuple[str, str
     Raises:
         ConfigurationError: There is no address; the message says how to give one.
     """
-    base_url, own_model, own_provider = (
-        os.environ.get(name, "").strip()
-        for name in (URL_VARIABLE, MODEL_VARIABLE, PROVIDER_VARIABLE)
-    )
+    base_url = _variable(URL_VARIABLE)
     if not base_url:
         raise ConfigurationError(
             f"No judge is configured: give llm=..., or set {URL_VARIABLE} and {MODEL_VARIABLE} "
             "(on the command line --judge-url and --judge-model)."
         )
-    return base_url, own_model or model, own_provider or provider
+    return base_url, _variable(MODEL_VARIABLE) or model, _variable(PROVIDER_VARIABLE) or provider
+
+
+def _variable(name: str) -> str:
+    return os.environ.get(name, "").strip()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from context_bench.answers import part_answer
-from context_bench_judging.asking import Manners, Request
+from context_bench_judging.asking import ClientPolicy, Request
 from context_bench_judging.json_reply import json_objects
 from context_bench_judging.transcript import Transcript
 from context_bench_judging.unreadable import UnreadableReply, beginning_of
@@ -26,7 +26,7 @@ def ask_object(
     read: Callable[[Mapping[str, Any]], _Read],
     *,
     parameters: Mapping[str, Any],
-    manners: Manners,
+    client_policy: ClientPolicy,
     transcript: Transcript,
     repairs: int = 3,
 ) -> Generator[Request, ChatReply, _Read]:
@@ -37,7 +37,7 @@ def ask_object(
         fields: JSON schema of each field; all are required. The reply is held to it where the server takes it.
         read: Reads an object.
         parameters: Further fields of the request.
-        manners: What the server takes.
+        client_policy: What the server takes.
         transcript: Is told every reply.
         repairs: How often a reply that cannot be read is sent back with the reason.
 
@@ -48,7 +48,7 @@ def ask_object(
     asked = [dict(message) for message in messages]
     wanted = {**parameters, "response_format": _format(fields)}
     for rounds_left in range(repairs, -1, -1):
-        reply = transcript.add((yield from manners.exchange(_always(asked), wanted)))
+        reply = transcript.add((yield from client_policy.exchange(_always(asked), wanted)))
         try:
             return _read(reply, tuple(fields), read)
         except _Refused:

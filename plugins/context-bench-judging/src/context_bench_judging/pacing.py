@@ -12,7 +12,9 @@ from context_bench_limits.rates import Rates
 from context_bench_openai import ChatReply
 
 _TOO_OFTEN = (429, 529)
-_USUAL_RETRIES, _MOST_REFUSALS, _LONGEST_WAIT = 3, 10, 300.0
+_USUAL_RETRIES = 3
+_MAX_REFUSALS = 10
+_MAX_WAIT = 300.0
 
 
 class Pacing:
@@ -32,7 +34,9 @@ class Pacing:
         self._rates = Rates(None, None, {})
         self._lock = threading.Lock()
         retries = _USUAL_RETRIES if client is None else client.max_retries
-        self._most = 1 + retries if retries < _USUAL_RETRIES else max(1 + retries, _MOST_REFUSALS)
+        self._max_attempts = 1 + retries
+        if retries >= _USUAL_RETRIES:
+            self._max_attempts = max(1 + retries, _MAX_REFUSALS)
         if client is not None and client.on_retry is None:
             client.on_retry = _handed_over
 
@@ -89,7 +93,7 @@ class Pacing:
         with self._lock:
             now = time.monotonic()
             self._rates.refused(now, now - started, error.retry_after, error.headers)
-        if attempt >= self._most or (error.retry_after or 0.0) > _LONGEST_WAIT:
+        if attempt >= self._max_attempts or (error.retry_after or 0.0) > _MAX_WAIT:
             error.attempts = attempt
             raise error
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from context_bench_http.errors import EndpointUnreachableError
-from context_bench_http.events import ServerEvents, told_error
+from context_bench_http.events import ServerEvents, error_of_event
 from context_bench_openai.reply import text_of
 
 
@@ -59,7 +59,7 @@ class EventStream:
 
     def _take(self, events: Iterable[tuple[str, Any]]) -> None:
         for name, event in events:
-            error = told_error(name, event)
+            error = error_of_event(name, event)
             if error is not None:
                 self._seen["error"] = error
             elif event is None:

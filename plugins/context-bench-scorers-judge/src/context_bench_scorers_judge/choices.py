@@ -59,7 +59,9 @@ def ask_choice(
     messages = first
     for rounds_left in range(asker.repairs, -1, -1):
         wanted = {**asker.parameters, "response_format": form}
-        reply = asker.transcript.add((yield from asker.manners.exchange(_always(messages), wanted)))
+        reply = asker.transcript.add(
+            (yield from asker.client_policy.exchange(_always(messages), wanted))
+        )
         if reply.refusal or reply.finish_reason == "content_filter":
             raise UnreadableReply(
                 f"the judge refused: {beginning_of(reply.refusal or reply.text or 'no words')}"

@@ -12,8 +12,8 @@ from typing import Any
 from context_bench_http import EndpointError
 from context_bench_judging import (
     Asker,
+    ClientPolicy,
     LanguageModel,
-    Manners,
     PromptBook,
     Request,
     UnreadableReply,
@@ -66,7 +66,7 @@ class JudgeScorer(Scorer):
         self.max_tokens = max_tokens
         self.repairs = repairs
         self._book = PromptBook(self.book_of_prompts, self.prompts_version, self.prompts)
-        self._manners = Manners()
+        self._client_policy = ClientPolicy()
         self._lock = threading.Lock()
         self._model: LanguageModel | None = None if llm is None else language_model(llm)
 
@@ -139,7 +139,7 @@ class JudgeScorer(Scorer):
         asker = Asker(
             self._book,
             {"temperature": 0.0, "max_tokens": self.max_tokens},
-            self._manners,
+            self._client_policy,
             self.repairs,
         )
         try:
