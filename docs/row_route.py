@@ -67,7 +67,7 @@ STEPS = (
         title="Call the system",
         text="The system receives a private copy of its input fields, without gold answers. The runner measures the "
         "time, limits it, and repeats the call if the error allows it.",
-        functions=("run/loop:RowProcessor.answer", "run/model:Job.ask", "run/model:Job.given"),
+        functions=("run/processor:RowProcessor.answer", "run/model:Job.ask", "run/model:Job.given"),
     ),
     Step(
         title="Read the answer",

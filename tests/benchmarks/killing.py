@@ -105,7 +105,7 @@ POINTS = {
 SESSION = """
 import os, signal, sys
 import context_bench.bench.runs, context_bench.bench.rescoring, context_bench.cli.run
-import context_bench.run.lanes
+import context_bench.run.concurrent_runner
 from context_bench.cli import execute
 from context_bench.store import runfile
 

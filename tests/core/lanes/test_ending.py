@@ -21,7 +21,6 @@ from context_bench import evaluate
 from context_bench.errors import RunStoppedError
 from context_bench.run.model import RunSystem
 from context_bench.run.progress import Progress
-from context_bench.run.threads import EventLoop
 from context_bench.store.keys import RowId
 from context_bench.store.reader import RunReader
 from context_bench.store.rows import StoredRow
@@ -94,11 +93,10 @@ def test_ctrl_c(signals: int, seconds: int, kept: int, tmp_path: Path) -> None:
 def test_a_call_on_the_loop_may_tidy_up_in_the_end_but_not_for_long(
     seconds: float, is_tidy: bool
 ) -> None:
-    began, tidied, ended = Event(), Event(), Event()
+    tidied, ended = Event(), Event()
 
-    async def call() -> bool:
+    async def call(example: dict[str, Any]) -> str:
         try:
-            began.set()
             await asyncio.sleep(60)
         finally:
             try:
@@ -106,12 +104,10 @@ def test_a_call_on_the_loop_may_tidy_up_in_the_end_but_not_for_long(
                 tidied.set()
             finally:
                 ended.set()
-        return False
+        return "late"
 
-    loop = EventLoop()
-    loop.put(call)
-    assert began.wait(10)
-    loop.close(10)
+    [row] = evaluate(call, [{"id": "0"}], [lambda *_: {}], progress=False, deadline=0.5).rows
+    assert [failure.kind for failure in row.errors] == ["TimeoutError"]
     assert ended.is_set()
     assert tidied.is_set() is is_tidy
 

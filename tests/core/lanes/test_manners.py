@@ -42,7 +42,7 @@ class Clock:
     def __call__(self) -> float:
         return self.now
 
-    def sleep(self, seconds: float) -> None:
+    async def pause(self, seconds: float) -> None:
         self.now += max(seconds, 0.001)
 
 
@@ -53,7 +53,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     monkeypatch.setattr(limits, "monotonic", clock)
     monkeypatch.setattr(limits, "Limiter", partial(Limiter, clock=clock))
     monkeypatch.setattr(calls, "monotonic", clock)
-    monkeypatch.setattr(calls._ThreadSleeper, "sleep", lambda self, seconds: clock.sleep(seconds))
+    monkeypatch.setattr(calls.RowTask, "pause", clock.pause)
     return clock
 
 

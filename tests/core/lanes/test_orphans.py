@@ -15,7 +15,7 @@ EVALUATOR = """
 import os, time
 
 class Heavy:
-    name = "heavy"
+    name, cpu_bound = "heavy", True
     def score(self, original, processed):
         os.write(2, b"%d\\n" % os.getpid())  # at once, so that two children do not write into one line
         time.sleep(600)
@@ -24,17 +24,10 @@ SCRIPT = """
 import sys, time
 sys.path.insert(0, sys.argv[1])
 from heavy_and_slow import Heavy
-from context_bench.run.children import Children
-from context_bench.run.model import Scorer
+from context_bench import evaluate
 
-class Pending:
-    pair = ({}, {"response": "x"})
-    def add(self, scorer, found): ...
-
-children = Children(Scorer(0, "heavy", Heavy(), b"", cpu_bound=True), 2, None)
-for _ in range(2):
-    children.put(Pending())
-time.sleep(600)
+examples = [{"id": str(number)} for number in range(2)]
+evaluate(lambda example: "x", examples, [Heavy()], progress=False, deadline=600)
 """
 
 

@@ -75,19 +75,19 @@ CASES = {
         ),
         "40 rows 40 scored",
     ),
-    "no thread that keeps time": ("clock", "1-999", PLAIN, NONE),
+    "no thread that drives the rows": ("loop", "1-999", PLAIN, NONE),
     "no thread that writes": ("writer", "1-999", PLAIN, NONE),
-    "no event loop": ("loop", "1-999", "run(answer, Plain())", NONE),
+    "no event loop": ("coroutines", "1-999", "run(answer, Plain())", NONE),
     "no thread for batches": (
-        *("batches", "1-999", "run(lambda example: '1', InBatches())"),
+        *("scoring", "1-999", "run(lambda example: '1', InBatches())"),
         "40 rows 0 scored can't start new thread",
     ),
     "no event loop for an evaluator": (
-        *("loop", "1-999", "run(lambda example: '1', Async())"),
+        *("coroutines", "1-999", "run(lambda example: '1', Async())"),
         "40 rows 0 scored can't start new thread",
     ),
     "no thread that leads a process": (
-        *("process", "1-999", "run(lambda example: '1', Heavy(), row_timeout=60)"),
+        *("scoring", "1-999", "run(lambda example: '1', Heavy(), row_timeout=60)"),
         "40 rows 0 scored can't start new thread",
     ),
 }

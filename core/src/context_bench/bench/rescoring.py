@@ -22,8 +22,9 @@ from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.component_metadata import REFERENCE
 from context_bench.results import EvalResult
 from context_bench.run.admission import Admission
-from context_bench.run.loop import RowProcessor, RunLoop
+from context_bench.run.loop import RunLoop
 from context_bench.run.model import LabelWiring, RunSystem
+from context_bench.run.processor import RowProcessor
 from context_bench.run.second_pass import Reference, RescoreJobs
 from context_bench.run.stopping import Signals
 from context_bench.runs import Run

@@ -45,7 +45,7 @@ from context_bench.redaction import is_redacted
 from context_bench.results import EvalResult, StoredRows
 from context_bench.run.admission import Admission
 from context_bench.run.examples import JobSource, bounded
-from context_bench.run.loop import RowProcessor, RunLoop
+from context_bench.run.loop import RunLoop
 from context_bench.run.model import (
     Job,
     RunDataset,
@@ -57,6 +57,7 @@ from context_bench.run.model import (
     talks,
     usual_workers,
 )
+from context_bench.run.processor import RowProcessor
 from context_bench.run.stopping import CancelToken, CircuitBreaker, Failures, Signals
 from context_bench.store.keys import require_room
 from context_bench.store.queries import EarlierResponses, unscored

@@ -150,7 +150,9 @@ class Admission:
         )
         return limits.EndpointState(endpoint, limiter, self.is_patient)
 
-    def enter(self, job: Job, attempt: int = 1, is_first: bool = False) -> Place | float | None:
+    def enter(
+        self, job: Job, attempt: int = 1, is_first: bool = False
+    ) -> CallPermit | float | None:
         """Return leave to make a call; or the seconds after which to ask again; None when it is not to be made again.
 
         Args:
@@ -177,7 +179,7 @@ class Admission:
                 slot.number, slot.label, road.endpoint, identity, job.input_tokens, attempt - 1
             )
             admission = self.hooks.admission_of(call)
-        return Place(self, job, row, road, admission)
+        return CallPermit(self, job, row, road, admission)
 
     def leave(self, slot: RunSystem, cost: float | None) -> None:
         """Count a call as ended."""
@@ -255,7 +257,7 @@ class Admission:
 
 
 @define(eq=False)
-class Place:
+class CallPermit:
     """Leave to make one call. It is given back once, by whoever ends the call first.
 
     The turns of a conversation that is asked turn by turn share the place, and each is admitted and resolve_baselines as a call.

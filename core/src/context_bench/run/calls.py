@@ -1,283 +1,235 @@
-"""The call of one row: admission, attempts and the pauses between them, told as steps. A thread or an event loop does them.
+"""The call of one row's system: admission, attempts and the pauses between them.
 
-So the rules stand once. What a step needs - waiting, asking - is done by :func:`drive` on a thread, by :func:`adrive` on an
-event loop; both end every wait when the run is stopped.
+The rules are told once, as coroutines on the run's event loop. The system itself is called elsewhere: on a thread, or on the
+event loop for the coroutines of others. Every wait ends when the run is stopped or the row's time is up.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Generator, Sequence
-from contextlib import suppress
-from inspect import isawaitable
-from threading import Event, Lock
-from time import monotonic, perf_counter
+from collections.abc import Callable, Sequence
+from functools import cache, partial
+from time import monotonic
 from typing import Any
 
-from attrs import Factory, define
+from attrs import define, frozen
 
-from context_bench.errors import CallRefusedError
-from context_bench.run.admission import Admission, AskAgainError, PauseEndedError, Place
-from context_bench.run.loop import RowProcessor
-from context_bench.run.model import Answer, Job, Scorer, Timing, private
-from context_bench.run.stopping import CancelToken, CaughtError, call_on, capture, is_control_flow
+from context_bench.run.admission import Admission, AskAgainError, CallPermit, PauseEndedError
+from context_bench.run.model import Answer, Job, Scorer, Timing, is_async, private
+from context_bench.run.stopping import CaughtError
+from context_bench.run.workers import CoroutineHost, Work, WorkerPool
 from context_bench.store.rows import StoredRow
 
 _LONGEST_SLEEP = 3600.0
 
-Step = float | Callable[[], Any] | None
-"""Seconds to wait, or until somebody wakes the call; something to do that may wait by itself; or None: ask the system.
-
-What was done or asked returned, or :class:`CaughtError`, is sent back.
-"""
-
-Steps = Generator[Step, Any, bool]
-
 
 @define(eq=False)
 class RowTask:
-    """A row on its way. It ends once: whoever :meth:`settle`s it first says how, and whoever comes later is not heard.
+    """A row on its way. It ends once: by its result, or because its time is up, whichever comes first.
 
     Attributes:
         job: What is to be done.
-        quick, slow: Who scores before the commit, and who after it.
-        started: When its system was called, by the monotonic clock; None before.
-        answer: What the system said, once it has; kept when scoring takes too long.
-        failed: The row, when the system failed.
-        attempts: How often the runner asked.
-        place: Leave to make the call that is under way; None before the first.
-        sent: When the first attempt was sent, by the performance counter.
+        quick, slow: Evaluators that score before the commit, and after it.
+        first: The first call of somebody else's code, with which the row's time begins.
+        work: The one that is under way.
+        attempts: How often the system was called.
+        permit: Leave to make the call that is under way.
         waiting: Seconds for which a rate kept the first attempt from being sent.
-        steps: The steps of the call, where an event loop does them.
+        answer: What the system answered; kept when scoring takes too long.
         late: The row, when its time was up.
-        turn: How often it was handed to an event loop; a loop that was too late for its turn leaves it alone.
-        cancel: Stops what is under way, where that can be done; None for a thread.
+        sleep: Ends a sleep of the row, when its result is set.
+        timer: Looks whether the row's time is up.
+        is_done: Whether it is known how the row ended.
     """
 
     job: Job
     quick: Sequence[Scorer] = ()
     slow: Sequence[Scorer] = ()
-    started: float | None = None
-    answer: Answer | None = None
-    failed: StoredRow | None = None
+    first: Work | None = None
+    work: Work | None = None
     attempts: int = 1
-    place: Place | None = None
-    sent: float = 0.0
+    permit: CallPermit | None = None
     waiting: float = 0.0
-    steps: Steps | None = None
+    answer: Answer | None = None
     late: StoredRow | None = None
-    turn: int = 0
-    cancel: Callable[[], Any] | None = None
-    _end: Lock = Factory(Lock)
+    sleep: asyncio.Future[None] | None = None
+    timer: asyncio.TimerHandle | None = None
+    is_done: bool = False
 
-    def start(self) -> None:
-        """Start the row's clock."""
-        self.started = monotonic()
+    @property
+    def started(self) -> float | None:
+        """When its system was first called, by the monotonic clock; None before."""
+        return None if self.first is None else self.first.began
 
     @property
     def seconds(self) -> float:
-        """Seconds since the system was called."""
+        """Seconds since its system was first called."""
         return 0.0 if self.started is None else monotonic() - self.started
 
-    @property
-    def is_settled(self) -> bool:
-        """Whether it is known how the row ended."""
-        return self._end.locked()
+    def finish(self) -> bool:
+        """Claim the row's end; False when it has ended already."""
+        if self.is_done:
+            return False
+        self.is_done = True
+        if self.timer is not None:
+            self.timer.cancel()
+        self.wake()
+        return True
 
-    def settle(self) -> bool:
-        """Claim the row's end; False when somebody has already."""
-        return self._end.acquire(blocking=False)
+    def begin(self, work: Work) -> Work:
+        """Note that somebody else's code is called for the row."""
+        self.work = work
+        if self.first is None:
+            self.first = work
+        return work
 
-    def take(self, found: Answer | StoredRow) -> None:
-        """Keep what the system said, or the row of its failure."""
-        if isinstance(found, StoredRow):
-            self.failed = found
-        else:
-            self.answer = found
+    def wake(self) -> None:
+        """End a sleep of the row."""
+        if self.sleep is not None and not self.sleep.done():
+            self.sleep.set_result(None)
+
+    async def pause(self, seconds: float) -> None:
+        """Sleep for so many seconds, or until :meth:`wake`."""
+        loop = asyncio.get_running_loop()
+        self.sleep = loop.create_future()
+        timer = loop.call_later(seconds, self.wake)
+        try:
+            await self.sleep
+        finally:
+            timer.cancel()
+            self.sleep = None
 
 
-def steps_of(
-    ticket: RowTask, admission: Admission, processor: RowProcessor, wake: Callable[[], None]
-) -> Steps:
-    """Yield what the call of a ticket needs; return False when the run is stopping, or somebody else has ended the row.
+@frozen
+class Reply:
+    """What a system returned.
 
-    The ticket then holds what the system said, or the row of its failure.
+    Attributes:
+        output: The value, whatever it is.
+        timing: When it came.
+    """
+
+    output: Any
+    timing: Timing
+
+
+@frozen
+class FailedCall:
+    """The error of a row's last attempt."""
+
+    error: BaseException
+
+
+class SystemCalls:
+    """Calls systems, through their admission.
 
     Args:
-        ticket: The ticket.
         admission: Lets calls go, and learns from them.
-        processor: Makes rows.
-        wake: Ends a sleep of this call, from any thread.
-
-    Raises:
-        CallRefusedError: An extension does not let the call be made; the run stops.
+        pool: Threads for systems that block.
+        host: Returns the event loop for async systems.
     """
-    job, stop = ticket.job, admission.stop
-    attempt = 1
-    error: BaseException | None = None
-    while not ticket.is_settled and not stop.is_set():
-        place = admission.enter(job, attempt)
-        if isinstance(place, float):
-            place = yield from _line_up(ticket, attempt, admission, wake)
-        if place is None:
-            if error is None or stop.is_set() or ticket.is_settled:
-                return False
-            ticket.failed = processor.failed(job, error, ticket.seconds, ticket.attempts)
-            return True
-        ticket.place = place
-        try:
-            if place.has_hooks:
-                found = yield place.govern
-                if isinstance(found, CaughtError):
-                    raise found.error
-                if stop.is_set():
-                    return False
-            started = perf_counter()
-            ticket.attempts = (
-                attempt  # one that is never sent, because the row's time is up, is none
-            )
-            if ticket.started is None:
-                ticket.start()
-                ticket.sent = started
-            found = yield None
-            seconds = perf_counter() - started
-            if type(found) is not CaughtError:
-                place.answered(found, seconds)
-                before = started - ticket.sent
-                ticket.take(
-                    processor.take(
-                        job, found, Timing(seconds, attempt, before, ticket.waiting + before)
-                    )
-                )
-                if ticket.answer is not None:
-                    place.prove()
-                return True
-            error = found.error
-            if isinstance(error, CallRefusedError):
-                raise error
-            if isinstance(error, PauseEndedError):
-                return False
-            pause = place.refused(error, seconds, attempt)
-            if isinstance(error, AskAgainError):
-                error = error.__cause__ or error
-            if pause is None:
-                ticket.failed = processor.failed(job, error, ticket.seconds, attempt)
-                return True
-        finally:
-            place.leave()
-        until = monotonic() + pause
-        while (left := until - monotonic()) > 0 and not stop.is_set() and not ticket.is_settled:
-            yield left
-        attempt += 1
-    return False
 
+    def __init__(
+        self, admission: Admission, pool: WorkerPool, host: Callable[[], CoroutineHost]
+    ) -> None:
+        self._admission = admission
+        self._stop = admission.stop
+        self._pool = pool
+        self._host = host
+        self._is_async = cache(is_async)
 
-def _line_up(
-    ticket: RowTask, attempt: int, admission: Admission, wake: Callable[[], None]
-) -> Generator[Step, Any, Place | None]:
-    """Wait for leave to call; return None when there is none any more: the run is stopping, or nobody is to ask again."""
-    line = admission.road(ticket.job.slot).line
-    waiter = line.join(wake, attempt > 1, monotonic())
-    try:
-        while not admission.stop.is_set() and not ticket.is_settled:
-            if not line.is_first(waiter):
-                yield _LONGEST_SLEEP
-                continue
-            found = admission.enter(ticket.job, attempt, is_first=True)
-            if not isinstance(found, float):
-                return found
-            yield found
+    async def call(self, task: RowTask) -> Reply | FailedCall | None:
+        """Return what a row's system returned, or why it failed; None when the run is stopping or the row has ended.
+
+        Raises:
+            CallRefusedError: An extension does not let the call be made; the run stops.
+        """
+        attempt = 1
+        error: BaseException | None = None
+        while not self._is_over(task):
+            permit = self._admission.enter(task.job, attempt)
+            if isinstance(permit, float):
+                permit = await self._wait_for_permit(task, attempt)
+            if permit is None:
+                return None if error is None or self._is_over(task) else FailedCall(error)
+            task.permit = permit
+            try:
+                outcome = await self._attempt(task, permit, attempt)
+                if not isinstance(outcome, CaughtError):
+                    return outcome
+                error = outcome.error
+                seconds = task.work.seconds if task.work is not None else 0.0
+                pause = permit.refused(error, seconds, attempt)
+                if isinstance(error, AskAgainError):
+                    error = error.__cause__ or error
+                if pause is None:
+                    return FailedCall(error)
+            finally:
+                permit.leave()
+            until = monotonic() + pause
+            while (left := until - monotonic()) > 0 and not self._is_over(task):
+                await task.pause(left)
+            attempt += 1
         return None
-    finally:
-        seconds = line.leave(waiter, monotonic())
-        if attempt == 1:  # later ones count as a whole, from the first sending on
-            ticket.waiting += seconds
+
+    async def _attempt(
+        self, task: RowTask, permit: CallPermit, attempt: int
+    ) -> Reply | CaughtError | None:
+        """Call the system once; return None when the run is stopping."""
+        if permit.has_hooks:
+            admitted = await self._pool.submit(permit.govern).future
+            if isinstance(admitted, CaughtError):
+                raise admitted.error
+            if self._stop.is_set():
+                return None
+        task.attempts = attempt  # an attempt that is never sent, as the row's time is up, is none
+        work = task.begin(self._start(task.job))
+        result = await work.future
+        if isinstance(result, CaughtError):
+            return self._caught(task, result)
+        before = work.sent - (work if task.first is None else task.first).sent
+        permit.answered(result, work.seconds)
+        return Reply(result, Timing(work.seconds, attempt, before, task.waiting + before))
+
+    def _start(self, job: Job) -> Work:
+        if self._is_async(job.slot):
+            return self._host().submit(partial(_awaited, job))
+        return self._pool.submit(lambda: private(job.ask()))
+
+    def _caught(self, task: RowTask, result: CaughtError) -> CaughtError | None:
+        if isinstance(result.error, PauseEndedError):
+            return None
+        if isinstance(result.error, asyncio.CancelledError):
+            if self._is_over(task):
+                return None
+            return CaughtError(TimeoutError("the call was cancelled by the system itself."))
+        return result
+
+    async def _wait_for_permit(self, task: RowTask, attempt: int) -> CallPermit | None:
+        """Queue for leave to call; return None when there is none any more: the run stops, or the row is not to be asked."""
+        queue = self._admission.road(task.job.slot).line
+        waiter = queue.join(task.wake, attempt > 1, monotonic())
+        try:
+            while not self._is_over(task):
+                if not queue.is_first(waiter):
+                    await task.pause(_LONGEST_SLEEP)
+                    continue
+                permit = self._admission.enter(task.job, attempt, is_first=True)
+                if not isinstance(permit, float):
+                    return permit
+                await task.pause(permit)
+            return None
+        finally:
+            seconds = queue.leave(waiter, monotonic())
+            if attempt == 1:  # later ones count as a whole, from the first sending on
+                task.waiting += seconds
+
+    def _is_over(self, task: RowTask) -> bool:
+        return task.is_done or self._stop.is_set()
 
 
-def drive(ticket: RowTask, admission: Admission, processor: RowProcessor) -> bool:
-    """Do the call of a ticket on the calling thread; see :func:`steps_of`."""
-    sleeper = _ThreadSleeper(admission.stop)
-    steps = steps_of(ticket, admission, processor, sleeper.wake)
-    found: Any = None
-    try:
-        while True:
-            step = steps.send(found)
-            if isinstance(step, float):
-                sleeper.sleep(step)
-                found = None
-            else:
-                found = private(capture(step or ticket.job.ask))
-    except StopIteration as end:
-        return bool(end.value)
-    finally:
-        steps.close()
-
-
-async def adrive(ticket: RowTask, admission: Admission, processor: RowProcessor) -> bool:
-    """Do the same on an event loop."""
-    sleeper = _LoopSleeper(admission.stop)
-    ticket.steps = steps = steps_of(ticket, admission, processor, sleeper.wake)
-    found: Any = None
-    try:
-        while True:
-            step = steps.send(found)
-            if isinstance(step, float):
-                await sleeper.sleep(step)
-                found = None
-            elif step is not None:
-                found = await asyncio.to_thread(capture, step)
-            else:
-                try:
-                    found = ticket.job.aask()
-                    found = private(await found if isawaitable(found) else found)
-                except asyncio.CancelledError:
-                    raise
-                except BaseException as error:
-                    if is_control_flow(error):
-                        raise
-                    found = CaughtError(error)
-    except StopIteration as end:
-        return bool(end.value)
-    finally:
-        steps.close()
-
-
-class _ThreadSleeper:
-    """Sleeps on a thread, until it is woken or the run is stopped."""
-
-    def __init__(self, stop: CancelToken) -> None:
-        self._stop = stop
-        self._woken: Event | None = None
-
-    def wake(self) -> None:
-        if self._woken is not None:
-            self._woken.set()
-
-    def sleep(self, seconds: float) -> None:
-        if self._woken is None:
-            self._woken = Event()
-            return  # whoever woke us before was not heard: look again first
-        with self._stop.calling(self.wake):
-            self._woken.wait(seconds)
-        self._woken.clear()
-
-
-class _LoopSleeper:
-    """Sleeps on the running event loop, until it is woken or the run is stopped."""
-
-    def __init__(self, stop: CancelToken) -> None:
-        self._stop = stop
-        self._loop = asyncio.get_running_loop()
-        self._woken: asyncio.Event | None = None
-
-    def wake(self) -> None:
-        if self._woken is not None:
-            call_on(self._loop, self._woken.set)
-
-    async def sleep(self, seconds: float) -> None:
-        if self._woken is None:
-            self._woken = asyncio.Event()
-            return  # whoever woke us before was not heard: look again first
-        with self._stop.calling(self.wake), suppress(asyncio.TimeoutError):
-            await asyncio.wait_for(self._woken.wait(), seconds)
-        self._woken.clear()
+async def _awaited(job: Job) -> Any:
+    output = job.aask()
+    if hasattr(output, "__await__"):
+        output = await output
+    return private(output)

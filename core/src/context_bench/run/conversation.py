@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import Factory, define, evolve
 
-from context_bench.run.loop import RowProcessor
 from context_bench.run.model import Job, RunSystem, Timing, take_apart
+from context_bench.run.processor import RowProcessor
 from context_bench.store.encoding import from_json
 from context_bench.store.keys import response_key
 from context_bench.store.rows import StoredTurn
@@ -19,7 +19,7 @@ from context_bench.store.runfile import RunFile
 from context_bench.store.tables import TurnColumns
 
 if TYPE_CHECKING:
-    from context_bench.run.admission import Place
+    from context_bench.run.admission import CallPermit
 
 
 @define(eq=False)
@@ -61,7 +61,7 @@ class Transcript:
     job: Job
     seen: bytes
     length: int = 0
-    place: Place | None = None
+    place: CallPermit | None = None
     _turns: list[TurnColumns] | None = None
     _is_over: bool = False
     _has_asked: bool = False

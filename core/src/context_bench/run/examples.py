@@ -35,7 +35,7 @@ from context_bench.store.keys import RowId, dataset_hash, example_key, response_
 from context_bench.store.rows import StoredExample
 
 if TYPE_CHECKING:
-    from context_bench.run.loop import RowProcessor
+    from context_bench.run.processor import RowProcessor
     from context_bench.run.second_pass import Reference
     from context_bench.store.reader import Further
     from context_bench.store.runfile import RunFile

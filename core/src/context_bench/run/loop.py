@@ -1,48 +1,27 @@
-"""Work: jobs are done and their rows committed, on the caller's thread or on several of our own.
+"""The loop of a run: jobs are done and their rows committed, on the caller's thread or many at once.
 
-One row: call the system, then score what it returned. Whatever goes wrong is a failure of this row alone.
+One call at a time needs no second thread: systems, evaluators and commits then run on the caller's. Everything else - several
+calls in flight, async code, a deadline, an endpoint with limits - is done by
+:class:`~context_bench.run.concurrent_runner.ConcurrentRunner`.
 
-A job holds one place of a bounded window from before its system is called until its row is committed. So a run that is
-killed repeats at most as many calls as there are places, and a slow disk slows the calls down instead of filling the
-memory. Rows of the caller's own thread whose calls took less than :data:`CHEAP` seconds are committed in groups, when enough
-rows lie safe that a group is a small share of them: what a kill costs then is next to nothing of what is kept.
+On the caller's thread rows whose calls took less than :data:`CHEAP` seconds are committed in groups, when enough rows lie safe
+that a group is a small share of them: what a kill costs then is next to nothing of what is stored.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
-from time import monotonic, perf_counter
-from typing import Any
+from time import monotonic
 
 from attrs import Factory, define, evolve
 
-from context_bench.answers import text_of
-from context_bench.columns import positive_count
-from context_bench.records import Failure, Usage
-from context_bench.redaction import Redactor
-from context_bench.run.admission import Admission, AskAgainError, is_refusal
-from context_bench.run.model import (
-    Answer,
-    Bill,
-    Job,
-    LabelWiring,
-    Measured,
-    RunSystem,
-    Timing,
-    models_of,
-    needs_lanes,
-    reported_cost,
-    scorers_of,
-    take_apart,
-)
-from context_bench.run.scoring import Scoring, scores_only, unscored_of
-from context_bench.run.stopping import Interruption, Signals, add_attempts, is_control_flow
-from context_bench.store.encoding import from_json, to_json
-from context_bench.store.keys import output_key
-from context_bench.store.rows import StoredEvaluation, StoredExample, StoredRow
+from context_bench.run.admission import Admission
+from context_bench.run.model import Job, LabelWiring, RunSystem, needs_concurrency
+from context_bench.run.processor import AskedTooOftenError, RowProcessor
+from context_bench.run.stopping import Interruption, Signals
+from context_bench.store.rows import StoredExample, StoredRow
 from context_bench.store.runfile import RunFile
-from context_bench.tokens import PROMPT_FIELDS, count_fields
 
 CHEAP = 0.0002
 _LARGEST_GROUP = 500
@@ -97,16 +76,16 @@ class RunLoop:
             if self.workers == 1 and self.deadline is None and not admission.is_limited:
                 rest = self._do_here(iter(jobs))
             if rest is not None and not admission.stop.is_set():
-                from context_bench.run.lanes import Lanes
+                from context_bench.run.concurrent_runner import ConcurrentRunner
 
-                Lanes(self).run(rest)
+                ConcurrentRunner(self).run(rest)
         finally:
             signals.in_flight, signals.is_at_once = int, True
         if signals.number is not None:
             raise Interruption(signals.number)
 
     def _do_here(self, jobs: Iterator[Job]) -> Iterator[Job] | None:
-        """Do jobs on the caller's thread, which costs no hand-over; return those that are better done in the lanes, or None."""
+        """Do jobs on the caller's thread, which costs no hand-over; return those that are better done concurrently, or None."""
         pull, plain, oldest, most, do = self.signals.pull, self._plain, 0.0, 1, self.processor.do
         try:
             while (job := pull(jobs)) is not None:
@@ -116,7 +95,7 @@ class RunLoop:
                     or (is_asked and job.slot not in plain)
                     or job.only is not None
                 ):
-                    if needs_lanes(job):
+                    if needs_concurrency(job):
                         return chain([job], jobs)
                     plain.update((job.wiring, job.slot) if is_asked else (job.wiring,))
                 if not self._group:
@@ -154,195 +133,3 @@ class RunLoop:
             for item in group:
                 if isinstance(item, StoredRow):
                     self.on_row(item)
-
-
-class AskedTooOftenError(Exception):
-    """A system said that it is asked too often, or to ask again later; its cause is what the system raised."""
-
-
-class RowProcessor:
-    """Does jobs. Any number of threads may use it: the one thing that it keeps only ever shrinks.
-
-    Attributes:
-        unseen: Those of ``text_fields``, and whatever else is put there, that no example and no output has had so far.
-
-    Args:
-        tokenizer: Counts tokens.
-        text_fields: Fields to count instead of the prompt's; None counts the prompt's.
-        redactor: Takes secrets out of whatever is written.
-        bill: Says what a response cost, and where that comes from.
-    """
-
-    def __init__(
-        self,
-        tokenizer: Any,
-        text_fields: Sequence[str] | None = None,
-        redactor: Redactor | None = None,
-        bill: Bill = reported_cost,
-    ) -> None:
-        self._redactor = redactor or Redactor()
-        self._is_secretive = bool(self._redactor)
-        self._scoring = Scoring(self._redactor)
-        self.score = self._scoring.score
-        self.judge = self._scoring.judge
-        self._tokenizer = tokenizer
-        self._bill = bill
-        self._is_of_prompt = text_fields is None
-        self._counted = tuple(text_fields or PROMPT_FIELDS)
-        self.unseen = set(text_fields or ())
-
-    def input_tokens(self, example: Mapping[str, Any]) -> int:
-        """Return the tokens of the text that a system is given."""
-        if self.unseen:
-            self.unseen.difference_update(example)
-        told = self._told(example, {}) if "messages" in example else example
-        return count_fields(self._tokenizer, told, self._counted)
-
-    def do(self, job: Job) -> StoredRow:
-        """Return the finished row of a job.
-
-        Raises:
-            WiringError: Two evaluators gave the same key: the run cannot go on like this.
-            AskedTooOftenError: The system is to be asked again later, which takes the lanes.
-        """
-        started = perf_counter()
-        try:
-            found = job.output if job.output is not None else job.ask()
-        except BaseException as error:
-            if is_control_flow(error):
-                raise
-            if isinstance(error, AskAgainError) or is_refusal(error):
-                raise AskedTooOftenError from error
-            return self.failed(job, error, perf_counter() - started)
-        answer = self.take(job, found, Timing(perf_counter() - started))
-        if isinstance(answer, StoredRow):
-            return answer
-        return self.row(job, answer, *self.score(job, scorers_of(job), answer))
-
-    def take(self, job: Job, found: Any, timing: Timing) -> Answer | StoredRow:
-        """Return what a system said, or the row of its failure when that is no output.
-
-        Args:
-            job: The job.
-            found: What the system returned, or the job's own output.
-            timing: When it came.
-        """
-        if job.only is not None:
-            return Answer(found, "", output_key(found), Measured(0.0))
-        try:
-            if job.output is not None:
-                answer = self.answer(found, Measured(job.latency))
-            else:
-                answer = self.answer(*take_apart(found, timing, job.slot.system))
-            if "usage" in (output := answer.output):
-                answer.usage = Usage.read(output)
-            answer.response_tokens = self._response_tokens(output, answer.usage)
-            if not output.keys().isdisjoint(self._counted):
-                answer.context_tokens = self._context_tokens(job.example, output)
-            return answer
-        except BaseException as error:  # a value that cannot be stored is this row's failure
-            if is_control_flow(error):
-                raise
-            return self.failed(job, error, timing.before + timing.seconds, timing.attempts)
-
-    def answer(self, output: Mapping[str, Any], measured: Measured) -> Answer:
-        """Return what a system said as it is kept: without secrets."""
-        text = to_json(output)
-        if self._is_secretive:
-            if self._redactor.is_told_in(text):
-                output = self._redactor.of_answer(from_json(text))
-                text = to_json(output)
-            if measured.rest is not None:
-                measured = evolve(
-                    measured, rest=to_json(self._redactor.of_all(from_json(measured.rest)))
-                )
-        return Answer(output, text, output_key(output), measured)
-
-    def row(
-        self,
-        job: Job,
-        answer: Answer,
-        evaluations: Sequence[StoredEvaluation] = (),
-        failures: Sequence[tuple[int, Failure]] = (),
-    ) -> StoredRow:
-        """Return the row of an answer and what evaluators said of it; of a response that is stored already, this alone."""
-        if job.only is not None:
-            return scores_only(job, evaluations, failures)
-        row = StoredRow(
-            id=job.id,
-            key=job.key,
-            output=answer.text,
-            output_hash=answer.digest,
-            input_tokens=job.input_tokens,
-        )
-        measured, usage = answer.measured, answer.usage
-        if usage is not None:
-            row.reported_tokens = positive_count(usage.input_tokens)
-            row.cached_tokens = (
-                None if usage.cache_read_tokens is None else int(usage.cache_read_tokens)
-            )
-            row.cost, row.cost_source = self._bill(usage, models_of(job.slot, answer.output))
-        row.response_tokens, row.context_tokens = answer.response_tokens, answer.context_tokens
-        row.latency, row.system_latency = measured.latency, measured.system_latency
-        row.attempts, row.measured = measured.attempts, measured.rest
-        row.evaluations, row.failures = evaluations, failures
-        row.reused = job.output is not None
-        if job.transcript is not None:
-            row.turns = job.turns
-        return row
-
-    def failed(
-        self, job: Job, error: BaseException, latency: float, attempts: int = 1
-    ) -> StoredRow:
-        """Return the row of a job whose system failed."""
-        if attempts > 1:
-            add_attempts(error, attempts - 1)
-        failure = self._scoring.failure("system", error)
-        return StoredRow(
-            id=job.id,
-            key=job.key,
-            output=None,
-            input_tokens=job.input_tokens,
-            latency=latency,
-            attempts=failure.attempts,
-            evaluations=unscored_of(job),
-            failures=[(-1, failure)],
-            turns=job.turns,
-        )
-
-    def late(
-        self, job: Job, answer: Answer | None, deadline: float, seconds: float, attempts: int
-    ) -> StoredRow:
-        """Return the row of a job whose time is up: an answer is kept, what is missing has failed."""
-        error = TimeoutError(f"it took longer than the deadline of {deadline:g} s.")
-        if answer is None and job.only is None:
-            return self.failed(job, error, seconds, attempts)
-        failures = [
-            (scorer.number, self._scoring.failure("evaluator", error, scorer.id))
-            for scorer in scorers_of(job)
-        ]
-        return (
-            scores_only(job, [], failures)
-            if answer is None
-            else self.row(job, answer, (), failures)
-        )
-
-    def _context_tokens(self, example: Mapping[str, Any], output: Mapping[str, Any]) -> int:
-        if self.unseen:
-            self.unseen.difference_update(output)
-        return count_fields(self._tokenizer, self._told(example, output), self._counted)
-
-    def _told(self, example: Mapping[str, Any], output: Mapping[str, Any]) -> Mapping[str, Any]:
-        if not self._is_of_prompt or "messages" not in example:
-            return {**example, **output} if output else example
-        from context_bench.messages import as_sent
-
-        return as_sent(example, output)
-
-    def _response_tokens(self, output: Mapping[str, Any], usage: Usage | None) -> int:
-        if usage is not None and usage.output_tokens is not None:
-            return int(usage.output_tokens)
-        response = output.get("response")
-        if type(response) is not str and (response := text_of(response)) is None:
-            return 0
-        return self._tokenizer.count(response)  # type: ignore[no-any-return]

@@ -322,7 +322,7 @@ def slow_scorers(job: Job, is_timed: bool = False) -> list[Scorer]:
     return [scorer for scorer in scorers_of(job) if is_slow(scorer, is_timed)]
 
 
-def needs_lanes(job: Job) -> bool:
+def needs_concurrency(job: Job) -> bool:
     """Whether a job is not to be done on the caller's thread."""
     return (job.output is None and is_async(job.slot)) or bool(slow_scorers(job))
 

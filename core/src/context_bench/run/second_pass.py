@@ -22,8 +22,8 @@ from context_bench.answers import REFERENCE_FIELDS
 from context_bench.errors import StoreError
 from context_bench.protocols import AnswerSource, DerivedSystemSpec, System
 from context_bench.records import AGREEMENT
-from context_bench.run.loop import RowProcessor
 from context_bench.run.model import Job, LabelWiring, RunDataset, RunSystem, Scorer, shown
+from context_bench.run.processor import RowProcessor
 from context_bench.store.encoding import from_json, isolate
 from context_bench.store.keys import (
     RowId,

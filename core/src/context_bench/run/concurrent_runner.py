@@ -1,0 +1,410 @@
+"""The concurrent runner: many rows at once, each a task of one event loop on a thread of its own.
+
+The loop drives rows through their steps - admission, call, scoring, commit, deferred scoring - and keeps deadlines. It never
+runs the code of others that may block: systems and evaluators are called on threads, on a second event loop or in processes
+(:mod:`context_bench.run.workers`), and rows are committed by a writer. So whatever hangs is left behind, counted as a failure
+of its row, and keeps neither the other rows nor the end of the process.
+
+A row holds one place of a bounded window from before its system is called until its response is committed. So a run that is
+killed repeats at most as many calls as there are places, and a slow disk slows the calls down instead of filling the memory.
+
+A task is started for each row. A fixed set of tasks that take rows from a queue saves the start of a task, some 5 microseconds
+of more than 100 a row, and would have to be refilled whenever a row is left behind.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from threading import Event, Thread
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from attrs import evolve
+
+from context_bench.records import Failure, shown_seconds
+from context_bench.run.calls import FailedCall, Reply, RowTask, SystemCalls
+from context_bench.run.deferred_scoring import DROPPED, DeferredScoring, make_scoring
+from context_bench.run.model import (
+    Answer,
+    Job,
+    LabelWiring,
+    Scorer,
+    Timing,
+    scorers_of,
+    slow_scorers,
+)
+from context_bench.run.scoring import claim, scores_only, why_unscored
+from context_bench.run.stopping import CaughtError
+from context_bench.run.workers import CoroutineHost, Mailbox, WorkerPool
+from context_bench.run.writer import Writer
+from context_bench.store.encoding import isolate
+from context_bench.store.keys import score_key
+from context_bench.store.rows import StoredEvaluation, StoredRow
+
+if TYPE_CHECKING:
+    from context_bench.run.loop import RunLoop
+
+_TICK = 0.25
+"""Seconds after which a wait looks up: on Windows a Ctrl-C ends no wait."""
+
+_MOST_AHEAD = 256
+"""Rows at most that lie ready to be started."""
+
+_DEFERRED_ROWS = 256
+"""Rows, or twice the places where these are more, that wait for deferred scoring at most."""
+
+_CHEAP = 0.0003
+"""Seconds of scoring that cost less than handing it to a thread."""
+
+
+class ConcurrentRunner:
+    """Does the jobs of a loop, many at once, and commits their rows."""
+
+    def __init__(self, loop: RunLoop) -> None:
+        self._processor = loop.processor
+        self._admission = loop.admission
+        self._signals = loop.signals
+        self._deadline = loop.deadline
+        self._stop = loop.admission.stop
+        self._error: BaseException | None = None
+        self._free_places = loop.workers
+        ahead = max(2, min(loop.workers, _MOST_AHEAD))
+        self._window = loop.workers + ahead
+        self._enough = loop.workers + ahead // 2
+        self._deferred_window = max(_DEFERRED_ROWS, 2 * loop.workers)
+        # Counts of rows: the first two are the caller's thread's, the others the event loop's.
+        self._fed = self._fed_deferred = 0
+        self._committed = self._ended = self._ended_deferred = 0
+        self._is_awaited: Callable[[], bool] = bool
+        self._news = Event()
+        self._split: dict[LabelWiring, tuple[list[Scorer], list[Scorer]]] = {}
+        self._scoring_seconds: dict[LabelWiring, float] = {}
+        self._ready: deque[RowTask] = deque()
+        self._open: set[RowTask] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._scorings: dict[int, DeferredScoring] = {}
+        self._host: CoroutineHost | None = None
+        self._loop = asyncio.new_event_loop()
+        self._mailbox = Mailbox(self._loop)
+        self._pool = WorkerPool("context-bench-worker", loop.workers, self._mailbox)
+        self._scoring_pool = WorkerPool("context-bench-scoring", 0, self._mailbox)
+        self._calls = SystemCalls(self._admission, self._pool, self._get_host)
+        self._is_over = False
+        self._writer = Writer(loop.store, self._mailbox, loop.on_row, self._break)
+        self._thread = Thread(target=self._serve, name="context-bench-loop", daemon=True)
+
+    def run(self, jobs: Iterable[Job]) -> None:
+        """Do every job and return when all rows are committed; see :meth:`context_bench.run.loop.RunLoop.run`."""
+        interruption: BaseException | None = None
+        wake = partial(self._mailbox.post, self._end_waits)
+        try:
+            try:
+                self._writer.start()
+                self._thread.start()
+                self._stop.add(wake)
+                self._feed(iter(jobs))
+            except BaseException as error:  # noqa: BLE001 - raised again below, once rows are safe
+                interruption = error
+                self._stop.set()
+            self._wait(lambda: self._ended == self._fed or not self._thread.is_alive())
+            self._close(is_patient=True)
+        except KeyboardInterrupt:
+            self._stop.set()
+            with self._signals.unheard():
+                self._close(is_patient=False)
+            raise
+        finally:
+            self._stop.discard(wake)
+        if cause := self._error or interruption:
+            raise cause
+
+    # What follows runs on the caller's thread.
+
+    def _feed(self, jobs: Iterator[Job]) -> None:
+        while not self._stop.is_set() and (job := self._signals.pull(jobs)) is not None:
+            if job.stored is not None:
+                self._writer.put(job.stored)
+            quick, slow = self._split_scorers(job)
+            self._wait_for_room(bool(slow))
+            if self._stop.is_set():
+                return
+            self._fed += 1
+            self._fed_deferred += bool(slow)
+            self._mailbox.post(partial(self._add, RowTask(job, quick, slow)))
+
+    def _split_scorers(self, job: Job) -> tuple[list[Scorer], list[Scorer]]:
+        """Return the scorers that score before the commit, and those that score after it."""
+        split = self._split.get(job.wiring) if job.only is None else None
+        if split is None or any(scorer.effort.is_high for scorer in split[0]):
+            slow = slow_scorers(job, self._deadline is not None)
+            split = [scorer for scorer in scorers_of(job) if scorer not in slow], slow
+            if job.only is None:
+                self._split[job.wiring] = split
+        return split
+
+    def _wait_for_room(self, is_deferred: bool) -> None:
+        """Wait until there is room for another row, or the run is stopped; then there is room for several."""
+        if self._fed - self._committed >= self._window:
+            self._wait(lambda: self._fed - self._committed <= self._enough or self._stop.is_set())
+        if is_deferred and self._fed_deferred - self._ended_deferred >= self._deferred_window:
+            self._wait(
+                lambda: (
+                    self._fed_deferred - self._ended_deferred < self._deferred_window
+                    or self._stop.is_set()
+                )
+            )
+
+    def _wait(self, is_met: Callable[[], bool]) -> None:
+        self._is_awaited = is_met
+        while not is_met():
+            self._news.wait(_TICK)
+            self._news.clear()
+        self._is_awaited = bool
+
+    def _close(self, is_patient: bool) -> None:
+        self._mailbox.post(self._shut_down)
+        if self._host is not None:
+            self._host.close(1.0 if is_patient else 0.1)
+        self._writer.close(None if is_patient else 1.0)
+        self._is_over = True
+        self._mailbox.post(self._loop.stop)
+        if self._thread.is_alive():
+            self._thread.join(1.0 if is_patient else 0.1)
+        elif self._thread.ident is None:  # it could not be started
+            self._loop.close()
+
+    def _break(self, error: BaseException) -> None:
+        """End the run with an error. May be called on any thread."""
+        self._error = self._error or error
+        self._stop.set()
+
+    # What follows runs on the event loop.
+
+    def _serve(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        try:
+            self._loop.call_later(_TICK, self._tick)
+            while not self._is_over:
+                try:
+                    self._loop.run_forever()
+                except BaseException as error:  # noqa: BLE001 - raised on the caller's thread
+                    self._break(error)
+            for task in self._tasks:
+                task.cancel()
+            if self._tasks:
+                self._loop.run_until_complete(asyncio.wait(self._tasks))
+        finally:
+            asyncio.set_event_loop(None)
+            self._loop.close()
+
+    def _add(self, task: RowTask) -> None:
+        self._ready.append(task)
+        self._start_rows()
+
+    def _start_rows(self) -> None:
+        while self._ready and (self._free_places or self._stop.is_set()):
+            task = self._ready.popleft()
+            self._free_places -= 1
+            self._open.add(task)
+            self._create(self._do(task))
+
+    def _create(self, coroutine: Any) -> None:
+        task = self._loop.create_task(coroutine)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _do(self, task: RowTask) -> None:
+        """Do a row, from the call of its system to the commit of what evaluators say."""
+        if self._deadline is not None:
+            task.timer = self._loop.call_later(self._deadline, self._check_time, task)
+        row: StoredRow | None = None
+        try:
+            row = await self._evaluate(task)
+        except asyncio.CancelledError:  # the run has ended
+            raise
+        except BaseException as error:  # noqa: BLE001 - raised on the caller's thread
+            self._break(error)
+        if task.finish():
+            await self._end(task, row)
+        elif task.answer is not None:
+            self._note_late(task)
+
+    async def _evaluate(self, task: RowTask) -> StoredRow | None:
+        """Return the row of a task; None when the run is stopping, or the row's time was up."""
+        job = task.job
+        if self._stop.is_set():
+            return None
+        if job.output is not None:
+            return await self._score(task, Reply(job.output, Timing(0.0)))
+        outcome = await self._calls.call(task)
+        if isinstance(outcome, FailedCall):
+            return self._processor.failed(job, outcome.error, task.seconds, task.attempts)
+        if outcome is None:
+            return None
+        return await self._score(task, outcome)
+
+    async def _score(self, task: RowTask, reply: Reply) -> StoredRow | None:
+        """Return the row of a reply. What is scored in less time than a hand-over takes is scored here."""
+        seconds = self._scoring_seconds.get(task.job.wiring, 1.0)
+        if self._deadline is None and seconds < _CHEAP:
+            return self._process(task, reply)
+        work = task.begin(self._pool.submit(partial(self._process, task, reply)))
+        row = await work.future
+        if isinstance(row, CaughtError):
+            self._break(row.error)
+            return None
+        return row  # type: ignore[no-any-return]
+
+    def _process(self, task: RowTask, reply: Reply) -> StoredRow:
+        """Take a system's answer and score it; on a thread, or on the event loop."""
+        job = task.job
+        started = perf_counter()
+        answer = self._processor.take(job, reply.output, reply.timing)
+        if isinstance(answer, StoredRow):
+            return answer
+        task.answer = answer
+        if task.permit is not None:
+            task.permit.prove()
+        if task.is_done:
+            return self._processor.row(job, answer)
+        evaluations, failures = self._processor.score(job, task.quick, answer)
+        row = self._processor.row(job, answer, evaluations, failures)
+        seconds = perf_counter() - started
+        before = self._scoring_seconds.get(job.wiring, 0.0)
+        self._scoring_seconds[job.wiring] = max(seconds, 0.9 * before)
+        return row
+
+    async def _end(self, task: RowTask, row: StoredRow | None) -> None:
+        """Commit a row, give its place to another, and have its slow evaluators score it."""
+        is_deferred = bool(task.slow) and row is not None and task.answer is not None
+        is_deferred = is_deferred and task.late is None
+        shown = None if is_deferred else row
+        is_committed = row is not None and await self._writer.commit(row, shown)
+        self._open.discard(task)
+        self._committed += 1
+        self._free_places += 1
+        self._start_rows()
+        if task.answer is None and task.permit is not None:
+            task.permit.end()
+        if is_deferred and is_committed and row is not None and not self._stop.is_set():
+            try:
+                await self._score_deferred(task, row)
+            except Exception as error:  # noqa: BLE001 - raised on the caller's thread
+                self._break(error)
+        self._ended += 1
+        self._ended_deferred += bool(task.slow)
+        if self._is_awaited():
+            self._news.set()
+
+    async def _score_deferred(self, task: RowTask, first: StoredRow) -> None:
+        """Have the slow evaluators score a committed row, and commit what they say.
+
+        Raises:
+            WiringError: Two evaluators gave the same key.
+        """
+        assert task.answer is not None
+        if self._is_awaited():
+            self._news.set()
+        job = task.job
+        results = await asyncio.gather(
+            *(self._score_with(scorer, job, task.answer) for scorer in task.slow)
+        )
+        evaluations: list[StoredEvaluation] = []
+        failures: list[tuple[int, Failure]] = []
+        for result in results:
+            if result is None:
+                return
+            if isinstance(result, StoredEvaluation):
+                evaluations.append(result)
+            else:
+                failures.append(result)
+        scorers = {scorer.number: scorer for scorer in job.wiring.scorers}
+        owners: dict[str, str] = {}
+        for evaluation in (*first.evaluations, *evaluations):
+            claim(owners, scorers[evaluation.evaluator], evaluation)
+        row = scores_only(job, evaluations, failures)
+        await self._writer.commit(row, shown=first)
+
+    async def _score_with(
+        self, scorer: Scorer, job: Job, answer: Answer
+    ) -> StoredEvaluation | tuple[int, Failure] | None:
+        """Return what one slow evaluator says; None when the run is stopping before it was called."""
+        missing = why_unscored(job, scorer, answer.output)
+        if missing:
+            key = score_key(job.key, answer.digest, scorer.key, job.gold_key(scorer.reads))
+            return StoredEvaluation(evaluator=scorer.number, key=key, unscored=missing)
+        if scorer.number not in self._scorings:
+            self._scorings[scorer.number] = make_scoring(
+                scorer, self._deadline, self._stop, self._scoring_pool, self._get_host
+            )
+        result = await self._scorings[scorer.number].score(
+            lambda: (isolate(job.example), isolate(answer.parted))
+        )
+        return None if result is DROPPED else self._processor.judge(job, scorer, answer, result)
+
+    def _get_host(self) -> CoroutineHost:
+        if self._host is None:
+            self._host = CoroutineHost(self._mailbox)
+        return self._host
+
+    # How rows end early.
+
+    def _check_time(self, task: RowTask) -> None:
+        """Fail a row whose time is up; its time begins with the first call of somebody else's code."""
+        assert self._deadline is not None
+        left = self._deadline - task.seconds
+        if task.started is None or left > 0:
+            task.timer = self._loop.call_later(max(left, 0.001), self._check_time, task)
+        elif task.finish():
+            self._give_up(task, self._deadline)
+
+    def _give_up(self, task: RowTask, deadline: float) -> None:
+        task.late = self._processor.late(
+            task.job, task.answer, deadline, task.seconds, task.attempts
+        )
+        if task.permit is not None:
+            task.permit.leave()
+        if task.job.transcript is not None:
+            task.job.transcript.give_up()
+        if task.work is not None:
+            task.work.leave()
+        self._create(self._end(task, task.late))
+
+    def _note_late(self, task: RowTask) -> None:
+        """Record in the failure that the system did answer, too late to count."""
+        row = task.late
+        if row is None or row.output is not None or row.again or self._is_over:
+            return
+        note = f"An answer came {shown_seconds(task.seconds)} after the call; it was not counted."
+        failures = [
+            (number, evolve(failure, traceback=f"{failure.traceback}{note}\n"))
+            for number, failure in row.failures
+        ]
+        self._writer.put(evolve(row, failures=failures))
+
+    def _end_waits(self) -> None:
+        """End what waits when the run is stopped, and drop the rows that nobody has begun, and perhaps nobody can."""
+        for task in list(self._open):
+            task.wake()
+            if task.work is not None and task.started is None and task.finish():
+                task.work.leave()
+                self._create(self._end(task, None))
+        self._start_rows()
+
+    def _tick(self) -> None:
+        """Replace the event loop for coroutines when one of them blocks it; what it has not begun begins on another."""
+        self._loop.call_later(_TICK, self._tick)
+        if self._host is not None and self._deadline is not None and self._host.is_blocked():
+            waiting = self._host.abandon()
+            self._host = CoroutineHost(self._mailbox)
+            for work in waiting:
+                self._host.take(work)
+
+    def _shut_down(self) -> None:
+        self._pool.close()
+        self._scoring_pool.close()
+        for scoring in self._scorings.values():
+            scoring.close()

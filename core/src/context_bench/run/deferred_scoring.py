@@ -1,0 +1,300 @@
+"""Deferred scoring: evaluators that score committed responses - async ones, in batches, or in processes.
+
+Each is a queue with a limit of calls in flight; the kinds differ in how the evaluator is called. A call that takes too long
+is left behind: a coroutine is cancelled, a thread is replaced, a process is killed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import os
+import pickle
+from collections import deque
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import islice
+from threading import Lock
+from typing import Any
+
+from context_bench.run.child import Child
+from context_bench.run.model import Scorer, async_way, takes_batches
+from context_bench.run.stopping import CancelToken, CaughtError
+from context_bench.run.workers import CoroutineHost, WorkerPool, result_within
+
+BATCH = 64
+_LONGEST_WAIT = 0.05
+"""Seconds for which the first pair of a batch waits for others."""
+
+Pair = tuple[Any, Any]
+"""Private copies of an example and an output."""
+
+DROPPED = object()
+"""What stands in for a result when the run is stopping: the pair is scored when the run is resumed."""
+
+Waiting = tuple[Callable[[], Pair], "asyncio.Future[Any]"]
+"""What makes a pair, and the future of its result."""
+
+
+class DeferredScoring:
+    """A queue of pairs before one evaluator.
+
+    Args:
+        scorer: The evaluator.
+        deadline: Seconds for one pair; None for no limit.
+        stop: Says that nothing more is to be begun.
+        pool: Threads for evaluators.
+    """
+
+    batch_size = 1
+
+    def __init__(
+        self, scorer: Scorer, deadline: float | None, stop: CancelToken, pool: WorkerPool
+    ) -> None:
+        self._scorer = scorer
+        self._deadline = deadline
+        self._stop = stop
+        self._pool = pool
+        self._limit = self._calls_in_flight()
+        self._in_flight = 0
+        self._waiting: deque[Waiting] = deque()
+        self._tasks: set[asyncio.Task[None]] = set()
+        if self._limit < math.inf:
+            pool.limit += int(self._limit)
+
+    async def score(self, make_pair: Callable[[], Pair]) -> Any:
+        """Return what the evaluator returns for a pair, the exception that it raises, or :data:`DROPPED`."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Any] = loop.create_future()
+        if self.batch_size > 1 and not self._waiting:
+            loop.call_later(_LONGEST_WAIT, self._begin, True)
+        self._waiting.append((make_pair, future))
+        self._begin()
+        return await future
+
+    def close(self) -> None:
+        """Let go of what the evaluator was called with."""
+
+    def _calls_in_flight(self) -> float:
+        return 1
+
+    async def _call(self, pairs: list[Pair]) -> Sequence[Any]:
+        """Return a result for each pair.
+
+        Raises:
+            TimeoutError: It took too long.
+        """
+        raise NotImplementedError
+
+    def _begin(self, is_due: bool = False) -> None:
+        if not is_due and len(self._waiting) < self.batch_size:
+            return
+        while self._waiting and self._in_flight < self._limit:
+            group: list[Waiting] = []
+            while self._waiting and len(group) < self.batch_size:
+                group.append(self._waiting.popleft())
+            self._in_flight += 1
+            task = asyncio.get_running_loop().create_task(self._serve(group))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _serve(self, group: list[Waiting]) -> None:
+        results: Sequence[Any] = [DROPPED] * len(group)
+        try:
+            if not self._stop.is_set():
+                results = await self._results(group)
+        finally:
+            self._in_flight -= 1
+            self._begin(is_due=True)
+            for (_, future), result in zip(group, results, strict=True):
+                if not future.done():
+                    future.set_result(result)
+
+    async def _results(self, group: list[Waiting]) -> Sequence[Any]:
+        """Return the results of a group; one that fails as a whole is called pair by pair, to find the culprit."""
+        try:
+            results = await self._call([make_pair() for make_pair, _ in group])
+            if len(group) > 1 and isinstance(results[0], BaseException):
+                return [(await self._results([waiting]))[0] for waiting in group]
+        except TimeoutError:
+            results = [TimeoutError(self._late_message())] * len(group)
+        except Exception as error:  # noqa: BLE001 - no thread is to be had
+            results = [error] * len(group)
+        return results
+
+    def _late_message(self) -> str:
+        return f"it took longer than the deadline of {self._deadline:g} s."
+
+
+class AsyncScoring(DeferredScoring):
+    """Awaits an async evaluator, for as many pairs at once as its ``max_in_flight`` says.
+
+    Args:
+        host: Returns the event loop for coroutines of others.
+    """
+
+    def __init__(
+        self,
+        scorer: Scorer,
+        deadline: float | None,
+        stop: CancelToken,
+        pool: WorkerPool,
+        host: Callable[[], CoroutineHost],
+    ) -> None:
+        super().__init__(scorer, deadline, stop, pool)
+        self._host = host
+
+    def _calls_in_flight(self) -> float:
+        limit = getattr(self._scorer.evaluator, "max_in_flight", None)
+        return limit if type(limit) is int and limit > 0 else math.inf
+
+    async def _call(self, pairs: list[Pair]) -> Sequence[Any]:
+        score: Any = async_way(self._scorer.evaluator, "score")
+        work = self._host().submit(partial(score, *pairs[0]))
+        try:
+            result = await result_within(work, self._deadline)
+        except TimeoutError:
+            work.leave()
+            raise
+        if not isinstance(result, CaughtError):
+            return [result]
+        if not isinstance(result.error, asyncio.CancelledError):
+            return [result.error]
+        if self._stop.is_set():
+            return [DROPPED]
+        return [RuntimeError("the call was cancelled by the evaluator itself.")]
+
+
+class BatchScoring(DeferredScoring):
+    """Gives an evaluator batches, one after another."""
+
+    batch_size = BATCH
+
+    async def _call(self, pairs: list[Pair]) -> Sequence[Any]:
+        work = self._pool.submit(partial(_score_batch, self._scorer.evaluator, pairs))
+        seconds = None if self._deadline is None else self._deadline * len(pairs)
+        try:
+            result = await result_within(work, seconds)
+        except TimeoutError:
+            work.leave()
+            raise
+        if isinstance(result, CaughtError):
+            return [result.error] * len(pairs)
+        if len(result) != len(pairs):
+            message = f"score_batch returned {len(result)} results for {len(pairs)} pairs."
+            return [ValueError(message)] * len(pairs)
+        return list(result)
+
+    def _late_message(self) -> str:
+        return f"its batch took longer than the deadline of {self._deadline:g} s a row."
+
+
+def _score_batch(evaluator: Any, pairs: list[Pair]) -> list[Any]:
+    return list(islice(evaluator.score_batch(pairs), len(pairs) + 1))
+
+
+class ProcessScoring(DeferredScoring):
+    """Scores in child processes, each led by a thread, with as many at once as there are processors.
+
+    An evaluator that cannot be pickled scores on a thread of this process. So it does while no process can be started.
+    """
+
+    def __init__(
+        self, scorer: Scorer, deadline: float | None, stop: CancelToken, pool: WorkerPool
+    ) -> None:
+        super().__init__(scorer, deadline, stop, pool)
+        self._lock = Lock()
+        self._idle: list[Child] = []
+        self._children: set[Child] = set()
+        self._is_closed = False
+        try:
+            self._pickle: bytes | None = pickle.dumps(scorer.evaluator)
+        except Exception:  # noqa: BLE001 - what cannot be pickled stays here
+            self._pickle = None
+
+    def close(self) -> None:
+        """Kill the processes."""
+        with self._lock:
+            self._is_closed = True
+            children = list(self._children)
+        for child in children:
+            child.kill()
+
+    def _calls_in_flight(self) -> float:
+        return os.cpu_count() or 1
+
+    async def _call(self, pairs: list[Pair]) -> Sequence[Any]:
+        child = await self._child()
+        if child is None:
+            work = self._pool.submit(partial(self._scorer.evaluator.score, *pairs[0]))
+            try:
+                result = await result_within(work, self._deadline)
+            except TimeoutError:
+                work.leave()
+                raise
+        else:
+            result = await self._pool.submit(partial(self._ask, child, pairs[0])).future
+        if isinstance(result, CaughtError):
+            result = result.error
+        return [result]
+
+    async def _child(self) -> Child | None:
+        """Return an idle process, or a new one; None where none is to be had."""
+        if self._idle:
+            return self._idle.pop()
+        if self._pickle is None:
+            return None
+        result = await self._pool.submit(self._start_child).future
+        if isinstance(result, Child):
+            return result
+        if self._children:  # others have begun: these go on alone
+            self._limit = max(1, min(self._limit, len(self._children)))
+            while not self._idle and self._children:
+                await asyncio.sleep(_LONGEST_WAIT)
+            return self._idle.pop() if self._idle else None
+        return None
+
+    # The rest is called on a thread of the pool.
+
+    def _start_child(self) -> Child | None:
+        assert self._pickle is not None
+        try:
+            child = Child(self._pickle)
+        except (EOFError, TimeoutError):  # the evaluator cannot be loaded there
+            self._pickle = None
+            return None
+        except (OSError, RuntimeError):  # no process is to be had, or no thread that listens to it
+            return None
+        with self._lock:
+            self._children.add(child)
+        return child
+
+    def _ask(self, child: Child, pair: Pair) -> Any:
+        try:
+            result = child.score(pair, self._deadline)
+        except TimeoutError:
+            message = f"it took longer than the deadline of {self._deadline:g} s, and was killed."
+            result = TimeoutError(message)
+        except EOFError as error:
+            result = RuntimeError(f"it {error}.")
+        with self._lock:
+            if child.is_dead:
+                self._children.discard(child)
+            else:
+                self._idle.append(child)
+        return DROPPED if child.is_dead and self._is_closed else result
+
+
+def make_scoring(
+    scorer: Scorer,
+    deadline: float | None,
+    stop: CancelToken,
+    pool: WorkerPool,
+    host: Callable[[], CoroutineHost],
+) -> DeferredScoring:
+    """Return what lets a slow evaluator score: in processes, in batches, or on an event loop."""
+    if scorer.cpu_bound:
+        return ProcessScoring(scorer, deadline, stop, pool)
+    if takes_batches(scorer):
+        return BatchScoring(scorer, deadline, stop, pool)
+    return AsyncScoring(scorer, deadline, stop, pool, host)
