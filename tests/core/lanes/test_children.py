@@ -40,7 +40,7 @@ def test_a_hanging_and_a_dying_evaluation_fail_alone(heavy: Any) -> None:
     responses = ["good", "hang", "die", "raise", "good again"]
     examples = [{"id": response} for response in responses]
     rows = evaluate(
-        lambda example: example["id"], examples, [heavy], progress=False, deadline=3.0
+        lambda example: example["id"], examples, [heavy], progress=False, row_timeout=3.0
     ).rows
     found = {row.example_id: row for row in rows}
     assert found["good"].scores["heavy"] == found["good again"].scores["heavy"] == 1.0
@@ -60,7 +60,9 @@ def test_an_evaluator_that_cannot_be_pickled_scores_here() -> None:
         def score(self, original: Any, processed: Any) -> dict[str, float]:
             return {"process": float(os.getpid())}
 
-    rows = evaluate(lambda example: "x", [{"id": "0"}], [Local()], progress=False, deadline=60).rows
+    rows = evaluate(
+        lambda example: "x", [{"id": "0"}], [Local()], progress=False, row_timeout=60
+    ).rows
     assert [row.scores for row in rows] == [{"process": float(os.getpid())}]
 
 
@@ -121,6 +123,6 @@ def test_an_error_that_cannot_be_sent_as_it_is_says_what_it_says(
     from raising_evaluator import Raising  # type: ignore[import-not-found]
 
     [row] = evaluate(
-        lambda example: "x", [{"id": "0"}], [Raising()], progress=False, deadline=60
+        lambda example: "x", [{"id": "0"}], [Raising()], progress=False, row_timeout=60
     ).rows
     assert row.errors[0].message == "PlaceError: wrong at 3:4"

@@ -106,7 +106,7 @@ def test_a_call_on_the_loop_may_tidy_up_in_the_end_but_not_for_long(
                 ended.set()
         return "late"
 
-    [row] = evaluate(call, [{"id": "0"}], [lambda *_: {}], progress=False, deadline=0.5).rows
+    [row] = evaluate(call, [{"id": "0"}], [lambda *_: {}], progress=False, row_timeout=0.5).rows
     assert [failure.kind for failure in row.errors] == ["TimeoutError"]
     assert ended.is_set()
     assert tidied.is_set() is is_tidy

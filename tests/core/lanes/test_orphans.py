@@ -27,7 +27,7 @@ from heavy_and_slow import Heavy
 from context_bench import evaluate
 
 examples = [{"id": str(number)} for number in range(2)]
-evaluate(lambda example: "x", examples, [Heavy()], progress=False, deadline=600)
+evaluate(lambda example: "x", examples, [Heavy()], progress=False, row_timeout=600)
 """
 
 
