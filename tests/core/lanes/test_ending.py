@@ -91,7 +91,7 @@ def test_ctrl_c(signals: int, seconds: int, kept: int, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("seconds", "is_tidy"), [(0.05, True), (60.0, False)])
 def test_a_call_on_the_loop_may_tidy_up_in_the_end_but_not_for_long(
-    seconds: float, is_tidy: bool
+    seconds: float, is_tidy: bool, same: Any
 ) -> None:
     tidied, ended = Event(), Event()
 
@@ -106,7 +106,7 @@ def test_a_call_on_the_loop_may_tidy_up_in_the_end_but_not_for_long(
                 ended.set()
         return "late"
 
-    [row] = evaluate(call, [{"id": "0"}], [lambda *_: {}], progress=False, row_timeout=0.5).rows
+    [row] = evaluate(call, [{"id": "0"}], [same], progress=False, row_timeout=0.5).rows
     assert [failure.kind for failure in row.errors] == ["TimeoutError"]
     assert ended.is_set()
     assert tidied.is_set() is is_tidy
