@@ -100,7 +100,7 @@ STEPS = (
         functions=(
             "run/stopping:CircuitBreaker.row",
             "bench/runs:Run._show_row",
-            "plugins/hooks:Hooks.watch_rows",
+            "bench/run_hooks:RunHooks.needs_rows",
         ),
     ),
     Step(
