@@ -212,7 +212,7 @@ def run_options(
     def decorate(function: Callable[..., Any]) -> Any:
         import click
 
-        from context_bench.bench.planner import plan
+        from context_bench.bench.plan import make_plan
         from context_bench.cli.commands import RunOptions
         from context_bench.cli.run import asked, refuse_idle, request_options, wiring_options
 
@@ -224,7 +224,7 @@ def run_options(
             catalog, request = asked(flags)
             with hiding(redactor_of(catalog, request).of), redact_errors(catalog, request):
                 if not only_wiring:
-                    refuse_idle(catalog, request, flags, set(), plan(catalog, request).values())
+                    refuse_idle(catalog, make_plan(catalog, request), flags)
                 return function(config=request, catalog=catalog, **given)
 
         if only_wiring:

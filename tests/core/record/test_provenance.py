@@ -145,6 +145,7 @@ def test_a_file_is_recorded_by_its_hash_and_a_changed_one_is_told_on_resume(tmp_
     pytest.importorskip("context_bench_replay", reason="it is the system")
     from context_bench.bench import runs
     from context_bench.bench.parameters import parse_dataset, parse_system
+    from context_bench.bench.plan import make_plan
     from context_bench.bench.run_config import RunConfig
     from context_bench.plugins.discovery import discover
     from context_bench.plugins.settings import PluginSettings
@@ -156,7 +157,7 @@ def test_a_file_is_recorded_by_its_hash_and_a_changed_one_is_told_on_resume(tmp_
         systems=(parse_system("replay"),), datasets=(parse_dataset(str(rows)),), progress=False
     )
     path = tmp_path / "f.sqlite"
-    runs.run(catalog, request, path)
+    runs.run(catalog, make_plan(catalog, request), path)
     [dataset] = RunReader(path).datasets()
     assert dataset["description"]["source"] == {
         "file": "rows.jsonl",

@@ -1,11 +1,7 @@
-"""The plan of a run: which metrics take part, and which evaluators score a label.
-
-The planner wires evaluators to each label as it is met, and sets them up, each once.
-"""
+"""The wiring of labels: which evaluators score the rows of a label, each set up once, and which metrics are computed."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,14 +9,8 @@ from uuid import uuid4
 
 from attrs import evolve
 
-from context_bench.bench.baseline import resolve_baselines
-from context_bench.bench.builders import describe_dataset, find_dataset, fingerprint_of, with_reader
-from context_bench.bench.extensions import (
-    ActiveExtension,
-    active_extensions,
-    describe_extensions,
-)
-from context_bench.bench.parameters import specs_in
+from context_bench.bench.builders import fingerprint_of
+from context_bench.bench.extensions import ActiveExtension, active_extensions, describe_extensions
 from context_bench.bench.run_config import RunConfig
 from context_bench.bench.run_hooks import RunHooks
 from context_bench.errors import (
@@ -33,7 +23,7 @@ from context_bench.errors import (
 from context_bench.metrics.registry import RunMetric, active_metrics, metrics_for
 from context_bench.plugins.catalog import Catalog, Component, component_of, edition, singular
 from context_bench.plugins.component_metadata import Facts
-from context_bench.plugins.loading import read_options, unfit
+from context_bench.plugins.loading import unfit
 from context_bench.plugins.wiring import (
     DatasetFacts,
     DatasetPlan,
@@ -55,45 +45,6 @@ if TYPE_CHECKING:
 
 OBJECT_RULE = "given as an object"
 """What stands in place of a wiring rule where ``evaluate()`` was given the evaluator itself."""
-
-
-def plan(
-    catalog: Catalog,
-    request: RunConfig,
-    on_warning: Callable[[str], None] | None = None,
-    labels: Iterable[str] = (),
-) -> dict[str, DatasetPlan]:
-    """Return the wiring plan of each dataset of a request, and of further labels, by label; only extensions that may
-    change it are loaded.
-
-    Raises:
-        ContextBenchError: A name is unknown, or the evaluators do not fit.
-    """
-    request = resolve_baselines(catalog, request)
-    hooks = wiring_hooks(catalog, request, on_warning)
-    planner = Planner(catalog, request, hooks, on_warning)
-    for system in with_reader(catalog, request.systems, request.reader):
-        for step in specs_in(system):
-            component = catalog.find("systems", step.name).require_ok()
-            if component.facts is not None:
-                declared, more = component.facts.options, component.facts.extra_options
-                read_options(declared, step.options, f"system {step.name}", os.environ, more=more)
-    for spec in request.datasets:
-        component, spec = find_dataset(catalog, spec)
-        facts, _ = describe_dataset(component.require_ok(), spec, planner.plans)
-        planner.know(facts)
-        planner.plan(facts.label)
-    for label in labels:
-        planner.plan(label)
-    return planner.plans
-
-
-def wiring_hooks(
-    catalog: Catalog, request: RunConfig, warn: Callable[[str], None] | None
-) -> RunHooks:
-    """Return the hooks of the active extensions that may change a plan; no other extension is loaded."""
-    active = known_extensions(catalog, request, warn)
-    return RunHooks(catalog, [one for one in active if one.may_adjust_wiring], warn)
 
 
 def known_extensions(
@@ -175,6 +126,7 @@ class Planner:
         store: Run file of a run that is resumed: what has a number there keeps it.
         is_locked: Whether each plan must be what the request's lock file says, if it has one.
         reference: Whose responses stand in for gold answers; None without one, or until it is known.
+        plans: Plans that are made already, by label.
 
     Attributes:
         plans: The plans made so far, by label.
@@ -190,6 +142,7 @@ class Planner:
         store: RunFile | None = None,
         is_locked: bool = False,
         reference: Reference | None = None,
+        plans: Mapping[str, DatasetPlan] | None = None,
     ) -> None:
         self._lock = Path(request.locked) if is_locked and request.locked is not None else None
         self._catalog = catalog
@@ -208,7 +161,7 @@ class Planner:
         self._facts: dict[str, DatasetFacts] = {}
         self._ready: dict[str, Scorer] = {}
         self.wirings: dict[str, LabelWiring] = {}
-        self.plans: dict[str, DatasetPlan] = {}
+        self.plans: dict[str, DatasetPlan] = dict(plans or {})
         self._warned: set[str] = set()
         self._store = store
         self._evaluator_numbers = (

@@ -11,7 +11,8 @@ from attrs import evolve
 
 from context_bench.bench.extensions import default_extensions
 from context_bench.bench.parameters import AbsentObject, redactor_of
-from context_bench.bench.planner import OBJECT_RULE, Planner, wiring_hooks
+from context_bench.bench.plan import wiring_hooks
+from context_bench.bench.planner import OBJECT_RULE, Planner, known_extensions
 from context_bench.bench.reading import read_result
 from context_bench.bench.run_config import RunConfig, absent
 from context_bench.bench.run_hooks import RunHooks
@@ -69,7 +70,8 @@ def rescore(
             session = Rescoring(path, {"request": request.to_dict(catalog), "force": force})
             try:
                 store = session.store
-                hooks = wiring_hooks(catalog, request, on_warning)
+                extensions = known_extensions(catalog, request, on_warning)
+                hooks = wiring_hooks(catalog, extensions, on_warning)
                 reference = _reference(catalog, store)
                 planner = Planner(catalog, request, hooks, on_warning, store, reference=reference)
                 labels = store.labels()

@@ -21,7 +21,8 @@ from context_bench.bench import builders
 from context_bench.bench.baseline import resolve_baselines
 from context_bench.bench.extensions import names_conversations
 from context_bench.bench.parameters import redact_errors, redactor_of, specs_in
-from context_bench.bench.planner import Planner, known_extensions, metrics_of
+from context_bench.bench.plan import Plan, check_plan, make_plan
+from context_bench.bench.planner import Planner, metrics_of
 from context_bench.bench.provenance import dependencies, provenance, told_of, used_distributions
 from context_bench.bench.run_config import RunConfig, absent, require_sample
 from context_bench.bench.run_hooks import RunHooks, summary_of
@@ -78,16 +79,16 @@ _NO_THREAD = (
 
 def run(
     catalog: Catalog,
-    request: RunConfig,
+    plan: Plan,
     path: Path,
     *,
     on_warning: Callable[[str], None] | None = None,
 ) -> EvalResult:
-    """Run a request into a new run file.
+    """Execute a plan into a new run file.
 
     Args:
         catalog: What is installed.
-        request: What to run.
+        plan: The plan.
         path: Where the run file is written.
         on_warning: Is told what the user should know; on any thread.
 
@@ -95,7 +96,7 @@ def run(
         ContextBenchError: Something is wrong with the request.
         RunStoppedError: The run ended early and can be resumed.
     """
-    return Run(catalog, request, RunLocation(path), Warnings(on_warning)).execute()
+    return Run(catalog, plan, RunLocation(path), Warnings(on_warning)).execute()
 
 
 def resume(
@@ -135,7 +136,9 @@ def resume(
         )
     told = Warnings(on_warning)
     try:
-        begun = Run(catalog, request, RunLocation(path, store), told)
+        with redact_errors(catalog, request):
+            plan = make_plan(catalog, request)
+        begun = Run(catalog, plan, RunLocation(path, store), told)
         _check_origins(store, begun.streams, told)
         return begun.execute()
     except ContextBenchError as error:
@@ -188,7 +191,9 @@ def evaluate_request(arguments: Mapping[str, Any]) -> EvalResult:
 
         for line in broken_plugins(catalog):
             told.warn(line)
-    result = Run(catalog, request, _place(request), told).execute()
+    with redact_errors(catalog, request):
+        plan = make_plan(catalog, request)
+    result = Run(catalog, plan, _place(request), told).execute()
     told.catch_up()  # on the caller's thread
     return result
 
@@ -336,28 +341,32 @@ class Run:
     """
 
     def __init__(
-        self, catalog: Catalog, request: RunConfig, place: RunLocation, warnings: Warnings
+        self, catalog: Catalog, plan: Plan, place: RunLocation, warnings: Warnings
     ) -> None:
-        with redact_errors(catalog, request):
-            self._set_up(catalog, request, place, warnings)
+        with redact_errors(catalog, plan.config):
+            self._set_up(catalog, plan, place, warnings)
 
-    def _set_up(
-        self, catalog: Catalog, request: RunConfig, place: RunLocation, warnings: Warnings
-    ) -> None:
+    def _set_up(self, catalog: Catalog, plan: Plan, place: RunLocation, warnings: Warnings) -> None:
+        request = plan.config
         self._catalog, self._folder = catalog, os.getcwd()
         self._earlier = _earlier(request)
-        self._hooks = hooks = RunHooks(
-            catalog,
-            known_extensions(catalog, request, warnings.warn_from_anywhere),
-            warnings.warn_from_anywhere,
-        )
+        check_plan(plan)
+        self._hooks = hooks = RunHooks(catalog, plan.extensions, warnings.warn_from_anywhere)
         asked, request = request, resolve_baselines(catalog, hooks.prepare_systems(request))
         _require_everything(request)
         self._redactor = redactor_of(catalog, request)
         warnings.redact = self._redactor.of
         self._request, self._warnings, self._is_kept = request, warnings, place.path is not None
+        for line in plan.warnings:
+            warnings.warn(line)
         self._planner = planner = Planner(
-            catalog, request, self._hooks, warnings.warn, place.store, is_locked=True
+            catalog,
+            request,
+            self._hooks,
+            warnings.warn,
+            place.store,
+            is_locked=True,
+            plans=plan.certain_wiring(),
         )
         self._before = {
             label.label: label.plan for label in (place.store.labels() if place.store else ())

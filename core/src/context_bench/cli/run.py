@@ -9,16 +9,13 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import Any, TextIO, cast
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 import click
 from attrs import evolve
 
-from context_bench.bench.builders import derived_lines, describe_dataset, find_dataset, oracles
-from context_bench.bench.extensions import (
-    describe_extensions,
-    with_extension_options,
-)
+from context_bench.bench.builders import derived_lines, find_dataset, oracles
+from context_bench.bench.extensions import with_extension_options
 from context_bench.bench.parameters import DatasetSpec
 from context_bench.bench.project import flags_over, project_request, request_of_flags, settings_over
 from context_bench.bench.run_config import PARAMETERS, RunConfig, require_sample
@@ -43,11 +40,14 @@ from context_bench.errors import (
 from context_bench.plugins.catalog import OK, Catalog, Component, of_suffix, stated
 from context_bench.plugins.loading import attempted, build, load, read_options, unfit
 from context_bench.plugins.settings import LOCK_FILE, load_project
-from context_bench.plugins.wiring import DatasetPlan, Explanation, broken_plugins
+from context_bench.plugins.wiring import Explanation, broken_plugins
 from context_bench.protocols import Reporter
 from context_bench.records import Completeness
 from context_bench.reporters import TableReporter
 from context_bench.results import EvalResult
+
+if TYPE_CHECKING:
+    from context_bench.bench.plan import Plan
 
 SUFFIXES = {".md": "markdown", ".json": "json", ".csv": "csv", ".txt": "table"}
 
@@ -357,29 +357,28 @@ def run(dry_run: bool, is_locked: bool, lock_file: Path | None, **flags: Any) ->
     Evaluators are wired from the datasets; `context-bench explain wiring` tells why.
     """
     from context_bench.bench import runs
-    from context_bench.bench.planner import plan
+    from context_bench.bench.plan import check_plan, make_plan
 
     if lock_file is not None and not is_locked:
         raise UnusedOptionError(f"--lock-file {lock_file}", "--locked")
     lock_path = lock_file or Path(LOCK_FILE) if is_locked else None
-    catalog, request = asked(flags, locked=lock_path and str(lock_path))
-    require_sample(request)
-    plans = plan(catalog, request, warn if dry_run else None)
-    for line in broken_plugins(catalog):  # now that none of them is among what is planned
+    catalog, config = asked(flags, locked=lock_path and str(lock_path))
+    require_sample(config)
+    plan = make_plan(catalog, config)
+    for line in broken_plugins(catalog):  # after planning, which refuses those that are needed
         warn(line)
-    paths = [place for one in request.datasets for place in (one.name, one.options.get("path"))]
-    path = runs.run_path(request)
-    reports = Reports(catalog, flags, [path, *paths])
-    refuse_idle(catalog, request, flags, reports.used, plans.values())
+    sources = [place for one in config.datasets for place in (one.name, one.options.get("path"))]
+    path = runs.run_path(config)
+    reports = Reports(catalog, flags, [path, *sources])
+    refuse_idle(catalog, plan, flags, reports.used)
     if dry_run:
-        from context_bench.plugins.lock import check_lock
-
-        if lock_path is not None:
-            check_lock(lock_path, {label: plan.to_dict() for label, plan in plans.items()})
-        _show(catalog, request, plans.values())
+        for line in plan.warnings:
+            warn(line)
+        check_plan(plan)
+        _show(catalog, plan)
         return 0
     with _aside():
-        result = runs.run(catalog, request, path, on_warning=warn)
+        result = runs.run(catalog, plan, path, on_warning=warn)
     try:
         reports.write(result)
     finally:
@@ -390,56 +389,44 @@ def run(dry_run: bool, is_locked: bool, lock_file: Path | None, **flags: Any) ->
 
 def refuse_idle(
     catalog: Catalog,
-    request: RunConfig,
+    plan: Plan,
     flags: Mapping[str, Any],
-    used: set[Any],
-    plans: Iterable[DatasetPlan],
+    used: Collection[tuple[str, str]] = (),
 ) -> None:
-    """Refuse flags and settings of components that a run does not use; warn where its rows can still name a dataset that does.
+    """Refuse flags and settings of components that a run does not use.
+
+    Where rows can still name a dataset whose evaluators use one, that is a warning.
 
     Args:
         catalog: What is installed.
-        request: What was asked for.
+        plan: The plan of the run.
         flags: Values of the command's parameters.
-        used: Kind and id of components in use beside those of the run.
-        plans: The wiring of its datasets.
+        used: Kind and id of components in use in addition to those of the run.
 
     Raises:
-        ConfigurationError: Nothing can take one of them.
+        UnusedOptionError: Nothing uses one of them.
     """
-    from context_bench.bench.planner import known_extensions
-
-    datasets = [find_dataset(catalog, spec) for spec in request.datasets]
-    wired = [one.component for plan in plans for one in plan.wired]
-    used = used | {
-        (one.kind, one.id)
-        for one in (*_extending(catalog, "run"), *wired, *(one for one, _ in datasets))
-    }
-    used |= {("hooks", one.component.id) for one in known_extensions(catalog, request)}
-    is_open = request.evaluators is None and not all(
-        describe_dataset(*found, ())[1] for found in datasets
-    )
-    possible = {
-        ("evaluators", one.id)
-        for one in catalog.of_kind("evaluators")
-        if is_open and one.state == OK
-    }
-    for certain in idle(catalog, flags, used | possible):
+    in_use = {*used, *plan.components()}
+    in_use |= {(one.kind, one.id) for one in _extending(catalog, "run")}
+    possible = set()
+    if plan.is_open:
+        possible = {
+            ("evaluators", one.id) for one in catalog.of_kind("evaluators") if one.state == OK
+        }
+    for certain in idle(catalog, flags, in_use | possible):
         raise certain
-    for error in idle(catalog, flags, used):
+    for error in idle(catalog, flags, in_use):
         warn(f"{error} A row that names another dataset may still be scored by one.")
 
 
-def _show(catalog: Catalog, request: RunConfig, plans: Iterable[DatasetPlan]) -> None:
-    """Write what a run would use and do: what is derived, its plans, its extensions, and who reads gold."""
-    from context_bench.bench.planner import known_extensions
-
-    extensions = describe_extensions(known_extensions(catalog, request))
+def _show(catalog: Catalog, plan: Plan) -> None:
+    """Write a plan: its derived systems, wiring and extensions, and the systems that read gold."""
+    extensions = plan.describe_extensions()
     if any("derived_systems" in one["implements"] for one in extensions.values()):
-        for line in derived_lines(catalog, request):
+        for line in derived_lines(catalog, plan.config):
             echo(line)
-    echo("\n".join(Explanation(tuple(plans), extensions).lines()))
-    for name in oracles(catalog, request.systems):
+    echo("\n".join(Explanation(tuple(plan.wiring.values()), extensions).lines()))
+    for name in oracles(catalog, plan.config.systems):
         echo(f"{name} reads gold: it is shown the right answers.")
 
 
@@ -451,23 +438,25 @@ def _show(catalog: Catalog, request: RunConfig, plans: Iterable[DatasetPlan]) ->
 )
 def lock(lock_file: Path | None, labels: tuple[str, ...], **flags: Any) -> None:
     """Write down which evaluators score which dataset, so that `run --locked` notices any change."""
-    from context_bench.bench.planner import known_extensions, known_metrics, plan
+    from context_bench.bench.plan import make_plan
     from context_bench.plugins.lock import write_lock
 
-    catalog, request = asked(flags)
-    require_sample(request)
-    if not request.datasets and not labels:
+    catalog, config = asked(flags)
+    require_sample(config)
+    if not config.datasets and not labels:
         raise MissingValueError("dataset", "Pass --dataset NAME, or --label LABEL.")
-    plans = plan(catalog, request, warn, labels)
-    refuse_idle(catalog, request, flags, set(), plans.values())
+    plan = make_plan(catalog, config, labels)
+    for line in plan.warnings:
+        warn(line)
+    refuse_idle(catalog, plan, flags)
     path = lock_file or Path(LOCK_FILE)
     write_lock(
         path,
-        {label: one.to_dict() for label, one in plans.items()},
-        extensions=describe_extensions(known_extensions(catalog, request)),
-        metrics=known_metrics(catalog, request)[1],
+        plan.wiring_record(),
+        extensions=plan.describe_extensions(),
+        metrics=plan.metrics,
     )
-    echo(f"Locked {', '.join(plans)} in {path}.")
+    echo(f"Locked {', '.join(plan.wiring)} in {path}.")
 
 
 def _aside() -> redirect_stdout[TextIO]:
