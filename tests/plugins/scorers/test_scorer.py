@@ -385,7 +385,7 @@ def test_an_unknown_scorer_is_told_with_those_there_are() -> None:
         scorer_from_string("Readability")
     with pytest.raises(UserValueError) as unlike:
         scorer_from_string("rouge")
-    assert str(unlike.value).count("There is: bertscore, exact_match") == 1
+    assert str(unlike.value).count("Choose from: bertscore, exact_match") == 1
     assert [name.value for name in ScoringMethodName] == [
         "bertscore", "exact_match", "hallucination", "hedging_language", "python_unit_testing", "qa_correctness",
         "readability", "specificity", "summary_quality", "word_count_match",

@@ -348,7 +348,6 @@ class Run:
 
     def _set_up(self, catalog: Catalog, plan: Plan, place: RunLocation, warnings: Warnings) -> None:
         request = plan.config
-        self._catalog, self._folder = catalog, os.getcwd()
         self._earlier = _earlier(request)
         check_plan(plan)
         self._hooks = hooks = RunHooks(catalog, plan.extensions, warnings.warn_from_anywhere)
@@ -607,13 +606,11 @@ class Run:
                     self._store.add_provenance({"limits": admission.learned})
 
     def _close(self) -> None:
-        """Show no more, close the systems, and leave the current folder as it was found."""
+        """Close the progress display and the systems."""
         if self._progress is not None:
             self._progress.close()
         for line in close_systems(self._slots):
             self._planner.warn(line)
-        with suppress(OSError):  # it is gone
-            os.chdir(self._folder)
 
     def _admission(self, stop: CancelToken) -> Admission:
         request, calls = self._request, self._hooks.calls

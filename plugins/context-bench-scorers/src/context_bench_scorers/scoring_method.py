@@ -108,7 +108,7 @@ def scorer_from_string(method: str) -> type[Scorer]:
         module, name = CLASSES[ScoringMethodName(method)]
     except ValueError:
         known = [known.value for known in ScoringMethodName]
-        listed = f"There is: {', '.join(known)}."
+        listed = f"Choose from: {', '.join(known)}."
         hint = did_you_mean(str(method), known)
         message = (
             f"No scorer is called {method!r}. {listed if hint == listed else f'{hint} {listed}'}"
