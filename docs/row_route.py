@@ -101,6 +101,7 @@ STEPS = (
             "run/stopping:CircuitBreaker.row",
             "bench/runs:Run._show_row",
             "bench/run_hooks:RunHooks.needs_rows",
+            "plugins/hooks:Hooks.__getitem__",
         ),
     ),
     Step(
