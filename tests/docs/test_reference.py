@@ -86,8 +86,9 @@ def test_the_manifest_page_says_which_keys_are_required(tables: Tables) -> None:
 
 
 def test_the_manifest_page_names_the_terms_there_are(tables: Tables, root: Path) -> None:
-    from context_bench.plugins.component_metadata import CAPABILITIES, OPTION_TYPES, WireRule
+    from context_bench.plugins.component_metadata import CAPABILITIES, WireRule
     from context_bench.plugins.manifest import API, SCHEMA, parse_manifest
+    from context_bench.plugins.options import OPTION_TYPES
 
     text = (root / "docs" / "reference" / "manifest.md").read_text(encoding="utf-8")
     assert set(first(tables("reference/manifest.md")["Wiring rules"])) == set(WireRule._fields)

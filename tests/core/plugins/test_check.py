@@ -32,6 +32,7 @@ MANIFEST = """
     class = "System"
     [hooks.watch]
     summary = "s"
+    implements = ["row_finished"]
 """
 CODE = """
     class Evaluator:

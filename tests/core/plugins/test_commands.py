@@ -257,13 +257,15 @@ def test_a_shared_flag_is_shown_once_and_reaches_everybody_who_uses_it(
 def test_a_flag_group_is_switched_by_its_id_and_never_in_vain_by_its_short_name(
     switch: str, context_bench: Any
 ) -> None:
-    done = context_bench("plugins", "list", "-p", switch)
+    done = context_bench("plugins", "list", "-v", "-p", switch)
     assert done.code == 2
     assert (
         "Unknown plugin 'taster'. Choose from: acme-flags/taster. It stands in the command line."
         in done.words
     )
-    listed = context_bench("plugins", "list", "-p", switch.replace("taster", "acme-flags/taster"))
+    listed = context_bench(
+        "plugins", "list", "-v", "-p", switch.replace("taster", "acme-flags/taster")
+    )
     assert (
         "it uses the option group acme-flags/taster, which is blocked" in listed.words
     ) == switch.startswith("no:")

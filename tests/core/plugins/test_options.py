@@ -9,8 +9,8 @@ import pytest
 
 from context_bench.errors import ConfigurationError, UnknownNameError
 from context_bench.plugins.catalog import Component, Distribution
-from context_bench.plugins.component_metadata import Facts, Option
-from context_bench.plugins.loading import read_options
+from context_bench.plugins.component_metadata import Facts
+from context_bench.plugins.options import Option, read_options
 from context_bench.redaction import is_redacted, without_secrets
 
 WORDS = {"run": Option("run", "words")}

@@ -20,7 +20,7 @@ from context_bench.bench.provenance import ASKED
 from context_bench.bench.run_config import RunConfig
 from context_bench.errors import ConfigurationError, UnknownNameError
 from context_bench.plugins.catalog import Catalog
-from context_bench.plugins.loading import read_option
+from context_bench.plugins.options import read_option
 
 _ADDRESS = re.compile(r"(?:(?P<label>[^=:/]+)=)?(?P<url>https?://.+)", re.IGNORECASE)
 _OF_ONE_ENDPOINT = ("base_url", "name")

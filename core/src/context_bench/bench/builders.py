@@ -38,7 +38,8 @@ from context_bench.errors import (
     reason_of,
 )
 from context_bench.plugins.catalog import Catalog, Component, component_of, edition, of_suffix
-from context_bench.plugins.loading import attempted, load, read_options, unfit
+from context_bench.plugins.loading import attempted, load, unfit
+from context_bench.plugins.options import read_options
 from context_bench.plugins.wiring import (
     Choice,
     DatasetFacts,

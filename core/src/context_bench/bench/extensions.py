@@ -23,7 +23,7 @@ from context_bench.plugins.component_metadata import (
 )
 from context_bench.plugins.first_party import COMPONENTS
 from context_bench.plugins.hooks import WATCHING, Hooks
-from context_bench.plugins.loading import read_option
+from context_bench.plugins.options import read_option
 from context_bench.redaction import without_secrets
 from context_bench.run.model import endpoint_of
 

@@ -30,7 +30,7 @@ from context_bench.errors import (
     UnknownNameError,
     message_of,
 )
-from context_bench.plugins.loading import written_options
+from context_bench.plugins.options import written_options
 from context_bench.plugins.settings import PROJECT_FILE
 from context_bench.redaction import Redactor, secret_values, secrets_in, without_secrets
 

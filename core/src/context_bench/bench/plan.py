@@ -31,7 +31,7 @@ from context_bench.bench.planner import Planner, known_extensions, known_metrics
 from context_bench.bench.run_config import RunConfig
 from context_bench.bench.run_hooks import RunHooks
 from context_bench.plugins.catalog import Catalog, Component
-from context_bench.plugins.loading import read_options
+from context_bench.plugins.options import read_options
 from context_bench.plugins.wiring import DatasetFacts, DatasetPlan
 from context_bench.records import ANY_KEY
 

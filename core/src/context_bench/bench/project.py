@@ -47,7 +47,7 @@ from context_bench.bench.parameters import Examples, SystemSpec, numbered, parse
 from context_bench.bench.run_config import PARAMETERS, RunConfig, called_here
 from context_bench.errors import ConfigurationError, UnknownNameError
 from context_bench.plugins.catalog import Catalog, install_line
-from context_bench.plugins.component_metadata import Option
+from context_bench.plugins.options import Option
 from context_bench.plugins.settings import PROJECT_FILE
 
 _KEYS = {one.key: one for one in PARAMETERS.values() if one.key is not None}

@@ -34,9 +34,9 @@ from context_bench.plugins.catalog import (
     install_line,
     singular,
 )
-from context_bench.plugins.component_metadata import Option
 from context_bench.plugins.discovery import discover
 from context_bench.plugins.loading import load
+from context_bench.plugins.options import Option
 from context_bench.plugins.settings import PluginSettings, load_project
 
 Command = TypeVar("Command", bound=Callable[..., Any])

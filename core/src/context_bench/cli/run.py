@@ -38,7 +38,8 @@ from context_bench.errors import (
     UnusedOptionError,
 )
 from context_bench.plugins.catalog import OK, Catalog, Component, of_suffix, stated
-from context_bench.plugins.loading import attempted, build, load, read_options, unfit
+from context_bench.plugins.loading import attempted, build, load, unfit
+from context_bench.plugins.options import read_options
 from context_bench.plugins.settings import LOCK_FILE, load_project
 from context_bench.plugins.wiring import Explanation, broken_plugins
 from context_bench.protocols import Reporter

@@ -17,7 +17,8 @@ from attrs import Factory, frozen
 from context_bench.errors import ConfigurationError, ContextBenchError, PluginError, misfit
 from context_bench.plugins.catalog import BLOCKED, Catalog, Component, component_of, install_line
 from context_bench.plugins.component_metadata import SummaryValue
-from context_bench.plugins.loading import build, unfit, written_options
+from context_bench.plugins.loading import build, unfit
+from context_bench.plugins.options import written_options
 from context_bench.plugins.settings import CORE, PluginSettings
 from context_bench.protocols import Metric
 

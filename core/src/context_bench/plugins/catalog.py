@@ -12,11 +12,11 @@ from context_bench.plugins.component_metadata import (
     FACTS,
     FACTS_OF_KIND,
     Facts,
-    Option,
     Score,
     SummaryValue,
     WireRule,
 )
+from context_bench.plugins.options import Option
 
 OK = "ok"
 INCOMPATIBLE = "incompatible"

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from context_bench.plugins.options import Option
+
 KINDS = (
     *("evaluators", "datasets", "systems", "metrics", "reporters"),
     *("tokenizers", "hooks", "commands", "flags"),
@@ -32,64 +34,6 @@ EXTENSIBLE = ("run", "table", "result", "report")
 
 CAPABILITIES = ("network", "subprocess", "executes-model-code", "model-download")
 """What a component can need, beside ``env:NAME``."""
-
-
-_TYPES: dict[str, tuple[type, ...]] = {"int": (int,), "float": (float, int), "bool": (bool,)}
-_TYPES |= {
-    **dict.fromkeys(("str", "path"), (str,)),
-    **dict.fromkeys(("list", "words", "tables"), (list,)),
-}
-
-
-OPTION_TYPES = ("str", "int", "float", "bool", "path", "list", "words", "tables")
-
-
-class Option(NamedTuple):
-    """One declared option: a keyword argument of the component.
-
-    Attributes:
-        name: Keyword, in snake_case.
-        type: One of ``str int float bool path list words tables``; a list holds texts, numbers where they read as numbers;
-            words are the arguments of a program; tables are a list of TOML tables, later ones laid over earlier ones
-            by the component: a path stands for the table of the option's name in that file.
-        default: Value when none is given; None when the component decides.
-        help: One line for ``--help``.
-        secret: Whether the value must never be shown or stored.
-        choices: The only values allowed; empty when any is.
-        flag: A command-line flag of its own (``--judge-url``), or None.
-        env: Environment variable that gives the value when nothing else does, or None.
-        required: Whether the component cannot be built without it.
-        key: Its place in the project file beside ``[extensions.NAME]``, for an extension: ``prices`` or ``run.max-cost``.
-        group: Id of the option group that it comes from; None when the component itself declares it.
-        bare: Value of its flag when the flag is given without one; None where it needs one.
-    """
-
-    name: str
-    type: str = "str"
-    default: Any = None
-    help: str = ""
-    secret: bool = False
-    choices: tuple[Any, ...] = ()
-    flag: str | None = None
-    env: str | None = None
-    required: bool = False
-    key: str | None = None
-    group: str | None = None
-    bare: str | None = None
-
-    def misfit(self, value: Any) -> str | None:
-        """Return what is wrong with a default or choice in a manifest, which is not converted; None when it fits."""
-        if not isinstance(value, _TYPES[self.type]) or (
-            isinstance(value, bool) and self.type != "bool"
-        ):
-            return f"expected a value of type {self.type}, got {value!r}"
-        if isinstance(value, float) and value - value != 0:
-            return f"expected a finite number, got {value!r}"
-        if self.choices and value not in self.choices:
-            return (
-                f"expected one of its choices ({', '.join(map(str, self.choices))}), got {value!r}"
-            )
-        return None
 
 
 ALWAYS = "always"

@@ -19,13 +19,12 @@ from context_bench.plugins.component_metadata import (
     FACTS_OF_KIND,
     INSTALLED,
     KINDS,
-    OPTION_TYPES,
     Facts,
-    Option,
     Score,
     SummaryValue,
 )
 from context_bench.plugins.manifest_fields import Reader, Table, boolean, one_of, text, texts
+from context_bench.plugins.options import OPTION_TYPES, Option
 from context_bench.redaction import is_secret_name
 
 SCHEMA = 1
