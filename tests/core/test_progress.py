@@ -489,10 +489,9 @@ def test_a_line_is_written_without_a_row_where_there_is_news(
 
 
 class Remote:
-    """A system with an endpoint; its client tells of retries."""
+    """A system with an endpoint."""
 
     name = "remote"
-    on_retry: Any = None
 
     def process(self, example: dict[str, Any]) -> dict[str, Any]:
         raise AssertionError
@@ -529,39 +528,25 @@ def test_what_is_waited_for_is_the_rate_limit_of_an_endpoint(
     assert admission.waiting(0).endswith(" s for the rate limit of http://h/v1")
     admission.road(slot).answered()
     assert admission.waiting(0) is None
-    admission.close()
 
 
-def test_a_pause_inside_a_client_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    for place in (admissions, limits):
-        monkeypatch.setattr(place, "monotonic", lambda: 1000.0)
-    slot = RunSystem(0, "remote", Remote(), b"", True)
-    admission = Admission([slot], 4)
-    told: list[str | None] = []
-    monkeypatch.setattr(admission.stop, "wait", lambda seconds: told.append(admission.waiting(0)))
-    admission.road(slot).trial.is_over = True
-    slot.system.on_retry(ServerError(500), 8.0)  # type: ignore[attr-defined]
-    assert told == ["8 s to ask http://h/v1 again"]
-    assert admission.failures[0][1] == "ServerError: HTTP 500"
-    admission.close()
-
-
-def test_the_pause_before_one_call_asks_again_for_all_is_told(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize("is_proven", [True, False])
+def test_the_pause_before_a_call_is_repeated_is_shown(
+    is_proven: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for place in (admissions, limits):
         monkeypatch.setattr(place, "monotonic", lambda: 1000.0)
     slot = RunSystem(0, "remote", Remote(), b"", True)
     admission = Admission([slot], 4)
     job: Any = SimpleNamespace(id=RowId(0, 0), slot=slot, input_tokens=1, transcript=None)
-    leave: Any = admission.enter(job)
-    with pytest.raises(admissions.AskAgainError) as raised:
-        slot.system.on_retry(ServerError(500), 8.0)  # type: ignore[attr-defined]
-    leave.refused(raised.value, 0.1, 1)
+    permit: Any = admission.enter(job)
+    admission.road(slot).trial.is_over = is_proven
+    error = ServerError(500, 8.0)
+    error.retryable = True  # type: ignore[attr-defined]
+    permit.refused(error, 0.1, 1)
     assert admission.waiting(0) == "8 s to ask http://h/v1 again"
     assert admission.failures[0][1] == "ServerError: HTTP 500"
-    assert admission.retried[0] == 0
-    admission.close()
+    assert admission.retried[0] == is_proven
 
 
 def test_a_dataset_that_takes_long_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,8 +26,9 @@ class System(Protocol):
 
     Optional: ``aprocess`` (the same, async); ``fingerprint() -> Mapping`` with every parameter that can change an output
     (without it, responses are never reused across runs); ``reads``, the example fields that the system looks at;
-    ``models() -> Sequence[str]``, what its endpoint offers; ``on_retry``, which is told of repeated attempts. An error may
-    carry ``finding`` (what ``preflight`` calls it), an HTTP ``status`` and ``retry_after``. ``process`` may be called from
+    ``models() -> Sequence[str]``, what its endpoint offers. A system never waits or repeats a call: the runner does,
+    where an error has an HTTP ``status`` of too many requests, or ``retryable = True``; ``retry_after`` are the seconds that the
+    server asked to wait. An error may carry ``finding``, too (what ``preflight`` calls it). ``process`` may be called from
     several threads at once. A system that the run built from a name is told the end of the run by ``close()``, if it has
     one, whatever the end was; one that was handed in as an object is its owner's to close. A system with an attribute
     ``cache_salt`` puts that text, when it is set, as a line in front of everything that it sends to a model, and into its

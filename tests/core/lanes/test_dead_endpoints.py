@@ -23,7 +23,7 @@ MOST = 30
 class HttpError(Exception):
     def __init__(self, message: str, status: int | None, is_worth_repeating: bool) -> None:
         super().__init__(message)
-        self.status, self.is_worth_repeating = status, is_worth_repeating
+        self.status, self.retryable = status, is_worth_repeating
 
 
 def words() -> str:
@@ -43,11 +43,10 @@ WAYS: dict[str, Callable[[], BaseException]] = {
 
 
 class Dead:
-    """A system that asks again by itself, as clients do: three times, and tells the runner before."""
+    """A system that fails, and says whether the same call may succeed later."""
 
     def __init__(self, name: str, way: str, endpoint: str | None, counter: list[str]) -> None:
         self.name, self._way, self._endpoint, self._counter = name, way, endpoint, counter
-        self.on_retry: Callable[[BaseException, float], float] | None = None
 
     def fingerprint(self) -> dict[str, str]:
         return (
@@ -57,14 +56,8 @@ class Dead:
         )
 
     def process(self, example: dict[str, Any]) -> dict[str, Any]:
-        for attempt in range(4):
-            self._counter.append(f"{self.name} {example.get('id')}")
-            error = WAYS[self._way]()
-            if attempt == 3 or not getattr(error, "is_worth_repeating", False):
-                break
-            if self.on_retry is not None:
-                self.on_retry(error, 0.001)
-        raise error
+        self._counter.append(f"{self.name} {example.get('id')}")
+        raise WAYS[self._way]()
 
 
 class AsyncDead(Dead):
@@ -99,6 +92,7 @@ def unknown_length(count: int, is_conversation: bool = False) -> Iterator[dict[s
     ],
 )
 @pytest.mark.parametrize("way", WAYS)
+@pytest.mark.usefixtures("short_pauses")
 def test_at_most_thirty_requests_are_sent(
     way: str, kind: type[Dead], endpoint: str | None, workers: int | None, same: Any
 ) -> None:
@@ -151,6 +145,7 @@ def test_a_dead_endpoint_beside_one_that_answers_is_known_as_soon(
     assert len(asked) <= MOST
 
 
+@pytest.mark.usefixtures("short_pauses")
 def test_a_run_that_was_never_answered_stops_as_soon_when_it_is_resumed(
     tmp_path: Any, same: Any
 ) -> None:
@@ -179,6 +174,13 @@ class BlockingLate(Late):
     aprocess = None  # type: ignore[assignment]
 
 
+@pytest.fixture
+def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(admission, "_FIRST_PAUSE", 0.001)
+    monkeypatch.setattr(admission, "pause", lambda attempt, asked: 0.001)
+
+
+@pytest.mark.usefixtures("short_pauses")
 @pytest.mark.parametrize("kind", [BlockingLate, Late], ids=["blocking", "async"])
 @pytest.mark.parametrize("workers", [1, 8, 64])
 def test_a_server_that_starts_late_loses_no_row(
@@ -191,6 +193,7 @@ def test_a_server_that_starts_late_loses_no_row(
     assert len(asked) == len(set(asked)) + 2
 
 
+@pytest.mark.usefixtures("short_pauses")
 def test_keep_going_repeats_every_call(same: Any) -> None:
     asked: list[str] = []
     system = Dead("dead", "500", "http://dead.test", asked)
@@ -251,6 +254,7 @@ def test_identifiers_of_requests_make_no_other_cause() -> None:
         breaker.row(rows[9])
 
 
+@pytest.mark.usefixtures("short_pauses")
 def test_a_repeat_is_counted_when_it_is_made(same: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[admission.Admission] = []
     init = admission.Admission.__init__

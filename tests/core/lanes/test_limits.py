@@ -197,7 +197,7 @@ def test_a_refusal_is_asked_again_though_nothing_was_known_of_an_endpoint(
 
 
 class Repeating:
-    """A system of conversations that asks again by itself, unless it is told otherwise."""
+    """A system of conversations whose client would wait and ask again, unless its caller forbids it."""
 
     name = "repeating"
 

@@ -599,7 +599,6 @@ class Run:
         try:
             yield
         finally:
-            admission.close()
             if self._store.is_there:
                 self._record_extensions()
                 if admission.learned:

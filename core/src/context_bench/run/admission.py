@@ -21,30 +21,20 @@ from context_bench.run.model import (
     reported_cost,
     steps_of_system,
 )
-from context_bench.run.stopping import CancelToken, CaughtError, call_on, capture
+from context_bench.run.stopping import CancelToken, CaughtError, attempts_of, capture
 
 if TYPE_CHECKING:
-    import asyncio
     from datetime import datetime
 
     from context_bench.run.limits import EndpointState
 
 _TOO_OFTEN = frozenset({429, 529})
-_MOST_REFUSALS = 10
+_MOST_REFUSALS, _MOST_FAILURES = 10, 4
+"""Attempts of one row at most, where it is refused, and where the endpoint fails."""
+
+_FIRST_PAUSE = 0.5
 _LONGEST_WAIT, _LONGEST_PAUSE = 300.0, 30.0
 _GLANCE = 0.25
-
-
-class PauseEndedError(Exception):
-    """A system waited to ask again when the run was stopped."""
-
-
-class AskAgainError(Exception):
-    """A system would ask again after a pause, an endpoint that has answered nothing yet; its cause is what it raised."""
-
-    def __init__(self, pause: float) -> None:
-        super().__init__(pause)
-        self.pause = pause
 
 
 class Admission:
@@ -101,14 +91,11 @@ class Admission:
         self._grows, self._learned, self._rates = grows, learned or {}, rates
         self._endpoints: dict[int, str | None] = {}
         self._roads: dict[int, EndpointState] = {}
-        self._listening: list[Any] = []
-        self._pausing: dict[asyncio.Task[Any], tuple[asyncio.AbstractEventLoop, float]] = {}
         for slot in slots:
             endpoint = self._endpoints[slot.number] = endpoint_of(slot.system)
             self.in_flight[slot.number] = self.retried[slot.number] = 0
             self.is_limited = self.is_limited or endpoint is not None
-            self._listen(slot)
-        self.stop.add(self._end_pauses)
+            _forbid_waiting(slot)
 
     @property
     def learned(self) -> dict[str, Mapping[str, Any]]:
@@ -205,56 +192,6 @@ class Admission:
         road = self._roads.get(slot)
         return None if road is None else road.waiting
 
-    def close(self) -> None:
-        """Let go of the systems."""
-        self.stop.discard(self._end_pauses)
-        for system in self._listening:
-            system.on_retry = None
-
-    def _listen(self, slot: RunSystem) -> None:
-        """Hear of retries inside a system that tells them: it calls ``on_retry(error, pause)`` and waits as told.
-
-        A refusal is handed over: the error is raised again, and the call lines up for its next attempt as every other does.
-        So is whatever an endpoint raises that has never answered: one call asks again for all.
-        Any other pause is waited here on a thread, and on an event loop by the system itself, until the run is stopped.
-        """
-
-        def told(error: BaseException, wait: float) -> float:
-            import asyncio
-
-            if is_refusal(error):
-                raise error
-            trial = self.road(slot).trial
-            if not trial.is_over and not trial.may_repeat:
-                raise error
-            if not trial.is_over:
-                raise AskAgainError(wait) from error
-            self.retry(slot, error, wait, "to ask {} again")
-            try:
-                loop, task = asyncio.get_running_loop(), asyncio.current_task()
-            except RuntimeError:
-                if self.stop.wait(wait):
-                    raise PauseEndedError from error
-                return 0.0
-            if self.stop.is_set():
-                raise PauseEndedError from error
-            if task is not None:
-                self._pausing[task] = loop, monotonic() + wait
-                task.add_done_callback(lambda task: self._pausing.pop(task, None) and None)
-            return wait
-
-        for system in steps_of_system(slot.system):
-            if hasattr(system, "on_retry"):
-                system.on_retry = told
-                self._listening.append(system)
-
-    def _end_pauses(self) -> None:
-        """Cancel the calls that wait inside a system on an event loop."""
-        now = monotonic()
-        for task, (loop, until) in list(self._pausing.items()):
-            if now < until:
-                call_on(loop, task.cancel)
-
 
 @define(eq=False)
 class CallPermit:
@@ -342,16 +279,9 @@ class CallPermit:
 
     def refused(self, error: BaseException, seconds: float, attempt: int) -> float | None:
         """Learn from an error, and return the seconds after which to ask again; None when that is of no use."""
-        if not is_refusal(error):
-            if not isinstance(error, AskAgainError):
-                return None
-            trial, cause = self._road.trial, error.__cause__ or error
-            left = trial.failed(self._row, wait_asked_for(cause) or error.pause, monotonic())
-            self._admission.retry(
-                self._job.slot, cause, left, "to ask {} again", count=trial.is_over
-            )
-            return error.pause if trial.is_over else 0.0
         asked = wait_asked_for(error)
+        if not is_refusal(error):
+            return self._pause_after_failure(error, asked, attempt) if is_retryable(error) else None
         if not self._admission.is_patient:
             self._road.check(error)
         self._road.limiter.refused(asked, seconds, next(headers_of(error), None))
@@ -360,6 +290,26 @@ class CallPermit:
             return None
         self._admission.retry(self._job.slot, error, wait)
         return wait
+
+    def _pause_after_failure(
+        self, error: BaseException, asked: float | None, attempt: int
+    ) -> float | None:
+        """Return the seconds after which to repeat a call that failed and was not refused; None where it is not repeated.
+
+        While the endpoint is unproven one call is repeated for all, and waits for its turn in the queue.
+        """
+        trial = self._road.trial
+        if trial.is_over:
+            wait = pause(attempt, asked)
+            if wait is None or attempt >= _MOST_FAILURES:
+                return None
+            self._admission.retry(self._job.slot, error, wait, "to ask {} again")
+            return wait
+        if not trial.may_repeat:
+            return None
+        left = trial.failed(self._row, asked or _FIRST_PAUSE, monotonic())
+        self._admission.retry(self._job.slot, error, left, "to ask {} again", count=0)
+        return 0.0
 
     def leave(self) -> None:
         """Give the place back."""
@@ -399,6 +349,22 @@ def is_refusal(error: BaseException) -> bool:
     said = [_told(holder, name) for holder in holders for name in ("status", "status_code", "code")]
     too_often = _TOO_OFTEN if wait_asked_for(error) is None else {*_TOO_OFTEN, 503}
     return any(isinstance(status, int) and status in too_often for status in said)
+
+
+def is_retryable(error: BaseException) -> bool:
+    """Whether an error says that the same call may succeed later, and that its system has not repeated it already."""
+    return _told(error, "retryable") is True and attempts_of(error) == 1
+
+
+def _forbid_waiting(slot: RunSystem) -> None:
+    """Have the clients inside a system raise each error at once: the runner alone waits and repeats calls."""
+    for system in steps_of_system(slot.system):
+        if hasattr(system, "on_retry"):
+            system.on_retry = _raise
+
+
+def _raise(error: BaseException, pause: float) -> float:
+    raise error
 
 
 def headers_of(error: BaseException) -> Iterator[Any]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from attrs import define, frozen
 
-from context_bench.run.admission import Admission, AskAgainError, CallPermit, PauseEndedError
+from context_bench.run.admission import Admission, CallPermit
 from context_bench.run.model import Answer, Job, Scorer, Timing, is_async, private
 from context_bench.run.stopping import CaughtError
 from context_bench.run.workers import CoroutineHost, Work, WorkerPool
@@ -160,8 +160,6 @@ class SystemCalls:
                 error = outcome.error
                 seconds = task.work.seconds if task.work is not None else 0.0
                 pause = permit.refused(error, seconds, attempt)
-                if isinstance(error, AskAgainError):
-                    error = error.__cause__ or error
                 if pause is None:
                     return FailedCall(error)
             finally:
@@ -197,8 +195,6 @@ class SystemCalls:
         return self._pool.submit(lambda: private(job.ask()))
 
     def _caught(self, task: RowTask, result: CaughtError) -> CaughtError | None:
-        if isinstance(result.error, PauseEndedError):
-            return None
         if isinstance(result.error, asyncio.CancelledError):
             if self._is_over(task):
                 return None

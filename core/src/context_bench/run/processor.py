@@ -15,7 +15,7 @@ from context_bench.answers import text_of
 from context_bench.columns import positive_count
 from context_bench.records import Failure, Usage
 from context_bench.redaction import Redactor
-from context_bench.run.admission import AskAgainError, is_refusal
+from context_bench.run.admission import is_refusal, is_retryable
 from context_bench.run.model import (
     Answer,
     Bill,
@@ -90,7 +90,7 @@ class RowProcessor:
         except BaseException as error:
             if is_control_flow(error):
                 raise
-            if isinstance(error, AskAgainError) or is_refusal(error):
+            if is_refusal(error) or is_retryable(error):
                 raise AskedTooOftenError from error
             return self.failed(job, error, perf_counter() - started)
         answer = self.take(job, found, Timing(perf_counter() - started))

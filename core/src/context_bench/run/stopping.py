@@ -249,17 +249,18 @@ def failure_of(stage: str, error: BaseException, evaluator: str | None = None) -
         kind=type(error).__name__,
         message=message_of(error),
         evaluator=evaluator,
-        attempts=_attempts_of(error),
+        attempts=attempts_of(error),
         traceback=told if isinstance(told, str) else "",
     )
 
 
 def add_attempts(error: BaseException, more: int) -> None:
     """Tell an error that the runner asked ``more`` times besides, so that its message and its failure count them all."""
-    capture(setattr, error, "attempts", _attempts_of(error) + more)
+    capture(setattr, error, "attempts", attempts_of(error) + more)
 
 
-def _attempts_of(error: BaseException) -> int:
+def attempts_of(error: BaseException) -> int:
+    """Return how often a call was made before it failed, as its error counts."""
     found = capture(getattr, error, "attempts", 1)
     return found if type(found) is int and found > 0 else 1
 
