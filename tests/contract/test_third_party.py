@@ -72,12 +72,10 @@ PROJECT = {
         from pathlib import Path
 
         import click
-        import pluggy
 
         from context_bench.console import echo
+        from context_bench.hookspecs import hookimpl
         from context_bench.runs import open_run
-
-        hookimpl = pluggy.HookimplMarker("context_bench")
 
         @click.command()
         @click.argument("run_file", type=click.Path(path_type=Path))
@@ -103,7 +101,7 @@ PROJECT = {
 
         class Watch:
             @hookimpl
-            def context_bench_row_finished(self, row):
+            def row_finished(self, row):
                 with open("watched.txt", "a") as file:
                     file.write(f"{row.system} {row.example_id}\\n")
     """,
@@ -144,9 +142,15 @@ PROJECT = {
         [hooks.acme-watch]
         summary = "Writes down which rows are finished"
         implements = ["row_finished"]
+        default = "installed"
     """,
 }
-PARTS = {"best": "commands", "behind": "metrics", "acme-lines": "reporters", "acme-watch": "hooks"}
+PARTS = {
+    "best": "commands",
+    "behind": "metrics",
+    "acme-lines": "reporters",
+    "acme-watch": "extensions",
+}
 RUN = (
     "run",
     "-s",

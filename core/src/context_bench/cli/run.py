@@ -384,7 +384,7 @@ def run(dry_run: bool, is_locked: bool, lock_file: Path | None, **flags: Any) ->
         reports.write(result)
     finally:
         echo_err(f"Run file: {path}")
-    code = failed_share(result, path) or result.config.get("exit_code", 0)
+    code = exit_code_of_run(result, path)
     return after_run(catalog, result, flags) or code
 
 
@@ -465,6 +465,11 @@ def _aside() -> redirect_stdout[TextIO]:
     return redirect_stdout(cast("TextIO", Screen(aside=True)))
 
 
+def exit_code_of_run(result: Any, path: Path) -> int:
+    """Return the exit code of a complete run: 12 for too many failed rows, else what an extension sets."""
+    return failed_share(result, path) or int(result.config.get("exit_code", 0))
+
+
 def failed_share(result: Any, path: Path) -> int:
     """Say how many rows failed and why, and return exit code 12 when they are more than may."""
     allowed = result.config["request"].get("max_failed")
@@ -502,7 +507,7 @@ def resume(run_file: Path, catalog: Catalog, **flags: Any) -> int:
     with _aside():
         result = runs.resume(catalog, run_file, change=change, on_warning=warn)
     reports.write(result)
-    return failed_share(result, run_file)
+    return exit_code_of_run(result, run_file)
 
 
 @click.command()
