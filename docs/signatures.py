@@ -95,7 +95,6 @@ TOLD = {
         "The entry point names a function with this signature, whatever its name. "
         "What the manifest declares as options comes by keyword."
     ),
-    "hooks": 'Each is marked with `pluggy.HookimplMarker("context_bench")`, and names only the arguments that it uses.',
     "commands": (
         "The entry point names a [click](https://click.palletsprojects.com) command; "
         "its return value is the exit code, None means 0. "

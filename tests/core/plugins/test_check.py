@@ -47,8 +47,12 @@ CODE = """
         name = "answer"
         def process(self, example):
             return {}
+    from context_bench.hookspecs import hookimpl
+
     class Watch:
-        pass
+        @hookimpl
+        def row_finished(self):
+            pass
 """
 POINTS = {
     "evaluators": {"one": "acme_one:Evaluator"},

@@ -17,7 +17,7 @@ from context_bench.plugins.catalog import install_line
 from context_bench.runs import open_run
 
 PACKAGE = "context-bench-conversations"
-LINE = f"'conversations' comes with {PACKAGE}: `{install_line(PACKAGE)}`"
+LINE = f"`{install_line(PACKAGE)}`"
 PART = f"{PACKAGE}/conversations"
 TALK = {"id": "t", "multi_turn": True, "turns": ["one", "two"], "answer": "two"}
 PLAIN = {"id": "p", "question": "one", "answer": "one"}

@@ -319,8 +319,8 @@ def test_a_lock_of_a_strangers_is_refused_in_words(
 def test_an_observer_is_imported_where_something_runs_and_nowhere_else(
     site: Any, process: Run, workplace: Path
 ) -> None:
-    code = "open('imported', 'a').write('x')\nclass Watch: pass\n"
-    manifest = 'schema = 1\napi = "1.0"\n[hooks.watch]\nsummary = "Watches"\nimplements = ["row_finished"]\n'
+    code = "open('imported', 'a').write('x')\nfrom context_bench.hookspecs import hookimpl\nclass Watch:\n    @hookimpl\n    def row_finished(self): pass\n"
+    manifest = 'schema = 1\napi = "1.0"\n[hooks.watch]\nsummary = "Watches"\nimplements = ["row_finished"]\ndefault = "installed"\n'
     site.basics()
     site.add(
         "acme-watch",

@@ -72,7 +72,7 @@ def test_an_error_without_a_text_is_told_with_its_kind(
     assert "its message cannot be read: Speechless.__str__ failed" in done.words
 
 
-@pytest.mark.parametrize("kind", ["systems", "metrics", "reporters", "tokenizers", "hooks"])
+@pytest.mark.parametrize("kind", ["systems", "metrics", "reporters", "tokenizers"])
 def test_a_name_that_breaks_is_told_with_its_package(
     kind: str, site: Any, context_bench: Callable[..., Any]
 ) -> None:
@@ -82,7 +82,7 @@ def test_a_name_that_breaks_is_told_with_its_package(
     assert "acme_odd raised RuntimeError: nameless. Tell its authors" in done.words
 
 
-@pytest.mark.parametrize("kind", ["evaluators", "systems", "metrics", "hooks"])
+@pytest.mark.parametrize("kind", ["evaluators", "systems", "metrics"])
 def test_an_attribute_that_breaks_when_it_is_looked_for_is_told_with_its_package(
     kind: str, site: Any, context_bench: Callable[..., Any]
 ) -> None:

@@ -81,7 +81,7 @@ def test_a_hidden_limit_is_found_without_losing_a_row_and_kept(tmp_path: Path) -
     assert len(result.rows) == 250
     assert system.refused < 25
     kept = provenance(path)
-    assert list(kept["extensions"]) == ["context-bench-limits/limits"]
+    assert "context-bench-limits/limits" in kept["extensions"]
     learned = kept["limits"]["http://limited.test"]["requests"]
     assert 10 < learned <= 60  # how exactly, the grid tells on a simulated clock
 
@@ -103,7 +103,9 @@ def test_keys_are_the_same_with_and_without_it(
     evaluate(
         Limited(50), examples(3), [Same()], progress=False, run_file=tmp_path / "without.sqlite"
     )
-    assert "extensions" not in provenance(tmp_path / "without.sqlite")
+    assert "context-bench-limits/limits" not in provenance(tmp_path / "without.sqlite").get(
+        "extensions", {}
+    )
     keys = []
     for name in ("with", "without"):
         with open_run(tmp_path / f"{name}.sqlite") as run:
@@ -151,7 +153,7 @@ def test_what_names_no_endpoint_is_paced_once_it_may_refuse(workers: int, tmp_pa
         Nameless(), examples(30), [Same()], progress=False, max_workers=workers, run_file=path
     )
     assert not any(row.errors for row in result.rows)
-    assert list(provenance(path)["extensions"]) == ["context-bench-limits/limits"]
+    assert "context-bench-limits/limits" in provenance(path)["extensions"]
     assert "limits" not in provenance(path), "nobody can say of what it was learned"
 
 
@@ -164,4 +166,4 @@ def test_what_names_no_endpoint_does_without_where_it_is_switched_off(
         Nameless(), examples(30), [Same()], progress=False, max_workers=16, run_file=path
     )
     assert not any(row.errors for row in result.rows)
-    assert "extensions" not in provenance(path)
+    assert "context-bench-limits/limits" not in provenance(path).get("extensions", {})
