@@ -63,38 +63,6 @@ TOLD = {
     "hooks": (
         "An extension is a class, a module or an object with functions that implement hooks: [Hooks](hooks.md) has each of them."
     ),
-    "commands": ("Command", (), "write-a-command-plugin.md"),
-    "flags": ("Flag groups", (), ""),
-}
-"""The heading of each kind of component, its protocols, and the page that shows how to write one."""
-
-HANDED = (
-    "RowId",
-    "Call",
-    "SystemSummary",
-    "BuiltSystem",
-    "DerivedSystemSpec",
-    "RateLimiter",
-    "AnswerSource",
-    "Turns",
-)
-"""What hooks receive and return."""
-
-HOOKS_HEAD = """\
-# Hooks
-
-{note}
-
-[How to write an extension](../how-to/write-an-extension.md) goes through an example. What hooks receive and return is on
-[the page of protocols](protocols.md#what-hooks-receive-and-return).
-
-"""
-
-TOLD = {
-    "datasets": (
-        "The entry point names a function with this signature, whatever its name. "
-        "What the manifest declares as options comes by keyword."
-    ),
     "commands": (
         "The entry point names a [click](https://click.palletsprojects.com) command; "
         "its return value is the exit code, None means 0. "

@@ -319,8 +319,24 @@ def test_a_lock_of_a_strangers_is_refused_in_words(
 def test_an_observer_is_imported_where_something_runs_and_nowhere_else(
     site: Any, process: Run, workplace: Path
 ) -> None:
-    code = "open('imported', 'a').write('x')\nfrom context_bench.hookspecs import hookimpl\nclass Watch:\n    @hookimpl\n    def row_finished(self): pass\n"
-    manifest = 'schema = 1\napi = "1.0"\n[hooks.watch]\nsummary = "Watches"\nimplements = ["row_finished"]\ndefault = "installed"\n'
+    code = """
+        from context_bench.hookspecs import hookimpl
+
+        open('imported', 'a').write('x')
+
+        class Watch:
+            @hookimpl
+            def row_finished(self):
+                pass
+    """
+    manifest = """
+        schema = 1
+        api = "1.0"
+        [hooks.watch]
+        summary = "Watches"
+        implements = ["row_finished"]
+        default = "installed"
+    """
     site.basics()
     site.add(
         "acme-watch",
