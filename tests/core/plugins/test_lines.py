@@ -125,7 +125,10 @@ def test_a_lock_is_held_against_what_is_installed(
     assert context_bench("lock", "-s", "echo", "-d", "toy").code == 0
     same = context_bench("plugins", "diff", "context-bench.lock")
     assert (same.code, "is installed as it was" in same.out) == (0, True)
-    (team.folder / "bench_basics-1.0.dist-info").rename(team.folder / "bench_basics-1.1.dist-info")
+    info = team.folder / "bench_basics-1.1.dist-info"
+    (team.folder / "bench_basics-1.0.dist-info").rename(info)
+    metadata = (info / "METADATA").read_text()
+    (info / "METADATA").write_text(metadata.replace("Version: 1.0", "Version: 1.1"))
     other = context_bench("plugins", "diff", "context-bench.lock")
     assert other.code == 2
     assert "bench-basics/exact: distribution_version was '1.0', is '1.1'" in other.out
