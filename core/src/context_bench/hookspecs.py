@@ -105,7 +105,7 @@ def hookimpl(
         tryfirst: Whether it is called before the others.
         trylast: Whether it is called after the others.
     """
-    # pluggy takes 15 ms to import. Reading manifests needs the names of the hooks, but not pluggy.
+    # pluggy takes 15 ms or more to import. Reading manifests needs the names of the hooks, but not pluggy.
     import pluggy
 
     marker = pluggy.HookimplMarker(PROJECT)(tryfirst=tryfirst, trylast=trylast)
@@ -319,9 +319,12 @@ def call_cost(
 
 @_decides
 def cost_currency() -> str | None:
-    """Return the currency of ``call_cost``, such as ``USD``.
+    """Provide the currency of ``call_cost``.
 
     Decides. The first result that is not None is used. Called once before the first call.
+
+    Returns:
+        Its name, such as ``USD``, or None.
     """
 
 

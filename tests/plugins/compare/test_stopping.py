@@ -302,8 +302,7 @@ def test_the_table_of_the_project_file_is_held_by_run_and_by_compare(
     assert run("bad") == 10
     assert "Gate exact_match:max-drop=0.01: failed" in capsys.readouterr().err
     with open_run("r.sqlite") as opened:
-        [part] = opened.provenance["extensions"]
-    assert part == "context-bench-compare/gate"
+        assert "context-bench-compare/gate" in opened.provenance["extensions"]
     assert execute(["compare", "r.sqlite"]) == 10
     assert execute(["compare", "r.sqlite", "--no-project-gates"]) == 0
     assert run("same", path="same.sqlite") == 0

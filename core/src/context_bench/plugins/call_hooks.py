@@ -87,7 +87,6 @@ class CallAdmission:
         with self._lock:
             self._waiting += [one for one in self._settle if one.extension not in admitting]
         for implementation in self._admit:
-            # One argument, and no cheaper way to pass it: this runs once a call.
             implementation(call=self.call)
             with self._lock:
                 self._waiting += [

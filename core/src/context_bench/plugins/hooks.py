@@ -1,8 +1,8 @@
 """Hooks of extensions: registered with pluggy, and called one implementation after the other.
 
 pluggy finds the implementations, checks their arguments and orders them. The calls are ours, because an error must name its
-extension. Calls through pluggy also cost more: ``python -m timeit`` shows 0.6 microseconds for a hook without implementations
-and 1.6 with two of them, where a bound tuple costs 0.03 and 0.5. So each hook's implementations are bound once a run.
+extension. Calls through pluggy also cost more: 3 microseconds for a hook without implementations and 6 with two of them, where
+a tuple that is bound once a run costs 0.2, and 4 with arguments by name (pluggy 1.7, Python 3.11, two busy cores).
 """
 
 from __future__ import annotations
