@@ -1,7 +1,7 @@
-"""Runs that are killed: a counting server, a package of plugins that asks it, and sessions that end when they are told to.
+"""Runs that are killed: a counting server, a package of plugins that calls it, and sessions that kill themselves.
 
-A session is a process of its own that has imported everything and says so before it begins. It is killed by the caller at a
-moment, or kills itself at a named point: before or after a step of what writes the run file.
+A session is a separate process. It kills itself at a named point: before or after the nth call of a function that writes
+the run file. No point depends on the clock.
 """
 
 from __future__ import annotations
@@ -12,23 +12,67 @@ import signal
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from random import Random
+from typing import NamedTuple
 
-from attrs import define
+from attrs import Factory, define
 
 from context_bench.bench.reading import canonical_row
 from context_bench.runs import open_run
+from context_bench.store.keys import RowId
 from context_bench.store.reader import RunReader
 
+ROWS = 40
 WORKERS = 4
 TURNS = 3
+SYSTEM, DERIVED = 0, 1
+"""Numbers of the system that is called, and of the one whose rows the second pass derives."""
+PHASES: Mapping[str, Sequence[str]] = {
+    "creation": (
+        "before os.replace 1",
+        "after os.replace 1",
+        "before RunFile.begin 1",
+        "after RunFile.begin 1",
+    ),
+    "first commit": ("before RunFile.commit 1", "after RunFile.commit 1"),
+    "turns": tuple(
+        f"{when} RunFile.keep_turn {count}" for when in ("before", "after") for count in (1, 2, 3)
+    ),
+    "mid-run": tuple(
+        f"{when} RunFile.commit {count}" for when in ("before", "after") for count in (2, 3, 4)
+    ),
+    "second pass": (
+        *(
+            f"{when} SecondPass.commit {count}"
+            for when in ("before", "after")
+            for count in (1, 2, 4)
+        ),
+        "before RunFile.settle_headlines 1",
+        "after RunFile.finish 1",
+        "before RunFile.close 1",
+    ),
+    "rescore": (
+        "before os.replace 1",
+        "after os.replace 1",
+        "before RunFile.commit 1",
+        "after RunFile.commit 1",
+        "before Rescoring.publish 1",
+        "before RunFile.copy_into 1",
+        "after RunFile.copy_into 1",
+        "before RunFile.close 1",
+    ),
+}
+"""Where a session kills itself, by the phase of a run file's life; each point is reached whatever the load."""
 PLUGIN = f"""
 import os
 import urllib.request
+
+from context_bench.hookspecs import hookimpl
+from context_bench.protocols import DerivedSystemSpec
 
 
 def ask(what):
@@ -47,6 +91,21 @@ class Remote:
 
     def fingerprint(self):
         return {{"model": "counting"}}
+
+
+class Doubles:
+    def __init__(self, version):
+        self.version = version
+
+    @hookimpl
+    def derived_systems(self, systems):
+        return [
+            DerivedSystemSpec(f"{{label}} again", label, {{"version": self.version}}, self.double)
+            for label in systems
+        ]
+
+    def double(self, example, source):
+        return {{"response": ask(example["id"][1:] + ".derived")}}
 
 
 class Same:
@@ -74,6 +133,12 @@ MANIFEST = """
 schema = 1
 api = "1.0"
 
+[hooks.doubles]
+summary = "Adds a system whose rows the second pass derives"
+class = "Doubles"
+implements = ["derived_systems"]
+options.version = { type = "str", flag = "--doubles", help = "Version" }
+
 [systems.remote]
 summary = "Asks a server that counts"
 class = "Remote"
@@ -97,54 +162,75 @@ primary = "length"
 version = "1"
 scores.length = { range = [0, "inf"] }
 """
-POINTS = {
+ENTRY_POINTS = {
+    "hooks": ("doubles:Doubles",),
     "systems": ("remote:Remote",),
     "datasets": ("mixed:mixed",),
     "evaluators": ("same:Same", "length:Length"),
 }
 SESSION = """
 import os, signal, sys
-import context_bench.bench.runs, context_bench.bench.rescoring, context_bench.cli.run
-import context_bench.run.concurrent_runner
 from context_bench.cli import execute
 from context_bench.store import runfile
+from context_bench.store.rows import StoredRow
 
-def kill_at(owner, name, when, wanted):
-    step, seen = getattr(owner, name), [0]
-    def stepped(*arguments, **named):
-        seen[0] += 1
-        if when == "before" and seen[0] == wanted:
-            os.kill(os.getpid(), signal.SIGKILL)
-        found = step(*arguments, **named)
-        if when == "after" and seen[0] == wanted:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return found
-    setattr(owner, name, stepped)
 
+class SecondPass(runfile.RunFile):
+    # Its commits are those that contain derived rows.
+    pass
+
+
+def commit_by_pass(store, items):
+    derived = any(
+        isinstance(item, StoredRow) and item.id.system_number == DERIVED for item in items
+    )
+    return (SecondPass.commit if derived else commit)(store, items)
+
+
+def kill_at(owner, name, when, count):
+    step = getattr(owner, name)
+    calls = 0
+
+    def counted(*arguments, **named):
+        nonlocal calls
+        calls += 1
+        if when == "before" and calls == count:
+            os.kill(os.getpid(), signal.SIGKILL)
+        result = step(*arguments, **named)
+        if when == "after" and calls == count:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return result
+
+    setattr(owner, name, counted)
+
+
+owners = {
+    "RunFile": runfile.RunFile,
+    "Rescoring": runfile.Rescoring,
+    "SecondPass": SecondPass,
+    "os": os,
+}
 point = os.environ.get("KILLED_AT")
 if point:
-    when, place, number = point.split()
+    when, place, count = point.split()
     owner, _, name = place.rpartition(".")
-    kill_at({"RunFile": runfile.RunFile, "Rescoring": runfile.Rescoring, "os": os}[owner], name, when, int(number))
-print("ready", flush=True)
+    commit = runfile.RunFile.commit
+    kill_at(owners[owner], name, when, int(count))
+    if owner == "SecondPass":
+        runfile.RunFile.commit = commit_by_pass
 sys.exit(execute(sys.argv[1:]))
-"""
+""".replace("== DERIVED", f"== {DERIVED}")
 
 
 class Server(ThreadingHTTPServer):
-    """Answers every question, and remembers it.
-
-    Args:
-        seconds: What an answer takes.
-    """
+    """Answers every request, and remembers it."""
 
     daemon_threads = True
     request_queue_size = 512
 
-    def __init__(self, seconds: float = 0.0) -> None:
+    def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
-        self.seconds = seconds
-        self.asked: list[str] = []
+        self.requests: list[str] = []
         self._thread = threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True)
         self._thread.start()
 
@@ -155,15 +241,14 @@ class Server(ThreadingHTTPServer):
         self.server_close()
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """A client that was killed is none of its business."""
+        """Ignore the broken connection of a client that was killed."""
 
 
 class _Handler(BaseHTTPRequestHandler):
     server: Server
 
     def do_GET(self) -> None:
-        self.server.asked.append(self.path[1:])
-        time.sleep(self.server.seconds)
+        self.server.requests.append(self.path[1:])
         body = b"odd" if int(self.path[1:].partition(".")[0]) % 2 else b"even"
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
@@ -183,7 +268,8 @@ def install(folder: Path) -> None:
     (package / "context_bench_plugin.toml").write_text(MANIFEST)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: killed\nVersion: 1.0\n\n")
     points = [
-        f"[context_bench.{group}]\n" + "".join(_points(names)) for group, names in POINTS.items()
+        f"[context_bench.{group}]\n" + "".join(_points(names))
+        for group, names in ENTRY_POINTS.items()
     ]
     (info / "entry_points.txt").write_text("\n".join(points))
     files = [*package.iterdir(), info / "METADATA", info / "entry_points.txt"]
@@ -198,174 +284,215 @@ def _points(names: Sequence[str]) -> list[str]:
 
 
 @define
-class Work:
-    """What is run, killed and finished: rows and conversations of a run, and a rescoring of it.
+class Workplace:
+    """Starts sessions: a run of rows and conversations, its resumption, and its rescoring.
 
     Attributes:
-        folder: Holds the package and the run files.
-        server: Is asked.
-        rows: Rows of a run; every fourth is a conversation.
+        folder: Contains the package and the run files.
+        server: Answers the system's calls.
     """
 
     folder: Path
     server: Server
-    rows: int
 
-    def begin(self, path: Path, command: str, point: str | None = None) -> subprocess.Popen[str]:
-        """Start a session and return when it is ready to begin.
+    def session(
+        self, path: Path, command: str, point: str = ""
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a whole session.
 
         Args:
             path: The run file.
             command: ``"run"``, ``"resume"`` or ``"rescore"``.
-            point: Where it kills itself: ``"before RunFile.commit 3"``.
+            point: Where the session kills itself: ``"before RunFile.commit 3"``; nowhere without.
         """
-        flags = {
+        arguments = {
             "run": (
                 "--system=remote",
                 "--dataset=mixed",
                 "--evaluators=same",
+                "--doubles=1",
                 f"--max-workers={WORKERS}",
                 "-q",
+                f"--run-file={path}",
             ),
-            "resume": ("-q",),
-            "rescore": ("--evaluators=length",),
+            "resume": (str(path), "-q"),
+            "rescore": (str(path), "--evaluators=length"),
         }[command]
-        named = ("--run-file", str(path)) if command == "run" else (str(path),)
         environ = {
             **os.environ,
             "PYTHONPATH": str(self.folder / "site"),
             "CONTEXT_BENCH_PLUGINS": "killed,context-bench-conversations",
             "KILLED_URL": f"http://127.0.0.1:{self.server.server_port}",
-            "KILLED_ROWS": str(self.rows),
-            "KILLED_AT": point or "",
+            "KILLED_ROWS": str(ROWS),
+            "KILLED_AT": point,
         }
-        process = subprocess.Popen(
-            [sys.executable, "-c", SESSION, command, *named, *flags, "--format=none"],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+        return subprocess.run(
+            [sys.executable, "-c", SESSION, command, *arguments, "--format=none"],
+            capture_output=True,
             text=True,
             env=environ,
             cwd=self.folder,
+            timeout=300,
+            check=False,
         )
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n", process.communicate()
-        return process
 
-    def session(
-        self, path: Path, command: str, point: str | None = None, seconds: float | None = None
-    ) -> subprocess.CompletedProcess[str]:
-        """Do a whole session, and kill it after so many seconds if it goes on for that long."""
-        process = self.begin(path, command, point)
-        if seconds is not None:
-            try:
-                process.wait(seconds)
-            except subprocess.TimeoutExpired:
-                process.send_signal(signal.SIGKILL)
-        out, err = process.communicate(timeout=300)
-        return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+def expected_requests() -> set[str]:
+    """Return the requests of a whole run: each turn of each row, and the derivation of each row."""
+    requests = set()
+    for position in range(ROWS):
+        requests |= row_requests(SYSTEM, position)
+        requests |= row_requests(DERIVED, position)
+    return requests
+
+
+def row_requests(system_number: int, position: int) -> set[str]:
+    """Return the requests that one row needs."""
+    if system_number == DERIVED:
+        return {f"{position}.derived"}
+    turns = TURNS if position % 4 == 0 else 1
+    return {f"{position}.{turn}" for turn in range(turns)}
 
 
 def committed(path: Path) -> set[str]:
-    """Return the questions whose answers are in a run file: of whole rows, and of turns of rows that have not ended."""
+    """Return the requests whose answers a run file contains, in rows and in turns of unfinished rows."""
     if not path.exists():
         return set()
-    found = set()
-    with open_run(path) as run:
-        for row in run.rows():
-            turns = TURNS if row.position % 4 == 0 else 1
-            found |= {f"{row.position}.{turn}" for turn in range(turns)}
-        reader = RunReader(path)
-        try:
-            for position in range(0, _positions(found), 4):
-                found |= {f"{position}.{turn}" for turn in range(len(reader.turns(_row(position))))}
-        finally:
-            reader.close()
-    return found
+    requests = set()
+    reader = RunReader(path)
+    try:
+        for row in reader.rows():
+            number = DERIVED if row.system.endswith(" again") else SYSTEM
+            requests |= row_requests(number, row.position)
+        for position in range(0, ROWS, 4):
+            turns = reader.turns(RowId(SYSTEM, position, 0))
+            requests |= {f"{position}.{turn}" for turn in range(len(turns))}
+    finally:
+        reader.close()
+    return requests
 
 
-def _positions(found: set[str]) -> int:
-    """Return a position behind every one that may have begun: no more than the workers are ahead of what has ended."""
-    return max((int(question.partition(".")[0]) for question in found), default=0) + 4 * WORKERS
-
-
-def _row(position: int) -> Any:
-    from context_bench.store.keys import RowId
-
-    return RowId(0, position, 0)
-
-
-def exported(path: Path) -> list[str]:
+def canonical(path: Path) -> list[str]:
     """Return the canonical rows of a run file."""
     with open_run(path) as run:
         return [json.dumps(canonical_row(row), sort_keys=True) for row in run.rows()]
 
 
+class Kill(NamedTuple):
+    """Where a session kills itself, and the phase that the point belongs to."""
+
+    phase: str
+    point: str
+
+
+def draw_kills(seed: int) -> dict[str, list[Kill]]:
+    """Return one kill of each phase, in the order of a run file's life, by what the session does: run, rescore."""
+    chance = Random(seed)
+    kills = [Kill(phase, chance.choice(points)) for phase, points in PHASES.items()]
+    return {"run": kills[:-1], "rescore": kills[-1:]}
+
+
 @define
-class Found:
-    """What killing a run file's sessions again and again has shown.
+class Damage:
+    """What killing the sessions of run files has shown.
 
     Attributes:
-        kills: By what was killed: ``"creation"``, ``"run"``, ``"rescore"``.
+        kills: SIGKILLs, by phase.
         sessions: Sessions, the killed ones included.
-        again: Committed answers that were asked for again.
-        lost: Committed answers that were gone after a kill.
-        beyond: Requests beyond one for each answer.
-        refused: Sessions that ended with an error, and so files that nobody could use.
-        differing: Run files whose canonical rows are not those of a run that nobody disturbed.
+        repeated: Committed answers that were requested again.
+        lost: Committed answers that a kill removed.
+        extra: Requests beyond one for each answer.
+        refused: Sessions that ended with an error.
+        different: Run files whose canonical rows are not those of a run without a kill.
         half_shown: Rescorings that showed some of their scores, or lost the old ones, before they ended.
+        missed: Points that no session reached, so that it was not killed.
     """
 
-    kills: dict[str, int]
+    kills: Counter[str] = Factory(Counter)
     sessions: int = 0
-    again: int = 0
+    repeated: int = 0
     lost: int = 0
-    beyond: int = 0
+    extra: int = 0
     refused: int = 0
-    differing: int = 0
+    different: int = 0
     half_shown: int = 0
+    missed: list[Kill] = Factory(list)
+
+    @property
+    def faults(self) -> dict[str, int]:
+        """Everything that has to be zero."""
+        return {
+            "committed answers that were requested again": self.repeated,
+            "committed answers that were lost": self.lost,
+            "sessions that ended with an error": self.refused,
+            "run files with other canonical rows than a run without a kill": self.different,
+            "rescorings that showed some of their scores before they ended": self.half_shown,
+            "points that no session reached": len(self.missed),
+        }
 
 
-def life(work: Work, path: Path, whole: Mapping[str, list[str]], found: Found, kill: Any) -> None:
+def live(
+    workplace: Workplace,
+    path: Path,
+    whole: Mapping[str, list[str]],
+    kills: Mapping[str, Iterable[Kill]],
+    damage: Damage,
+) -> None:
     """Take one run file from nothing to a finished rescoring, through kills.
 
     Args:
-        work: What is done.
-        path: The run file; it is not there.
-        whole: Canonical rows of an undisturbed run, and of its rescoring, by command.
-        found: Is added to.
-        kill: Asked before each session: gets its command, returns where and when it is killed as keywords of
-            :meth:`Work.session`.
+        workplace: Starts the sessions.
+        path: The run file; it does not exist.
+        whole: Canonical rows of a run without a kill and of its rescoring, by phase.
+        kills: Where the sessions kill themselves, by phase: ``"run"`` and ``"rescore"``.
+        damage: Receives what the kills did.
     """
-    asked_before = len(work.server.asked)
-    for phase in ("run", "rescore"):
-        while True:
-            command = phase if phase == "rescore" or not path.exists() else "resume"
-            before = committed(path)
-            shown = exported(path) if phase == "rescore" else []
-            start = len(work.server.asked)
-            done = work.session(path, command, **kill(command))
-            found.sessions += 1
-            found.again += len(before & set(work.server.asked[start:]))
-            found.lost += len(before - committed(path))
+    requests = workplace.server.requests
+    requests_before = len(requests)
+    for phase, phase_kills in kills.items():
+        for kill in phase_kills:
+            done = _session(workplace, path, phase, whole, damage, kill.point)
             if done.returncode == -signal.SIGKILL:
-                kind = "creation" if phase == "run" and not committed(path) else phase
-                found.kills[kind] = found.kills.get(kind, 0) + 1
-                if phase == "rescore":
-                    found.half_shown += exported(path) not in (shown, whole["rescore"])
-                continue
-            if done.returncode:
-                found.refused += 1
-                print(done.stderr, file=sys.stderr)
-            break
-        found.differing += not path.exists() or exported(path) != whole[phase]
-    found.beyond += len(work.server.asked) - asked_before - work.rows // 4 * (TURNS + 3)
+                damage.kills[kill.phase] += 1
+            else:
+                damage.missed.append(kill)
+        done = _session(workplace, path, phase, whole, damage)
+        if done.returncode:
+            damage.refused += 1
+            print(done.stderr, file=sys.stderr)
+        damage.different += not path.exists() or canonical(path) != whole[phase]
+    damage.extra += len(requests) - requests_before - len(expected_requests())
 
 
-def undisturbed(work: Work, path: Path) -> dict[str, list[str]]:
-    """Return the canonical rows of a run, and of its rescoring, that nobody disturbs."""
+def _session(
+    workplace: Workplace,
+    path: Path,
+    phase: str,
+    whole: Mapping[str, list[str]],
+    damage: Damage,
+    point: str = "",
+) -> subprocess.CompletedProcess[str]:
+    """Run one session, and compare the run file before and after."""
+    before = committed(path)
+    rows_before = canonical(path) if phase == "rescore" else []
+    requests_before = len(workplace.server.requests)
+    command = "resume" if phase == "run" and path.exists() else phase
+    done = workplace.session(path, command, point)
+    damage.sessions += 1
+    damage.repeated += len(before.intersection(workplace.server.requests[requests_before:]))
+    damage.lost += len(before - committed(path))
+    if phase == "rescore":
+        damage.half_shown += canonical(path) not in (rows_before, whole["rescore"])
+    return done
+
+
+def undisturbed(workplace: Workplace, path: Path) -> dict[str, list[str]]:
+    """Return the canonical rows of a run and of its rescoring, without a kill."""
     rows = {}
     for command in ("run", "rescore"):
-        done = work.session(path, command)
+        done = workplace.session(path, command)
         assert done.returncode == 0, done.stderr
-        rows[command] = exported(path)
+        rows[command] = canonical(path)
+    assert sorted(workplace.server.requests) == sorted(expected_requests())
+    workplace.server.requests.clear()
     return rows
