@@ -64,26 +64,54 @@ def canonical(result: Any) -> list[str]:
     return [json.dumps(canonical_row(row), sort_keys=True) for row in result.rows]
 
 
+HEAVY = """
+class Heavy:
+    name, cpu_bound = "heavy", True
+
+    def score(self, original, processed):
+        if original["id"] == "e17":
+            raise ValueError("indigestible")
+        return {"heavy": float(processed["response"]) / 5, "elsewhere": 1.0}
+"""
+
+
+@pytest.fixture
+def heavy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Return an evaluator that scores in other processes from its first row on."""
+    (tmp_path / "heavy_of_lanes.py").write_text(HEAVY)
+    monkeypatch.syspath_prepend(tmp_path)
+    from heavy_of_lanes import Heavy  # type: ignore[import-not-found]
+
+    return Heavy()
+
+
 @pytest.mark.parametrize("lane", ["blocking", "async"])
 def test_rows_and_metrics_are_the_same_at_1_8_and_64_workers(
-    lane: str, make_system: Callable[..., Any], make_examples: Callable[[int], Any], same: Any
+    lane: str,
+    make_system: Callable[..., Any],
+    make_examples: Callable[[int], Any],
+    same: Any,
+    heavy: Any,
 ) -> None:
     system = make_system(answer) if lane == "blocking" else make_system(aprocess=answer_async)
-    found = []
+    results = []
     for workers in (1, 8, 64):
         result = evaluate(
             system,
             make_examples(200),
-            [same, Batches(), Awaited()],
+            [same, Batches(), Awaited(), heavy],
             progress=False,
             max_workers=workers,
+            row_timeout=120,
         )
-        values = {
+        metrics = {
             name: value for name, value in result.summary["made"].items() if "latency" not in name
         }
-        found.append((canonical(result), values))
-    assert found[0] == found[1] == found[2]
-    assert len(found[0][0]) == 200
+        results.append((canonical(result), metrics))
+    one, eight, sixty_four = results
+    assert one == eight == sixty_four
+    assert len(result.rows) == 200
+    assert [row.example_id for row in result.rows if row.errors] == ["e13", "e17", "e20"]
 
 
 def test_batches_hold_many_rows_and_a_broken_one_fails_alone(
