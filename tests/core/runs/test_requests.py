@@ -219,7 +219,7 @@ def test_the_signature_of_evaluate_is_that_of_the_request() -> None:
         ({"add_evaluators": [3]}, "add_evaluators must be a list of names"),
         ({"limit": 1, "sample": 1}, "-n and --sample cannot be used together"),
         ({"store_examples": "yes"}, "store_examples must be true or false"),
-        ({"repeat": 1025}, "A run holds at most 1,024 samples of each example, not 1,025"),
+        ({"repeat": 1025}, "A run holds at most 1,024 repetitions of each example, not 1,025"),
         ({"systems": ["replay"] * 1025}, "A run holds at most 1,024 systems, not 1,025"),
         ({"datasets": ["toy"] * 1025}, "A run holds at most 1,024 datasets, not 1,025"),
         (

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import threading
+import urllib.error
 import urllib.request
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -101,10 +102,13 @@ class Client:
 
     def process(self, example: dict[str, Any]) -> dict[str, Any]:
         body = json.dumps({"id": example["id"]}).encode()
-        with urllib.request.urlopen(
-            urllib.request.Request(self.server.url, body), timeout=60
-        ) as reply:
-            return {**json.loads(reply.read()), "headers": dict(reply.headers)}
+        request = urllib.request.Request(self.server.url, body)
+        try:
+            with urllib.request.urlopen(request, timeout=60) as reply:
+                return {**json.loads(reply.read()), "headers": dict(reply.headers)}
+        except urllib.error.HTTPError as refusal:
+            refusal.close()
+            raise
 
 
 @pytest.fixture

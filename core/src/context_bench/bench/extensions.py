@@ -68,11 +68,16 @@ def active_extensions(catalog: Catalog, request: RunConfig) -> list[ActiveExtens
     """Return the active extensions of a request in the order of their calls; nothing is imported.
 
     Raises:
-        ContextBenchError: A name is unknown, or an extension cannot be used.
+        ContextBenchError: A name is unknown, an extension cannot be used, or one that the request needs is not installed.
     """
     requested = _requested(catalog, request)
     by_default = default_extensions(catalog, _conditions(catalog, request), requested)
-    return [*requested, *by_default]
+    active = [*requested, *by_default]
+    if request.reference is not None and not any(
+        "answer_source" in extension.component.manifest.implements for extension in active
+    ):
+        require_extension(catalog, REFERENCE, "--reference-from", "context-bench-agreement")
+    return active
 
 
 def describe_extensions(extensions: Iterable[ActiveExtension]) -> dict[str, dict[str, Any]]:

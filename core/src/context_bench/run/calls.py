@@ -183,7 +183,7 @@ class SystemCalls:
         task.attempts = attempt  # an attempt that is never sent, as the row's time is up, is none
         work = task.begin(self._start(task.job))
         result = await work.future
-        if isinstance(result, CaughtError):
+        if type(result) is CaughtError:  # isinstance would ask a foreign object for its class
             return self._caught(task, result)
         before = work.sent - (work if task.first is None else task.first).sent
         permit.answered(result, work.seconds)
