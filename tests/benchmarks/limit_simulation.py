@@ -136,14 +136,12 @@ def cells() -> Iterator[Cell]:
                                 yield Cell(rate, window, latency, says, kind, counted)
 
 
-def learning(
-    most: int, learned: Mapping[str, Any] | None = None, gentle: bool = True, **more: Any
-) -> Limiter:
+def learning(most: int, learned: Mapping[str, Any] | None = None, **more: Any) -> Limiter:
     """Return a limiter that learns; it asks with all its places from the beginning."""
     from context_bench_limits import LearnedLimits
 
     rates = LearnedLimits().rate_limiter(None, None, learned or {})
-    return Limiter(most, rates, gentle=gentle, grows=False, **more)
+    return Limiter(most, rates, **more)
 
 
 def run(

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from collections import deque
 from collections.abc import Callable
 from datetime import datetime, timezone
-from heapq import heappop, heappush
-from statistics import median
 from typing import Any
 
 import pytest
@@ -95,51 +94,36 @@ def test_tokens_are_counted_against_their_limit() -> None:
     assert 14 <= sent <= 17  # 3,000 tokens in 30 s
 
 
-def depths(seconds: float, parallel: int, answers: int) -> list[int]:
-    """Return the requests in flight whenever another was asked of an endpoint, in simulated time.
+class Together:
+    """A system that answers nobody before all places are used."""
 
-    Args:
-        seconds: How long each answer takes.
-        parallel: How many are worked on at once; others wait.
-        answers: Answers to wait for.
-    """
-    now = [100.0]
-    limiter = Limiter(64, ToldRates(None, None), gentle=True, clock=lambda: now[0])
-    free_at = [0.0] * parallel
-    asked: list[tuple[float, float]] = []  # when it is answered, when it was asked
-    found: list[int] = []
-    answered = 0
-    while answered < answers:
-        while (wait := limiter.enter()) == 0:
-            worker = free_at.index(min(free_at))
-            free_at[worker] = max(free_at[worker], now[0]) + seconds
-            heappush(asked, (free_at[worker], now[0]))
-        found.append(limiter.in_flight)
-        now[0] = min(now[0] + wait, asked[0][0]) if asked else now[0] + wait
-        while asked and asked[0][0] <= now[0]:
-            _, began = heappop(asked)
-            answered += 1
-            limiter.leave()
-            limiter.answered(now[0] - began)
-    return found
+    name = "together"
+
+    def __init__(self, places: int) -> None:
+        self.places, self.in_flight = places, 0
+        self.is_full = asyncio.Event()
+
+    def fingerprint(self) -> dict[str, str]:
+        return {"endpoint": "http://together.test"}
+
+    def process(self, example: dict[str, Any]) -> dict[str, Any]:
+        raise NotImplementedError
+
+    async def aprocess(self, example: dict[str, Any]) -> dict[str, Any]:
+        self.in_flight += 1
+        if self.in_flight == self.places:
+            self.is_full.set()
+        await asyncio.wait_for(self.is_full.wait(), timeout=60)
+        return {"response": "1"}
 
 
-@pytest.mark.parametrize(
-    ("seconds", "parallel", "usual", "most"),
-    [
-        (0.05, 64, (60, 64), 64),
-        (2.0, 64, (60, 64), 64),
-        (1.0, 1, (6, 12), 40),
-        (0.5, 16, (14, 40), 64),
-    ],
-    ids=["fast and wide", "slow and wide", "one at a time", "sixteen at a time"],
-)
-def test_more_is_asked_at_once_only_while_more_is_answered(
-    seconds: float, parallel: int, usual: tuple[int, int], most: int
+@pytest.mark.parametrize("workers", [64, None])
+def test_all_places_of_an_endpoint_are_used_at_once(
+    workers: int | None, same: Any, make_examples: Callable[[int], Any]
 ) -> None:
-    found = depths(seconds, parallel, 800)
-    assert usual[0] <= median(found[len(found) // 4 :]) <= usual[1]
-    assert max(found) <= most
+    system = Together(64)
+    result = evaluate(system, make_examples(100), [same], progress=False, max_workers=workers)
+    assert not any(row.errors for row in result.rows)
 
 
 class Limited:

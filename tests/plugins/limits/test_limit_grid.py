@@ -268,7 +268,7 @@ def test_the_rate_falls_when_the_server_allows_less() -> None:
 
 def test_requests_that_were_refused_together_do_not_come_back_together() -> None:
     now = [1000.0]
-    limiter = learning(64, gentle=False, clock=lambda: now[0])
+    limiter = learning(64, clock=lambda: now[0])
     for _ in range(20):
         assert limiter.enter() == 0
     now[0] += 0.05
@@ -285,7 +285,7 @@ def test_requests_that_were_refused_together_do_not_come_back_together() -> None
 @pytest.mark.parametrize("asked", [3.0, 60.0])
 def test_nothing_is_sent_before_the_first_retry_after_is_over(asked: float) -> None:
     now = [1000.0]
-    limiter = learning(64, gentle=False, clock=lambda: now[0])
+    limiter = learning(64, clock=lambda: now[0])
     assert limiter.enter() == 0
     limiter.leave()
     limiter.refused(asked, 0.01)

@@ -615,11 +615,8 @@ class Run:
         request, calls = self._request, self._hooks.calls
         limits = request.requests_per_minute, request.tokens_per_minute
         learned = self._store.run()["provenance"].get("limits", {})
-        grows = request.max_workers is None  # the user named no number
         patience = request.keep_going, self._rates
-        return Admission(
-            self._slots, self._workers, *limits, calls, stop, grows, learned, *patience
-        )
+        return Admission(self._slots, self._workers, *limits, calls, stop, learned, *patience)
 
     def _unscored(self) -> dict[int, set[int]]:
         """Return the evaluators that have said nothing of a response, by its packed identity.

@@ -32,7 +32,6 @@ _TOO_OFTEN = frozenset({429, 529})
 _MOST_REFUSALS, _MOST_FAILURES = 10, 4
 """Attempts of one row at most, where it is refused, and where the endpoint fails."""
 
-_FIRST_PAUSE = 0.5
 _LONGEST_WAIT, _LONGEST_PAUSE = 300.0, 30.0
 _GLANCE = 0.25
 
@@ -46,7 +45,6 @@ class Admission:
         requests_per_minute, tokens_per_minute: What the user knows of each endpoint's limits.
         hooks: The hooks of calls: they admit or refuse a call, and learn what it used.
         stop: Ends every wait.
-        grows: Whether an endpoint is asked few at once in the beginning; False takes all places at once.
         learned: What :attr:`learned` told at the end of an earlier session.
         rates: What makes the rates of an endpoint, as the hook ``rate_limiter`` does; None where
             nobody learns them.
@@ -67,7 +65,6 @@ class Admission:
         tokens_per_minute: float | None = None,
         hooks: CallHooks | None = None,
         stop: CancelToken | None = None,
-        grows: bool = True,
         learned: Mapping[str, Mapping[str, Any]] | None = None,
         is_patient: bool = False,
         rates: Callable[..., RateLimiter] | None = None,
@@ -88,7 +85,7 @@ class Admission:
         )
         self._lock = Lock()
         self._workers, self._limits = workers, (requests_per_minute, tokens_per_minute)
-        self._grows, self._learned, self._rates = grows, learned or {}, rates
+        self._learned, self._rates = learned or {}, rates
         self._endpoints: dict[int, str | None] = {}
         self._roads: dict[int, EndpointState] = {}
         for slot in slots:
@@ -121,7 +118,6 @@ class Admission:
             return self._roads[slot.number]
 
     def _road_to(self, endpoint: str | None) -> EndpointState:
-        """Only an endpoint is asked gently, and few at once in the beginning: a slot without one is asked by nobody else."""
         from context_bench.run import limits  # a run on the caller's thread asks for no leave
 
         rates = self._rates and self._rates(
@@ -131,16 +127,10 @@ class Admission:
             from context_bench.run.rates import ToldRates
 
             rates = ToldRates(*self._limits)
-        is_gentle = endpoint is not None
-        limiter = limits.Limiter(
-            self._workers, rates, gentle=is_gentle, grows=self._grows and is_gentle
-        )
-        return limits.EndpointState(endpoint, limiter, self.is_patient)
+        return limits.EndpointState(endpoint, limits.Limiter(self._workers, rates))
 
-    def enter(
-        self, job: Job, attempt: int = 1, is_first: bool = False
-    ) -> CallPermit | float | None:
-        """Return leave to make a call; or the seconds after which to ask again; None when it is not to be made again.
+    def enter(self, job: Job, attempt: int = 1, is_first: bool = False) -> CallPermit | float:
+        """Return leave to make a call; or the seconds after which to ask again.
 
         Args:
             job: The job.
@@ -148,17 +138,13 @@ class Admission:
             is_first: Whether the call stands first in the line; one that has not lined up goes only where none stands.
         """
         slot, road = job.slot, self.road(job.slot)
-        row = (
-            0 if road.trial.is_over else job.id.pack()
-        )  # behind the trial nobody asks which row it is
         if not is_first and len(road.line):
             return _GLANCE
-        wait = road.enter(row, job.input_tokens)
-        if wait != 0:
-            return wait and min(wait, _GLANCE)
+        wait = road.enter(job.input_tokens)
+        if wait > 0:
+            return min(wait, _GLANCE)
         with self._lock:
             self.in_flight[slot.number] += 1
-            self.retried[slot.number] += road.trial.repeating == row
         admission = None
         if not self.hooks.is_empty:
             identity = RowId(job.wiring.label, job.id.position, job.id.repetition)
@@ -166,7 +152,7 @@ class Admission:
                 slot.number, slot.label, road.endpoint, identity, job.input_tokens, attempt - 1
             )
             admission = self.hooks.admission_of(call)
-        return CallPermit(self, job, row, road, admission)
+        return CallPermit(self, job, road, admission)
 
     def leave(self, slot: RunSystem, cost: float | None) -> None:
         """Count a call as ended."""
@@ -178,12 +164,10 @@ class Admission:
                 self.cost[slot.number] = self.cost.get(slot.number, 0.0) + cost
         road.line.move()
 
-    def retry(
-        self, slot: RunSystem, error: BaseException, wait: float, *what: str, count: int = 1
-    ) -> None:
+    def retry(self, slot: RunSystem, error: BaseException, wait: float, *what: str) -> None:
         """Count an attempt that is repeated so many seconds after an error, and what is waited for until then."""
         with self._lock:
-            self.retried[slot.number] += count
+            self.retried[slot.number] += 1
             self.failures[slot.number] = monotonic(), f"{type(error).__name__}: {message_of(error)}"
         self.road(slot).wait(wait, *what)
 
@@ -202,7 +186,6 @@ class CallPermit:
 
     _admission: Admission
     _job: Job
-    _row: int
     _road: EndpointState
     _call: CallAdmission | None
     _usage: Usage | None = None
@@ -266,17 +249,6 @@ class CallPermit:
         headers = output.get("headers") if type(output) is dict else None
         self._road.limiter.answered(seconds, tokens, headers, self._job.input_tokens)
 
-    def prove(self) -> None:
-        """Take note that what was answered is an output: the endpoint is on trial no more."""
-        trial = self._road.trial
-        trial.is_over, trial.repeating = True, None
-
-    def end(self) -> None:
-        """Take note that the row is committed, without an answer."""
-        if not self._road.trial.is_over:
-            self._road.trial.ended(self._row)
-            self._road.line.move()
-
     def refused(self, error: BaseException, seconds: float, attempt: int) -> float | None:
         """Learn from an error, and return the seconds after which to ask again; None when that is of no use."""
         asked = wait_asked_for(error)
@@ -294,22 +266,12 @@ class CallPermit:
     def _pause_after_failure(
         self, error: BaseException, asked: float | None, attempt: int
     ) -> float | None:
-        """Return the seconds after which to repeat a call that failed and was not refused; None where it is not repeated.
-
-        While the endpoint is unproven one call is repeated for all, and waits for its turn in the queue.
-        """
-        trial = self._road.trial
-        if trial.is_over:
-            wait = pause(attempt, asked)
-            if wait is None or attempt >= _MOST_FAILURES:
-                return None
-            self._admission.retry(self._job.slot, error, wait, "to ask {} again")
-            return wait
-        if not trial.may_repeat:
+        """Return the seconds after which to repeat a call that failed and was not refused; None where it is not repeated."""
+        wait = pause(attempt, asked)
+        if wait is None or attempt >= _MOST_FAILURES:
             return None
-        left = trial.failed(self._row, asked or _FIRST_PAUSE, monotonic())
-        self._admission.retry(self._job.slot, error, left, "to ask {} again", count=0)
-        return 0.0
+        self._admission.retry(self._job.slot, error, wait, "to ask {} again")
+        return wait
 
     def leave(self) -> None:
         """Give the place back."""

@@ -145,13 +145,13 @@ class SystemCalls:
             CallRefusedError: An extension does not let the call be made; the run stops.
         """
         attempt = 1
-        error: BaseException | None = None
         while not self._is_over(task):
-            permit = self._admission.enter(task.job, attempt)
-            if isinstance(permit, float):
-                permit = await self._wait_for_permit(task, attempt)
+            entry = self._admission.enter(task.job, attempt)
+            permit = (
+                await self._wait_for_permit(task, attempt) if isinstance(entry, float) else entry
+            )
             if permit is None:
-                return None if error is None or self._is_over(task) else FailedCall(error)
+                return None
             task.permit = permit
             try:
                 outcome = await self._attempt(task, permit, attempt)
@@ -202,7 +202,7 @@ class SystemCalls:
         return result
 
     async def _wait_for_permit(self, task: RowTask, attempt: int) -> CallPermit | None:
-        """Queue for leave to call; return None when there is none any more: the run stops, or the row is not to be asked."""
+        """Queue for leave to call; return None when there is none any more: the run stops, or the row has ended."""
         queue = self._admission.road(task.job.slot).line
         waiter = queue.join(task.wake, attempt > 1, monotonic())
         try:

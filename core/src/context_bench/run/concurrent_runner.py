@@ -8,8 +8,8 @@ of its row, and keeps neither the other rows nor the end of the process.
 A row holds one place of a bounded window from before its system is called until its response is committed. So a run that is
 killed repeats at most as many calls as there are places, and a slow disk slows the calls down instead of filling the memory.
 
-A task is started for each row. A fixed set of tasks that take rows from a queue saves the start of a task, some 5 microseconds
-of more than 100 a row, and would have to be refilled whenever a row is left behind.
+A task is started for each row. A fixed set of tasks that take rows from a queue would have to be refilled whenever a row is
+left behind.
 """
 
 from __future__ import annotations
@@ -266,8 +266,6 @@ class ConcurrentRunner:
         if isinstance(answer, StoredRow):
             return answer
         task.answer = answer
-        if task.permit is not None:
-            task.permit.prove()
         if task.is_done:
             return self._processor.row(job, answer)
         evaluations, failures = self._processor.score(job, task.quick, answer)
@@ -287,8 +285,6 @@ class ConcurrentRunner:
         self._committed += 1
         self._free_places += 1
         self._start_rows()
-        if task.answer is None and task.permit is not None:
-            task.permit.end()
         if is_deferred and is_committed and row is not None and not self._stop.is_set():
             try:
                 await self._score_deferred(task, row)

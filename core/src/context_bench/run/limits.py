@@ -1,7 +1,8 @@
 """Limits: how often and how many at once an endpoint is asked, and who waits for it.
 
-The number in flight is one thing (:class:`Growth`), the rate another (:class:`~context_bench.protocols.RateLimiter`): a package
-that learns limits brings it, else :mod:`context_bench.run.rates` does.
+The number in flight is kept here, the rate by a :class:`~context_bench.protocols.RateLimiter`: a package that learns limits
+brings it, else :mod:`context_bench.run.rates` does. All places are used from the beginning. Only after a refusal by an endpoint
+whose rate nobody knows fewer requests are sent at once, and more with each answer.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from context_bench.protocols import RateLimiter
 from context_bench.run.stopping import DeadSystemError
 
 _WORTH_TELLING = 1.0
-_GENTLE_SECONDS, _GENTLE_RATE = 0.22, 300.0
+_SHARE_AFTER_REFUSAL = 0.25
 _ONLY_REFUSALS = 120.0
 
 
@@ -39,14 +40,12 @@ class EndpointState:
         endpoint: Its address; None for a system that has none.
         limiter: Its limits.
         line: Who waits for them.
-        trial: Holds calls back until it answers.
     """
 
-    def __init__(self, endpoint: str | None, limiter: Limiter, is_trusted: bool = False) -> None:
+    def __init__(self, endpoint: str | None, limiter: Limiter) -> None:
         self.endpoint = endpoint
         self.limiter = limiter
         self.line = Line()
-        self.trial = Trial(is_trusted)
         self._refused_since: float | None = None
         self._waits: tuple[float, str] | None = None
 
@@ -54,22 +53,17 @@ class EndpointState:
         """Take note that the endpoint has answered."""
         self._refused_since = self._waits = None
 
-    def enter(self, row: int, tokens: int) -> float | None:
-        """Take a place and return 0; or return the seconds after which to ask for one again, None when it is not to be.
+    def enter(self, tokens: int) -> float:
+        """Take a place and return 0; or return the seconds after which to ask for one again.
 
         Args:
-            row: The row that asks.
-            tokens: What its request is thought to have.
+            tokens: What the request is thought to have.
         """
-        wait = 0.0 if self.trial.is_over else self.trial.enter(row, monotonic())
-        if wait == 0:
-            wait = self.limiter.enter(tokens)
-            if wait > 0:
-                self.trial.withdraw(row)
-                if wait != FULL:
-                    self.wait(wait)
-        if wait != 0:
-            self.line.note(wait or FULL, monotonic())
+        wait = self.limiter.enter(tokens)
+        if wait > 0:
+            if wait != FULL:
+                self.wait(wait)
+            self.line.note(wait, monotonic())
         return wait
 
     def wait(self, seconds: float, what: str = "for the rate limit of {}") -> None:
@@ -187,25 +181,19 @@ class Limiter:
     Args:
         most: Requests in flight at most.
         rates: Say how often it may be asked.
-        gentle: Whether to begin with few requests a second, as an endpoint that others use deserves.
         clock: Tells the time in seconds.
-        grows: Whether to begin with few requests at once; None does as ``gentle`` says.
     """
 
     def __init__(
         self,
         most: int,
         rates: RateLimiter,
-        gentle: bool = False,
         clock: Callable[[], float] = monotonic,
-        grows: bool | None = None,
     ) -> None:
         self._clock = clock
         self._lock = Lock()
-        self._gentle = gentle
-        self._begun: float | None = None
-        self._gentle_next = 0.0
-        self._growth = Growth(most, gentle if grows is None else grows)
+        self._most = most
+        self._places = float(most)
         self._rates = rates
         self.in_flight = 0
 
@@ -223,25 +211,11 @@ class Limiter:
         """
         with self._lock:
             now = self._clock()
-            if self._begun is None:
-                self._begun = now
-            if self.in_flight >= int(self._growth.cap) and self.in_flight >= int(
-                self._growth.wanted(now)
-            ):
+            if self.in_flight >= int(self._places):
                 return FULL
             wait = self._rates.wait(now, tokens)
-            if (
-                self._gentle
-                and now - self._begun < _GENTLE_SECONDS
-                and self._gentle_next - now > max(wait, 0.0)
-            ):
-                return OwnPause(self._gentle_next - now)
             if wait > 0:
                 return wait
-            if self._gentle:
-                self._gentle_next = (
-                    max(self._gentle_next, now - 1.5 / _GENTLE_RATE) + 1.0 / _GENTLE_RATE
-                )
             self._rates.sent(now, tokens)
             self.in_flight += 1
             return 0.0
@@ -263,7 +237,8 @@ class Limiter:
             expected: What :meth:`enter` was told of its tokens.
         """
         with self._lock:
-            self._growth.answered(seconds)
+            if self._places < self._most:
+                self._places = min(self._most, self._places + 1.0 / self._places)
             self._rates.answered(self._clock(), seconds, tokens, expected, headers)
 
     def refused(
@@ -277,156 +252,6 @@ class Limiter:
             headers: Its response headers.
         """
         with self._lock:
-            self._growth.settle(
-                are_fewer=self._rates.refused(self._clock(), seconds, asked, headers)
-            )
-
-
-_FIRST = 8
-_STEP, _ROUNDS = 1.0, 2
-_UNANSWERED = 16
-_STILL_QUICK = 1.5
-_FEWER = 0.25
-_NEVER = float("inf")
-
-
-class Growth:
-    """Begins with few, and doubles every second, or every other round of answers, as long as they come as quickly as at first.
-
-    That takes a few seconds whether answers take 10 ms or 10 s; where they become slower, the last step is taken back.
-
-    Args:
-        most: Requests in flight at most.
-        grows: Whether to begin with few; else there are ``most`` from the beginning.
-    """
-
-    def __init__(self, most: int, grows: bool) -> None:
-        self._most = most
-        self._grows = grows
-        self.cap = float(min(most, _FIRST)) if grows else float(most)
-        self._answers = 0
-        self._stepped_at: float | None = None
-        self._quickest, self._latest = _NEVER, 0.0
-        self._fewer: float | None = None
-        self._is_found = False
-
-    def wanted(self, now: float) -> float:
-        """Return how many places there are, now that one more was wanted than there were."""
-        self._stepped_at = now if self._stepped_at is None else self._stepped_at
-        is_due = now - self._stepped_at >= _STEP or self._answers >= _ROUNDS * self.cap
-        if self._grows and not self._is_found and self.cap < self._most and is_due:
-            is_unanswered = self._quickest == _NEVER and self.cap < _UNANSWERED
-            if is_unanswered or self._latest <= _STILL_QUICK * self._quickest < _NEVER:
-                self._fewer, self.cap = self.cap, min(self._most, 2 * self.cap)
-                self._stepped_at, self._answers = now, 0
-        return self.cap
-
-    def answered(self, seconds: float) -> None:
-        """Learn from an answer that took so many seconds."""
-        self._quickest, self._latest = min(self._quickest, seconds), seconds
-        self._answers += 1
-        if not self._grows:
-            if self.cap < self._most:
-                self.cap = min(self._most, self.cap + 1.0 / self.cap)
-        elif self._fewer is not None and seconds > _STILL_QUICK * self._quickest:
-            self.cap, self._fewer, self._is_found = self._fewer, None, True
-
-    def settle(self, are_fewer: bool) -> None:
-        """Grow no more by how quick answers are: from now on a rate is what limits.
-
-        Args:
-            are_fewer: Whether nobody knows that rate, so that fewer are asked at once, and more with each answer.
-        """
-        if are_fewer:
-            self.cap = max(1.0, _FEWER * self.cap)
-        elif self._grows:
-            self.cap = float(self._most)
-        self._grows = False
-
-
-_ON_TRIAL, _REPEATS = 16, 3
-_SILENT = 1.0
-
-
-class Trial:
-    """The time until an endpoint answers for the first time, in which repeats and many calls at once are worth little.
-
-    A dead endpoint is to be known by few requests. So there are few calls at once, and the fewer the more have failed; and
-    where asking again may help, one call asks again for all: the others wait for what comes of it. Each row is held here
-    until it is committed, and so has been looked at. An endpoint that is silent for a second is slow rather than dead: then
-    all places are used. Safe to use from any thread.
-
-    Attributes:
-        is_over: Whether the endpoint has answered.
-        repeating: The row that is asked again for all.
-    """
-
-    def __init__(self, is_over: bool = False) -> None:
-        self.is_over = is_over
-        self._lock = Lock()
-        self._rows: dict[int, bool] = {}  # those that are asked, and whether they have failed
-        self._failed = self._repeats = 0
-        self._began: float | None = None
-        self.repeating: int | None = None
-        self._next = 0.0
-
-    @property
-    def may_repeat(self) -> bool:
-        """Whether a call may be asked again."""
-        return self._repeats < _REPEATS
-
-    def enter(self, row: int, now: float) -> float | None:
-        """Return 0 when a row may be asked, else the seconds after which to try again; None when it is not asked again."""
-        if self.is_over:
-            return 0.0
-        with self._lock:
-            if not self._rows.get(row, True) or row == self.repeating:  # it was refused meanwhile
-                return 0.0
-            if row in self._rows:
-                if self.repeating is not None:
-                    return FULL
-                if not self.may_repeat:
-                    return None
-                wait = self._next - now
-                if wait <= 0:
-                    self.repeating, self._repeats = row, self._repeats + 1
-                return max(0.0, wait)
-            self._began = now if self._began is None else self._began
-            is_silent = not self._failed and now - self._began >= _SILENT
-            if len(self._rows) >= max(1, _ON_TRIAL - self._failed) and not is_silent:
-                return FULL
-            self._rows[row] = False
-            return 0.0
-
-    def withdraw(self, row: int) -> None:
-        """Take back that a row is asked: it has to wait for something else."""
-        with self._lock:
-            if self.repeating == row:
-                self.repeating, self._repeats = None, self._repeats - 1
-            elif not self._rows.get(row, True):
-                del self._rows[row]
-
-    def failed(self, row: int, pause: float, now: float) -> float:
-        """Take note that the call of a row has failed, and return the seconds until one asks again.
-
-        Args:
-            row: The row.
-            pause: What the call itself would have paused for; it is doubled with each repeat.
-            now: The moment.
-        """
-        with self._lock:
-            if not self._rows.get(row, True):
-                self._failed += 1
-                self._rows[row] = True
-            if self.repeating == row:
-                self.repeating = None
-            self._next = max(self._next, now + pause * 2.0**self._repeats)
-            return self._next - now
-
-    def ended(self, row: int) -> None:
-        """Take note that a row without an answer is committed."""
-        with self._lock:
-            if self._rows.pop(row, True) is False:
-                self._failed += 1
-            if self.repeating == row:
-                self.repeating = None
+            is_rate_unknown = self._rates.refused(self._clock(), seconds, asked, headers)
+            if is_rate_unknown:
+                self._places = max(1.0, _SHARE_AFTER_REFUSAL * self._places)

@@ -429,7 +429,7 @@ def gold_sources(fields: Mapping[str, str], gold: Iterable[str] = ()) -> tuple[s
 def usual_workers(slots: Iterable[RunSystem], is_waiting: bool) -> int:
     """Return how many calls are in flight when the user does not say.
 
-    An endpoint gets up to 64: it begins with few, and has more only as long as it answers more for it.
+    An endpoint gets 64.
 
     Args:
         slots: The systems.
