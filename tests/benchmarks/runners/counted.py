@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from importlib import import_module
-
 import ours
 from load import measure
+
+from context_bench.run import loop
 
 FOR_EVER = 1e9
 
 if __name__ == "__main__":
-    for name in (
-        "context_bench.run.loop",
-        "context_bench.run.loop",
-    ):  # as it was called before, and is now
-        with suppress(ImportError):
-            vars(import_module(name)).update(_LONGEST_WAIT=FOR_EVER, CHEAP=FOR_EVER)
+    vars(loop).update(_LONGEST_WAIT=FOR_EVER, CHEAP=FOR_EVER)
     measure(ours.run)

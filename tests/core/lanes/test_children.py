@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from context_bench import evaluate
+from context_bench.runs import open_run
 
 MODULE = """
 import os, time
@@ -126,3 +131,54 @@ def test_an_error_that_cannot_be_sent_as_it_is_says_what_it_says(
         lambda example: "x", [{"id": "0"}], [Raising()], progress=False, row_timeout=60
     ).rows
     assert row.errors[0].message == "PlaceError: wrong at 3:4"
+
+
+INTERRUPTED = """
+import signal, sys
+from pathlib import Path
+from context_bench import evaluate
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background may start without it
+sys.path.insert(0, str(Path(sys.argv[1]).parent))
+from waiting_evaluator import Waiting
+
+def answer(example):
+    print("asked", flush=True)
+    return "x"
+
+result = evaluate(
+    answer, [{"id": "0"}], [Waiting()], progress=False, run_file=sys.argv[1], row_timeout=600
+)
+print("scores", result.rows[0].scores, flush=True)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals differ there")
+def test_what_is_scored_when_the_run_is_ended_is_left_for_the_next_session(tmp_path: Path) -> None:
+    (tmp_path / "waiting_evaluator.py").write_text(
+        "import time\n"
+        "from pathlib import Path\n"
+        "PLACE = Path(__file__).parent\n"
+        "class Waiting:\n"
+        "    name, cpu_bound = 'waiting', True\n"
+        "    def score(self, original, processed):\n"
+        "        if not (PLACE / 'begun').exists():\n"
+        "            (PLACE / 'begun').write_text('')\n"
+        "            time.sleep(600)\n"
+        "        return {'waiting': 1.0}\n"
+    )
+    path = tmp_path / "run.sqlite"
+    command = [sys.executable, "-c", INTERRUPTED, str(path)]
+    session = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while not (tmp_path / "begun").exists() and session.poll() is None:
+        time.sleep(0.05)
+    while session.poll() is None:  # the first drains, the second does not wait
+        session.send_signal(signal.SIGINT)
+        time.sleep(0.3)
+    output, _ = session.communicate(timeout=60)
+    assert session.returncode != 0
+    assert output == "asked\n"
+    [row] = open_run(path).rows()
+    assert (row.response, row.scores, row.errors) == ("x", {}, ())
+    later = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    assert later.stdout == "scores {'waiting': 1.0}\n"

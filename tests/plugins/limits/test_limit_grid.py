@@ -270,6 +270,7 @@ def test_requests_that_were_refused_together_do_not_come_back_together() -> None
     now = [1000.0]
     limiter = learning(64, clock=lambda: now[0])
     for _ in range(20):
+        now[0] += 0.004
         assert limiter.enter() == 0
     now[0] += 0.05
     for _ in range(20):

@@ -147,28 +147,34 @@ class RowProcessor:
         """Return the row of an answer and what evaluators said of it; of a response that is stored already, this alone."""
         if job.only is not None:
             return scores_only(job, evaluations, failures)
-        row = StoredRow(
+        measured, usage = answer.measured, answer.usage
+        reported_tokens = cached_tokens = cost = cost_source = None
+        if usage is not None:
+            reported_tokens = positive_count(usage.input_tokens)
+            if usage.cache_read_tokens is not None:
+                cached_tokens = int(usage.cache_read_tokens)
+            cost, cost_source = self._bill(usage, models_of(job.slot, answer.output))
+        return StoredRow(
             id=job.id,
             key=job.key,
             output=answer.text,
             output_hash=answer.digest,
             input_tokens=job.input_tokens,
+            reported_tokens=reported_tokens,
+            cached_tokens=cached_tokens,
+            cost=cost,
+            cost_source=cost_source,
+            response_tokens=answer.response_tokens,
+            context_tokens=answer.context_tokens,
+            latency=measured.latency,
+            system_latency=measured.system_latency,
+            attempts=measured.attempts,
+            measured=measured.rest,
+            evaluations=evaluations,
+            failures=failures,
+            reused=job.output is not None,
+            turns=0 if job.transcript is None else job.turns,
         )
-        measured, usage = answer.measured, answer.usage
-        if usage is not None:
-            row.reported_tokens = positive_count(usage.input_tokens)
-            row.cached_tokens = (
-                None if usage.cache_read_tokens is None else int(usage.cache_read_tokens)
-            )
-            row.cost, row.cost_source = self._bill(usage, models_of(job.slot, answer.output))
-        row.response_tokens, row.context_tokens = answer.response_tokens, answer.context_tokens
-        row.latency, row.system_latency = measured.latency, measured.system_latency
-        row.attempts, row.measured = measured.attempts, measured.rest
-        row.evaluations, row.failures = evaluations, failures
-        row.reused = job.output is not None
-        if job.transcript is not None:
-            row.turns = job.turns
-        return row
 
     def failed(
         self, job: Job, error: BaseException, latency: float, attempts: int = 1

@@ -47,6 +47,12 @@ _LEFT_OVER, _MANY_ENOUGH = 3.0, 30.0
 _RARE, _FALL_OF_RARE = 3.0, 0.98
 _OVERSHOT, _LASTED = 1.005, 1.5
 
+_GENTLE_SECONDS = 0.22
+_GENTLE_RATE = 300.0
+_CATCH_UP = 1.5
+"""An endpoint of which nothing is known is sent its first requests, some 64, at so many a second: where it refuses, few of
+them are refused."""
+
 
 class Rates:
     """Says how long the next request has to wait. Not safe to use from several threads; its owner holds a lock.
@@ -66,6 +72,8 @@ class Rates:
         self._estimates = Estimates()
         self._binding = self.requests
         self._began: float | None = None
+        self._is_unknown = requests is None and tokens is None and not learned
+        self._next_gently = 0.0
         self._latest = self._changed_at = 0.0
         self._released: list[float] = []  # moments at which it let go, with a window known
         self._guessed: tuple[float, tuple[float, float]] | None = (
@@ -107,9 +115,12 @@ class Rates:
             if patience > 0:
                 return patience
             self._resume(now)
-        return max(
+        wait = max(
             self.requests.wait(now, 1.0), self.tokens.wait(now, self._estimates.charge(tokens))
         )
+        if self._is_unknown and self._began is not None and now - self._began < _GENTLE_SECONDS:
+            wait = max(wait, self._next_gently - now)
+        return wait
 
     def sent(self, now: float, tokens: float) -> None:
         """Take note that a request is sent."""
@@ -121,6 +132,8 @@ class Rates:
             self._changed_at = now
             self._released = [now]
         self._latest = now
+        late = now - _CATCH_UP / _GENTLE_RATE
+        self._next_gently = max(self._next_gently, late) + 1.0 / _GENTLE_RATE
         self._estimates.note(tokens)
         self.requests.spend(now, 1.0)
         self.tokens.spend(now, self._estimates.charge(tokens))
