@@ -8,7 +8,6 @@ import json
 import shutil
 import sqlite3
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -176,11 +175,8 @@ def test_what_an_absent_package_said_is_shown_and_its_absence_told(
     assert any("acme-lengths/longest" in line for line in told["warnings"])
 
 
-@pytest.mark.parametrize(
-    "written", ['{"$type":"float","value":"inf"}', '"inf"'], ids=["now", "before"]
-)
 def test_the_metrics_of_objects_are_told_again_as_they_were(
-    tmp_path: Path, context_bench: Call, written: str
+    tmp_path: Path, context_bench: Call
 ) -> None:
     class Odd:
         name = "odd"
@@ -192,12 +188,6 @@ def test_the_metrics_of_objects_are_told_again_as_they_were(
     evaluate(
         lambda example: "a", [{"question": "q"}], [], metrics=[Odd()], run_file=file, progress=False
     )
-    with closing(sqlite3.connect(file)) as connection, connection:
-        found = connection.execute(
-            "UPDATE meta SET value = replace(value, ?, ?) WHERE name = 'metrics' AND instr(value, ?)",
-            ['{"$type":"float","value":"inf"}', written, '{"$type":"float","value":"inf"}'],
-        )
-        assert found.rowcount == 1
     done = context_bench("report", str(file), "--format", "json")
     assert done.code == 0, done.err
     assert "given to evaluate() as an object" in done.words

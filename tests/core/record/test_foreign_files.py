@@ -71,8 +71,6 @@ ODD = {
     "WHERE name = 'metrics'",
     "metrics with values that are a number": "UPDATE meta SET value = json_set(value, '$.metrics[0].component', '', "
     "'$.metrics[0].values', 7) WHERE name = 'metrics'",
-    "a fraction that takes hours": "UPDATE systems SET description = "
-    """'{"a": {"$type": "Fraction", "value": "1e9999999999"}}'""",
     "rows that nobody counted": "INSERT OR REPLACE INTO meta VALUES ('rows', '99999999999')",
 }
 

@@ -7,6 +7,7 @@ values, so a later report shows the same.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from types import SimpleNamespace
@@ -269,7 +270,18 @@ def metrics_record(
     records = [{**metric.to_dict(), "keys": list(keys.get(metric.name, ()))} for metric in metrics]
     if summary is None:
         return {"metrics": records}
-    return {"metrics": records, "summary": summary}
+    return {
+        "metrics": records,
+        "summary": {system: _stored_values(values) for system, values in summary.items()},
+    }
+
+
+def _stored_values(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return values for JSON, which has no infinity: such a value becomes its text."""
+    return {
+        key: str(value) if isinstance(value, float) and not math.isfinite(value) else value
+        for key, value in values.items()
+    }
 
 
 def recalled(

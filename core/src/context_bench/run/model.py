@@ -19,7 +19,7 @@ from context_bench.errors import ConfigurationError, message_of
 from context_bench.protocols import Evaluator, System
 from context_bench.records import ANY_KEY, KeyMeaning, Usage, quantity
 from context_bench.run.stopping import CaughtError, capture, is_control_flow
-from context_bench.store.encoding import isolate, to_json
+from context_bench.store.encoding import isolate, json_value, to_json
 from context_bench.store.keys import RowId, agreement_key, example_key
 from context_bench.store.rows import StoredExample
 
@@ -297,19 +297,20 @@ class Job:
         return agreement_key(key) if self.agrees else key
 
 
-def private(found: Any) -> Any:
-    """Return a copy of an example or an output: whoever gave it may fill it with the next one.
+def private(value: Any) -> Any:
+    """Return an example or an output as a JSON object of the run's own: whoever gave it may change it afterwards.
 
-    What is no mapping is returned as it is, and so is what cannot be copied.
+    Every example and output enters the run here. What is not a mapping is returned as it is, and so is what has no JSON
+    value: writing it fails, with the name of the field and its type.
     """
+    if not isinstance(value, Mapping):
+        return value
     try:
-        if type(found) is dict:
-            return isolate(found)
-        return isolate(dict(found)) if isinstance(found, Mapping) else found
+        return json_value(value)
     except BaseException as error:
         if is_control_flow(error):
             raise
-        return found
+        return value
 
 
 def scorers_of(job: Job) -> Sequence[Scorer]:

@@ -23,6 +23,7 @@ from context_bench.run.model import (
     Measured,
     Timing,
     models_of,
+    private,
     reported_cost,
     scorers_of,
     take_apart,
@@ -86,7 +87,7 @@ class RowProcessor:
         """
         started = perf_counter()
         try:
-            found = job.output if job.output is not None else job.ask()
+            found = job.output if job.output is not None else private(job.ask())
         except BaseException as error:
             if is_control_flow(error):
                 raise

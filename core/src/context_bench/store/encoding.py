@@ -1,9 +1,27 @@
-"""One written form for values: canonical bytes to hash, and strict JSON to store.
+"""JSON values: what examples and outputs consist of, their canonical bytes to hash, and their text to store.
 
-Both forms know the same values, and agree: ``digest(x) == digest(from_json(to_json(x)))`` for every value that can be
-stored. Tuples and lists are one thing, and so are all mappings; ``1``, ``1.0`` and ``True`` are three.
+:func:`json_value` is the one place that turns other values into JSON values:
 
-Canonical bytes, by type of value (lengths and counts in ASCII decimal):
+=====================================  ================================================================
+value                                  JSON value
+=====================================  ================================================================
+``None``, bool, int, float, str        itself; a subclass becomes the plain type
+number that is not finite              null
+text with a pair of surrogates         text with the character of the pair; a lone one stays
+mapping                                object; a key that is not a text becomes its JSON text
+list, tuple                            array
+set, frozenset                         array, in the order of the canonical bytes of its items
+array or scalar of numpy               array, number
+Decimal, Fraction                      integer if it is whole, else the nearest float
+date, time, datetime                   text in ISO 8601
+timedelta                              seconds
+UUID, path                             text
+bytes, bytearray, memoryview           text if they are UTF-8, else text in base64
+=====================================  ================================================================
+
+Everything else is refused with the path and type of the value. ``from_json(to_json(x)) == x`` for every JSON value.
+
+Canonical bytes, by type of value (lengths and counts in ASCII decimal); ``1``, ``1.0`` and ``True`` are three values:
 
 =============================  =====================================================================
 ``None``, ``True``, ``False``  ``n``, ``t``, ``f``
@@ -13,22 +31,22 @@ str                            ``s`` length ``:`` UTF-8, lone surrogates passed 
 bytes                          ``b`` length ``:`` the bytes
 list, tuple                    ``l`` count ``:`` the items
 mapping                        ``m`` count ``:`` key, value, ... in the order of the encoded keys
-set, frozenset                 ``e`` count ``:`` the items in the order of their encodings
-date, time, Decimal, UUID ...  ``x`` length ``:`` name of the type, then its text as a str
 =============================  =====================================================================
 
-Length prefixes make the encoding injective: no two different values share their bytes.
+Any other value has the canonical bytes of its JSON value. Length prefixes make the encoding injective: no two different
+values of these types share their bytes.
 """
 
 from __future__ import annotations
 
 import json
-from binascii import a2b_base64, b2a_base64
+import math
+from binascii import b2a_base64
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
-from functools import cache, lru_cache
+from functools import lru_cache
 from hashlib import blake2b
-from operator import itemgetter, methodcaller
+from operator import itemgetter
 from struct import Struct
 from typing import Any
 
@@ -40,7 +58,6 @@ DIGEST_SIZE = 16
 DEEPEST = 200
 """How deep the lists and mappings of a stored value may stand in one another."""
 
-_TYPE = "$type"
 _ENCODER = json.JSONEncoder(
     ensure_ascii=False, allow_nan=False, separators=(",", ":"), check_circular=False
 )
@@ -94,41 +111,40 @@ def canonical_bytes(value: Any) -> bytes:
 
 
 def to_json(value: Any) -> str:
-    """Return ``value`` as strict JSON (no NaN, no Infinity) that :func:`from_json` reads back.
+    """Return the JSON value of ``value`` as strict JSON (no NaN, no Infinity), which :func:`from_json` reads.
 
-    Text stays readable. What JSON lacks becomes ``{"$type": name, "value": ...}``. The result can always be encoded
-    as UTF-8: a text with surrogates, which no JSON text holds faithfully, becomes ``{"$type": "text", ...}``.
+    Text stays readable, and can be encoded as UTF-8: half of a surrogate pair is escaped.
 
     Raises:
-        UnstorableError: A value has no written form; the message names its path.
+        UnstorableError: A value has no JSON value; the message names its path.
     """
     if type(value) is dict and _is_flat(value):  # as most outputs and many examples are
         plain, text = value, _readable(value)
     else:
-        plain = value if _is_plain(value) else _jsonable(value, "")
+        plain = value if _is_plain(value) else json_value(value)
         text = _readable(plain)
         if _is_too_deep(plain, text):
             raise UnstorableError("", value, f"is nested deeper than {DEEPEST}")
-    return text if text.isascii() or _encodable(text) else _readable(_jsonable(value, ""))
+    return text if _encodable(text) else json.dumps(plain, separators=(",", ":"), allow_nan=False)
 
 
 def from_json(text: str) -> Any:
     """Return the value that :func:`to_json` wrote.
 
     Raises:
-        StoreError: The text is no JSON, or names a type that this version does not know.
+        StoreError: The text is not JSON, or is nested too deeply.
     """
     try:
-        found = json.loads(text, object_hook=_restore if _TYPE in text else None)
+        value = json.loads(text)
     except RecursionError:
         raise StoreError(
             f"A stored value is damaged: it is nested deeper than {DEEPEST}."
         ) from None
     except ValueError as error:
         raise StoreError(f"A stored value is damaged: {error}.") from error
-    if _is_too_deep(found, text):
+    if _is_too_deep(value, text):
         raise StoreError(f"A stored value is damaged: it is nested deeper than {DEEPEST}.")
-    return found
+    return value
 
 
 def _is_too_deep(value: Any, text: str) -> bool:
@@ -247,82 +263,120 @@ _first = itemgetter(0)
 
 
 def _encode_unusual(value: Any, out: list[bytes], path: str) -> None:
-    plain = _plain(value)
-    if plain is not _NOTHING:
-        _encode(plain, out, path)
-    elif isinstance(value, AbstractSet):
-        items = sorted(canonical_bytes(item) for item in value)
-        out.append(b"e%d:" % len(items))
-        out.extend(items)
+    if isinstance(value, bytes | bytearray | memoryview):
+        _encode(bytes(value), out, path)
+    elif isinstance(value, float):  # a subclass; NaN has canonical bytes
+        _encode(float(value), out, path)
     else:
-        name, text = _named_text(value, path)
-        out.append(b"x%d:" % len(name) + name.encode())
-        _encode(text, out, path)
+        _encode(json_value(value, path), out, path)
 
 
-_NOTHING = object()
+def json_value(value: Any, path: str = "") -> Any:
+    """Return the JSON value of a value, which shares nothing mutable with it. The table of this module has the rules.
+
+    Args:
+        value: Any value.
+        path: Where the value is, for messages.
+
+    Raises:
+        UnstorableError: The value, or one in it, has no JSON value; the message names its path and type.
+    """
+    kind = type(value)
+    if kind is str:
+        if _encodable(value):
+            return value
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+    if kind in _FLAT:
+        return value
+    if kind is float:
+        return value if math.isfinite(value) else None
+    if kind is dict and _is_flat(value) and _is_encodable(value):
+        return value.copy()
+    if isinstance(value, Mapping):
+        return _json_object(value, path)
+    if isinstance(value, list | tuple):
+        return [json_value(item, f"{path}[{index}]") for index, item in enumerate(value)]
+    if isinstance(value, AbstractSet):
+        items = [json_value(item, path) for item in value]
+        return sorted(items, key=canonical_bytes)
+    return _json_scalar(value, path)
+
+
+def _json_object(value: Mapping[Any, Any], path: str) -> dict[str, Any]:
+    plain: dict[str, Any] = {}
+    for key, item in value.items():
+        name = json_value(key, f"{path} key".lstrip())
+        if not isinstance(name, str):
+            name = to_json(name)
+        if name in plain:
+            raise UnstorableError(path, value, f"has two keys {name!r}")
+        plain[name] = json_value(item, f"{path}.{name}" if path else name)
+    return plain
+
+
+def _json_scalar(value: Any, path: str) -> Any:
+    """Return the JSON value of a value that is not of a type of JSON."""
+    for kind, plain in _PLAIN:
+        if isinstance(value, kind):
+            return json_value(plain(value), path)
+    tolist = getattr(value, "tolist", None)
+    if callable(tolist) and hasattr(value, "dtype"):  # arrays and scalars of numpy and its like
+        return json_value(tolist(), path)
+    for kind, written in _kinds():
+        if isinstance(value, kind):
+            return json_value(written(value), path)
+    raise UnstorableError(path, value)
+
+
 _PLAIN: tuple[tuple[Any, Callable[[Any], Any]], ...] = (
     (str, str.__str__),  # enums, numpy.str_ and their like
     (int, int),
     (float, float),  # numpy.float64, too
-    (Mapping, dict),
-    (list | tuple, list),
-    (bytes | bytearray | memoryview, bytes),
 )
 
 
-def _plain(value: Any) -> Any:
-    """Return the ordinary value that a subclass or look-alike stands for, or ``_NOTHING``."""
-    for kind, plain in _PLAIN:
-        if isinstance(value, kind):
-            return plain(value)
-    tolist = getattr(
-        value, "tolist", None
-    )  # numpy arrays and scalars, arrays of the standard library
-    return tolist() if callable(tolist) and hasattr(value, "dtype") else _NOTHING
-
-
-@cache
-def _kinds() -> dict[str, tuple[type, Callable[[Any], str], Callable[[str], Any]]]:
-    """Return the types of values that are written as text, by name, and how they are written and read; the first counts."""
-    from datetime import date, datetime, time, timedelta
+@lru_cache(maxsize=1)
+def _kinds() -> tuple[tuple[Any, Callable[[Any], Any]], ...]:
+    """Return the other types that have a JSON value, with what makes it."""
+    from datetime import date, time, timedelta
     from decimal import Decimal
     from fractions import Fraction
-    from pathlib import PurePath, PurePosixPath
+    from pathlib import PurePath
     from uuid import UUID
 
-    in_iso = methodcaller("isoformat")
-    return {
-        "datetime": (datetime, in_iso, datetime.fromisoformat),
-        "date": (date, in_iso, date.fromisoformat),
-        "time": (time, in_iso, time.fromisoformat),
-        "timedelta": (
-            timedelta,
-            lambda value: f"{value.days} {value.seconds} {value.microseconds}",
-            lambda text: timedelta(*map(int, text.split())),
-        ),
-        "Decimal": (Decimal, str, Decimal),
-        "Fraction": (
-            Fraction,
-            str,
-            lambda text: Fraction(*map(int, text.split("/"))),
-        ),  # an exponent can take hours
-        "UUID": (UUID, str, UUID),
-        "path": (PurePath, methodcaller("as_posix"), PurePosixPath),
-    }
+    return (
+        (bytes | bytearray | memoryview, lambda value: _text_of_bytes(bytes(value))),
+        (Decimal, _number_of),
+        (Fraction, _number_of),
+        (date | time, lambda value: value.isoformat()),
+        (timedelta, timedelta.total_seconds),
+        (UUID, str),
+        (PurePath, lambda value: value.as_posix()),
+    )
 
 
-def _named_text(value: Any, path: str) -> tuple[str, str]:
-    for name, (kind, written, _) in _kinds().items():
-        if isinstance(value, kind):
-            return name, written(value)
-    raise UnstorableError(path, value)
+def _text_of_bytes(value: bytes) -> str:
+    try:
+        return value.decode("utf-8")
+    except UnicodeDecodeError:
+        return b2a_base64(value, newline=False).decode("ascii")
+
+
+def _number_of(value: Any) -> int | float | None:
+    """Return a Decimal or Fraction as a number of JSON; None where it is not finite, or too large for a float."""
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):  # a signaling NaN, or a large fraction
+        return None
+    if not math.isfinite(number):
+        return None
+    return int(value) if value == int(value) else number
 
 
 def _is_flat(value: dict[Any, Any]) -> bool:
     """Whether a mapping is what JSON has, without another one or a list in it."""
     is_flat = _FLAT.issuperset(map(type, value.values()))
-    return is_flat and _TYPE not in value and _NAMES.issuperset(map(type, value))
+    return is_flat and _NAMES.issuperset(map(type, value))
 
 
 def _is_plain(value: Any) -> bool:
@@ -330,9 +384,7 @@ def _is_plain(value: Any) -> bool:
     kind = type(value)
     if kind is dict:
         return _is_flat(value) or (
-            _TYPE not in value
-            and _NAMES.issuperset(map(type, value))
-            and all(map(_is_plain, value.values()))
+            _NAMES.issuperset(map(type, value)) and all(map(_is_plain, value.values()))
         )
     if kind is list:
         return all(map(_is_plain, value))
@@ -343,38 +395,11 @@ _FLAT = frozenset({str, int, bool, type(None)})
 _NAMES = frozenset({str})
 
 
-def _jsonable(value: Any, path: str) -> Any:
-    kind = type(value)
-    if kind is str and not _encodable(value):
-        return {_TYPE: "text", "value": value.encode("utf-8", "surrogatepass").hex()}
-    if kind in _FLAT:
-        return value
-    if kind is float:
-        return value if value - value == 0 else {_TYPE: "float", "value": repr(value)}
-    if kind is dict:
-        if (
-            _NAMES.issuperset(map(type, value))
-            and _TYPE not in value
-            and all(map(_encodable, value))
-        ):
-            return {key: _jsonable(item, f"{path}.{key}") for key, item in value.items()}
-        pairs = [
-            [_jsonable(key, f"{path} key"), _jsonable(item, f"{path}.{key}")]
-            for key, item in value.items()
-        ]
-        return {_TYPE: "mapping", "value": pairs}
-    if kind is list or kind is tuple:
-        return [_jsonable(item, f"{path}[{index}]") for index, item in enumerate(value)]
-    if kind is bytes:
-        return {_TYPE: "bytes", "value": b2a_base64(value, newline=False).decode("ascii")}
-    plain = _plain(value)
-    if plain is not _NOTHING:
-        return _jsonable(plain, path)
-    if isinstance(value, AbstractSet):
-        items = sorted(value, key=canonical_bytes)
-        return {_TYPE: "set", "value": [_jsonable(item, path) for item in items]}
-    name, text = _named_text(value, path.removeprefix("."))
-    return {_TYPE: name, "value": _jsonable(text, path)}
+def _is_encodable(value: dict[str, Any]) -> bool:
+    """Whether the names and texts of a flat mapping can be written as UTF-8."""
+    return all(map(_encodable, value)) and all(
+        type(item) is not str or _encodable(item) for item in value.values()
+    )
 
 
 def _encodable(text: str) -> bool:
@@ -385,32 +410,6 @@ def _encodable(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _restore(found: dict[str, Any]) -> Any:
-    if _TYPE not in found:
-        return found
-    name, value = found[_TYPE], found["value"]
-    if name in _kinds():
-        return _kinds()[name][2](value)
-    if name in _BUILT_IN:
-        return _BUILT_IN[name](value)
-    raise StoreError(
-        f"A stored value is of the unknown type {name!r}: was it written by a newer version?"
-    )
-
-
-_BUILT_IN: dict[str, Callable[[Any], Any]] = {
-    "float": float,
-    "text": lambda digits: bytes.fromhex(digits).decode("utf-8", "surrogatepass"),
-    "mapping": lambda pairs: {_hashable(key): item for key, item in pairs},
-    "bytes": a2b_base64,
-    "set": lambda items: frozenset(map(_hashable, items)),
-}
-
-
-def _hashable(value: Any) -> Any:
-    return tuple(map(_hashable, value)) if isinstance(value, list) else value
 
 
 def storable(text: str) -> str:
