@@ -37,6 +37,7 @@ OPEN = {
     "answers",
     "errors",
     "evaluators",
+    "hookspecs",
     "messages",
     "metrics",
     "protocols",

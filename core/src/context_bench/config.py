@@ -217,6 +217,7 @@ def run_options(
         from context_bench.cli.run import asked, refuse_idle, request_options, wiring_options
 
         own: Sequence[Any] = tuple(getattr(function, "__click_params__", ()))
+        own_names = frozenset(param.name for param in own)
 
         @wraps(function)
         def call(**flags: Any) -> Any:
@@ -229,7 +230,7 @@ def run_options(
 
         if only_wiring:
             return click.command(name)(wiring_options(call))
-        return click.command(name, cls=RunOptions)(request_options(call))
+        return click.command(name, cls=RunOptions, own_names=own_names)(request_options(call))
 
     return decorate
 

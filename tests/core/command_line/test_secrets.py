@@ -69,7 +69,7 @@ def port() -> Iterator[int]:
     server.server_close()
 
 
-PLAIN = ["--system", "openai:base_url=http://127.0.0.1:{port},max_retries=0"]
+PLAIN = ["--system", "openai:base_url=http://127.0.0.1:{port}"]
 JUDGE = [
     "--allow",
     "network",
@@ -84,12 +84,12 @@ PROJECT_FILES = {
     "project file": """
         [[systems]]
         name = "openai"
-        options = {{ base_url = "http://127.0.0.1:{port}", max_retries = 0, api_key = "{canary}" }}
+        options = {{ base_url = "http://127.0.0.1:{port}", api_key = "{canary}" }}
     """,
     "project file with a password": """
         [[systems]]
         name = "openai"
-        options = {{ base_url = "http://user:{canary}@127.0.0.1:{port}", max_retries = 0 }}
+        options = {{ base_url = "http://user:{canary}@127.0.0.1:{port}" }}
     """,
     "judge project file": """
         [evaluators.judge]
@@ -99,31 +99,31 @@ PROJECT_FILES = {
 PLACES = {
     "option": [
         "--system",
-        "openai:base_url=http://127.0.0.1:{port},api_key={canary},max_retries=0",
+        "openai:base_url=http://127.0.0.1:{port},api_key={canary}",
     ],
     "two systems": [
         "--system",
-        "openai:base_url=http://127.0.0.1:{port},api_key={canary},max_retries=0",
+        "openai:base_url=http://127.0.0.1:{port},api_key={canary}",
         "--system",
-        "openai:base_url=http://127.0.0.1:{port},api_key={canary},max_retries=0,seed=1",
+        "openai:base_url=http://127.0.0.1:{port},api_key={canary},seed=1",
     ],
     "header": [
         "--system",
-        "openai:base_url=http://127.0.0.1:{port},extra_headers=X-Secret: {canary},max_retries=0",
+        "openai:base_url=http://127.0.0.1:{port},extra_headers=X-Secret: {canary}",
     ],
     "first header of two": [
         "--system",
-        "openai:base_url=http://127.0.0.1:{port},extra_headers=X-Secret: {canary}/X-Team: research,max_retries=0",
+        "openai:base_url=http://127.0.0.1:{port},extra_headers=X-Secret: {canary}/X-Team: research",
     ],
-    "password": ["--system", "openai:base_url=http://user:{canary}@127.0.0.1:{port},max_retries=0"],
+    "password": ["--system", "openai:base_url=http://user:{canary}@127.0.0.1:{port}"],
     "proxy": ["--proxy", "http://user:{canary}@127.0.0.1:{port}"],
     "query": [
         "--system",
-        "openai:base_url=http://127.0.0.1:{port}/v1?api-key={canary},max_retries=0",
+        "openai:base_url=http://127.0.0.1:{port}/v1?api-key={canary}",
     ],
     "set": [
         "--system",
-        "openai:base_url=http://127.0.0.1:{port},max_retries=0",
+        "openai:base_url=http://127.0.0.1:{port}",
         "--set",
         "systems.openai.api_key={canary}",
     ],
@@ -142,7 +142,7 @@ PLACES = {
     "judge environment": [*PLAIN, *JUDGE],
     "judge project file": [*PLAIN, *JUDGE],
     "misspelt": ["--system", "openai:base_url=http://127.0.0.1:{port},api_key=a,{canary}"],
-    "no address": ["--system", "openai:base_url=http://user:{canary}@,max_retries=0"],
+    "no address": ["--system", "openai:base_url=http://user:{canary}@"],
 }
 
 
@@ -223,7 +223,7 @@ def test_a_killed_run_leaves_no_secret_in_its_write_ahead_log(
     ]
     command += [
         "--system",
-        f"openai:base_url=http://user:{CANARY}@127.0.0.1:{port},max_retries=0",
+        f"openai:base_url=http://user:{CANARY}@127.0.0.1:{port}",
         "--max-failed",
         "100%",
     ]

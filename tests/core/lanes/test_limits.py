@@ -178,34 +178,3 @@ def test_a_refusal_is_asked_again_though_nothing_was_known_of_an_endpoint(
     result = evaluate(answer, make_examples(6), [same], progress=False, max_workers=workers)
     assert [row.response for row in result.rows] == ["1"] * 6
     assert len(asked) == 8
-
-
-class Repeating:
-    """A system of conversations whose client would wait and ask again, unless its caller forbids it."""
-
-    name = "repeating"
-
-    def __init__(self) -> None:
-        self.on_retry: Callable[[BaseException, float], float] | None = None
-        self.repeated = self.asked = 0
-
-    def process_turn(self, turns: Any, turn: Any) -> str:
-        return "1"
-
-    def process(self, example: dict[str, Any]) -> dict[str, str]:
-        while True:
-            self.asked += 1
-            if self.asked != 2:
-                return {"response": "1"}
-            if self.on_retry is not None:
-                time.sleep(self.on_retry(RefusedError(status=429, retry_after=0.01), 0.01))
-            self.repeated += 1
-
-
-def test_a_refusal_inside_a_system_of_conversations_lines_up_again(
-    same: Any, make_examples: Callable[[int], Any]
-) -> None:
-    system = Repeating()
-    result = evaluate(system, make_examples(4), [same], progress=False, max_workers=2)
-    assert not any(row.errors for row in result.rows)
-    assert (system.asked, system.repeated) == (5, 0)

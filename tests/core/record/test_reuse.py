@@ -174,8 +174,6 @@ _CATALOG = discover(PluginSettings.read(environ={}))
 NEUTRAL = {
     "name": "shown",
     "timeout": 7.0,
-    "max_retries": 9,
-    "retry_base_delay": 0.1,
     "api_key": "secret",
 }
 TELLING = {

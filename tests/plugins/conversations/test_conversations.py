@@ -158,10 +158,9 @@ def test_what_a_system_is_given_is_its_own(same: Any) -> None:
 
 
 class ByTurn:
-    """A system that says what it is told to say to each turn, and hears of its retries."""
+    """A system that says what it is told to say to each turn."""
 
     name = "by-turn"
-    on_retry = None
 
     def __init__(self, *said: Any) -> None:
         self.said = list(said)
@@ -191,15 +190,6 @@ def test_outside_of_a_run_a_conversation_is_asked_the_same_way() -> None:
 def test_outside_of_a_run_an_answer_without_a_text_is_an_error(said: Any) -> None:
     with pytest.raises(TypeError, match="the answer to turn 2 has no text"):
         Conversational(ByTurn("a", said)).process(TALK)
-
-
-def test_whoever_wants_to_hear_of_retries_is_told_by_the_system_itself() -> None:
-    system = ByTurn()
-    ready = Conversational(system)
-    ready.on_retry = print
-    assert (system.on_retry, ready.on_retry, ready.said) == (print, print, [])
-    with pytest.raises(AttributeError):
-        ready.fingerprint  # noqa: B018 - what the system lacks is lacking
 
 
 def test_a_tool_that_sets_a_system_up_asks_its_conversations_as_a_run_does(

@@ -28,7 +28,6 @@ from context_bench_http import (
     Network,
     Redactor,
     RequestRefusedError,
-    RetryPolicy,
     UnusableReplyError,
     header_mapping,
     recorded_headers,
@@ -148,7 +147,6 @@ def client(address: str, **settings: Any) -> JsonClient:
         redactor=Redactor(["sk-secret"]),
         dialect=Dialect(no_stream, refusal),
         network=Network(is_local=True),
-        retry=RetryPolicy(0, 0.0),
         failure_headers=FailureHeaders(["x-proxy-broken=yes"]),
         **{"timeout": 30, **settings},
     )
@@ -158,14 +156,14 @@ def test_another_interface_is_a_dialect_and_a_reader(address: str) -> None:
     import asyncio
 
     def read(where: str, content: Any, **received: Any) -> tuple[Any, ...]:
-        return where, content["path"], content["asked"], received["attempts"]
+        return where, content["path"], content["asked"], received["ttft"]
 
     def read_nothing(where: str, content: Any, **received: Any) -> None:
         raise UnusableReplyError(f"{where} holds nothing", status=200)
 
     with client(address) as ours:
         there = ours.endpoint.at("embeddings")
-        expected = (f"{address}/v1/embeddings", "/v1/embeddings", {"input": "a"}, 1)
+        expected = (f"{address}/v1/embeddings", "/v1/embeddings", {"input": "a"}, None)
         assert ours.post(there, encoded({"input": "a", "seed": None}), read) == expected
         assert asyncio.run(ours.apost(there, encoded({"input": "a"}), read)) == expected
         with pytest.raises(UnusableReplyError, match="holds nothing"):

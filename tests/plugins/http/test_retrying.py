@@ -3,11 +3,8 @@ from __future__ import annotations
 from datetime import datetime, timezone
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from context_bench_http import EndpointError
-from context_bench_http.retrying import RetryPolicy, wait_asked_for
+from context_bench_http import wait_asked_for
 
 NOW = datetime(2026, 1, 1, tzinfo=timezone.utc)
 WAITS: dict[str, tuple[dict[str, str], float | None]] = {
@@ -37,18 +34,3 @@ WAITS: dict[str, tuple[dict[str, str], float | None]] = {
 def test_both_forms_of_retry_after_are_read(case: str) -> None:
     headers, seconds = WAITS[case]
     assert wait_asked_for(headers, now=NOW) == seconds
-
-
-@given(attempt=st.integers(1, 5000), asked=st.none() | st.floats(0, 300))
-def test_a_pause_is_bounded_and_never_shorter_than_asked(attempt: int, asked: float | None) -> None:
-    policy = RetryPolicy(max_retries=5000, base_delay=1.0)
-    pause = policy.pause_after(EndpointError("x", retryable=True, retry_after=asked), attempt)
-    assert (asked or 0.0) <= pause <= max(asked or 0.0, min(60.0, 2.0 ** min(attempt - 1, 10)))
-
-
-def test_the_last_attempt_raises_the_error_itself() -> None:
-    error = EndpointError("It broke.", retryable=True)
-    with pytest.raises(EndpointError) as caught:
-        RetryPolicy(max_retries=2).pause_after(error, 3)
-    assert caught.value is error
-    assert str(error) == "It broke. (gave up after 3 attempts)"

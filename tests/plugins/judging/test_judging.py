@@ -151,7 +151,7 @@ def test_the_cache_is_keyed_by_endpoint_model_messages_and_parameters(
     one, two = model(fake, "one", cache=file), model(fake, "two", cache=file)
     first = one.chat(ASKED, temperature=0)
     again = one.chat(ASKED, temperature=0)
-    assert (first.text, first.attempts, again.text, again.attempts) == ("a", 1, "a", 0)
+    assert (first.text, first.is_cached, again.text, again.is_cached) == ("a", False, "a", True)
     assert again.usage == first.usage
     assert len(fake.requests) == 1
     two.chat(ASKED, temperature=0)
@@ -159,7 +159,7 @@ def test_the_cache_is_keyed_by_endpoint_model_messages_and_parameters(
     one.chat([*ASKED, *ASKED], temperature=0)
     assert len(fake.requests) == 4
     reopened = model(fake, "one", cache=file)
-    assert asyncio.run(reopened.achat(ASKED, temperature=0)).attempts == 0
+    assert asyncio.run(reopened.achat(ASKED, temperature=0)).is_cached
     assert len(fake.requests) == 4
     for judge in (one, two, reopened):
         judge.close()
@@ -408,11 +408,8 @@ def test_the_configured_judge_is_the_environments(
     language_model(None).chat(ASKED)
     assert fake.requests[0]["model"] == "configured"
     cached = language_model(None, cache=tmp_path / "c.sqlite", max_in_flight=2)
-    assert (cached.max_in_flight, cached.chat(ASKED).attempts, cached.chat(ASKED).attempts) == (
-        2,
-        1,
-        0,
-    )
+    assert cached.max_in_flight == 2
+    assert (cached.chat(ASKED).is_cached, cached.chat(ASKED).is_cached) == (False, True)
     cached.close()
     with pytest.raises(ConfigurationError, match="object cannot judge"):
         language_model(object())
@@ -533,12 +530,12 @@ def test_a_judge_is_asked_as_often_as_it_allows_and_no_judgement_is_lost(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     clock = Clock()
-    monkeypatch.setattr("context_bench_judging.pacing.time", clock)
+    monkeypatch.setattr("context_bench_http.retrying.time", clock)
 
     async def asleep(seconds: float) -> None:
         clock.sleep(seconds)
 
-    monkeypatch.setattr("context_bench_judging.pacing.asyncio.sleep", asleep)
+    monkeypatch.setattr("context_bench_http.retrying.asyncio.sleep", asleep)
     backend = Limited(clock, limit, window, status, retry_after)
     judge = LanguageModel(backend)
     for _ in range(300):
@@ -551,7 +548,7 @@ def test_a_judge_is_asked_as_often_as_it_allows_and_no_judgement_is_lost(
 
 def test_a_judge_that_always_refuses_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock()
-    monkeypatch.setattr("context_bench_judging.pacing.time", clock)
+    monkeypatch.setattr("context_bench_http.retrying.time", clock)
     backend = Limited(clock, 0, 1.0, 429, None)
     with pytest.raises(EndpointError, match=r"Slow down \(gave up after 10 attempts\)"):
         LanguageModel(backend).chat(ASKED)

@@ -47,7 +47,7 @@ def test_the_kit_passes_its_own_check(capsys: pytest.CaptureFixture[str]) -> Non
             "evaluators.one.primary: 'two' is none of its scores",
         ),
         (MANIFEST + "colour = 1\n", 2, "evaluators.one.colour: unknown key"),
-        ("schema = ", 2, "no valid TOML"),
+        ("schema = ", 2, "not valid TOML"),
     ],
     ids=["good", "another API", "a wrong value", "an unknown key", "no TOML"],
 )

@@ -47,7 +47,6 @@ SAME: dict[str, dict[str, Any]] = {
     "display name": {"name": "kompact"},
     "key": {"api_key": "sk-secret-123"},
     "timeout": {"timeout": 1.0},
-    "retries": {"max_retries": 9, "retry_base_delay": 0.1},
     "the base URL in another spelling": {"base_url": "HTTP://host:1/v1/"},
     "credentials in the base URL": {"base_url": "http://me:s3cret@host:1"},
     "an unset parameter": {"temperature": None, "extra_body": "{}"},

@@ -13,8 +13,8 @@ from context_bench_openai import (
     ChatClient,
     ContextTooLongError,
     EmbeddingReply,
-    EndpointError,
     EndpointTimeoutError,
+    EndpointUnreachableError,
     OpenAIProxy,
     ServerFailedError,
     UnusableReplyError,
@@ -54,7 +54,7 @@ def do(request: pytest.FixtureRequest) -> Any:
         client: dict[str, Any] | None = None,
         **parameters: Any,
     ) -> Any:
-        options = {"model": "m", "retry_base_delay": 0, **(client or {})}
+        options = {"model": "m", **(client or {})}
         if request.param == "sync":
             with ChatClient(url, **options) as asking:
                 return getattr(asking, method)(*arguments, **parameters)
@@ -96,11 +96,10 @@ def test_texts_become_vectors_in_their_order(server: Any, steps: Any, do: Any) -
     reply = do(server.url, "embed", ["a", "b"], dimensions=2)
     assert isinstance(reply, EmbeddingReply)
     assert reply.vectors == ([1.0, 0.5], [0.0, -1.0])
-    assert (reply.usage, reply.model, reply.headers, reply.attempts) == (
+    assert (reply.usage, reply.model, reply.headers) == (
         {"input_tokens": 7},
         "e5",
         {"x-took": "3"},
-        1,
     )
     assert server.requests[0].path == "/v1/embeddings"
     assert server.requests[0].body == {"model": "m", "input": ["a", "b"], "dimensions": 2}
@@ -136,18 +135,18 @@ METHODS: dict[str, tuple[Any, str]] = {
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_every_operation_retries_and_fails_like_chat(
-    method: str, server: Any, steps: Any, do: Any
-) -> None:
+def test_every_operation_fails_like_chat(method: str, server: Any, steps: Any, do: Any) -> None:
     argument, path = METHODS[method]
     good = _completion() if method == "complete" else _embeddings([1.0])
-    server.play(steps.error(503, "Loading model"), steps.cut_mid_body(), steps.answer(200, good))
-    assert do(server.url, method, argument).attempts == 3
+    server.play(steps.cut_mid_body(), steps.answer(200, good))
+    with pytest.raises(EndpointUnreachableError) as cut:
+        do(server.url, method, argument)
+    assert cut.value.retryable
+    do(server.url, method, argument)
     server.play(steps.error(500, "Oops."))
-    with pytest.raises(
-        ServerFailedError, match=rf"/v1/{path} answered 500 .*: Oops\. \(gave up after 2 attempts\)"
-    ):
-        do(server.url, method, argument, client={"max_retries": 1})
+    with pytest.raises(ServerFailedError, match=rf"/v1/{path} answered 500 .*: Oops\.") as failed:
+        do(server.url, method, argument)
+    assert (failed.value.retryable, failed.value.attempts) == (True, 1)
     server.play(steps.error(400, "This model's maximum context length is 512 tokens."))
     with pytest.raises(ContextTooLongError, match="maximum context length is 512 tokens"):
         do(server.url, method, argument)
@@ -155,7 +154,7 @@ def test_every_operation_retries_and_fails_like_chat(
     with pytest.raises(
         EndpointTimeoutError, match=rf"/v1/{path} gave no complete reply within 0.3 s"
     ):
-        do(server.url, method, argument, client={"max_retries": 0, "timeout": 0.3})
+        do(server.url, method, argument, client={"timeout": 0.3})
 
 
 UNUSABLE: dict[str, tuple[str, Any, Any, str]] = {
@@ -391,7 +390,7 @@ LOGPROBS = {
 def test_log_probabilities_are_asked_for_in_the_words_of_the_endpoint(
     options: Any, sent: Any, server: Any
 ) -> None:
-    system = OpenAIProxy(server.url, max_retries=0, **options)
+    system = OpenAIProxy(server.url, **options)
     try:
         system.process(EXAMPLE)
     except UnusableReplyError:
@@ -457,56 +456,3 @@ def test_headers_of_the_environment_are_sent_and_part_of_the_fingerprint(
     assert system.fingerprint()["headers"] == {"x-api-key": None, "x-mode": "hard"}
     ask(OpenAIProxy(server.url, extra_headers={}), EXAMPLE)
     assert "x-mode" not in server.requests[1].headers
-
-
-# Who is told of retries
-
-
-def test_whoever_listens_is_told_of_each_repeated_attempt_and_decides_how_long_to_wait(
-    server: Any, steps: Any, ask: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    told: list[tuple[str, float]] = []
-    waited: list[float] = []
-
-    def listen(error: EndpointError, pause: float) -> float:
-        told.append((f"{error.status} after {error.attempts}", pause))
-        return 0.001 * len(told)
-
-    async def asleep(seconds: float) -> None:
-        waited.append(seconds)
-
-    monkeypatch.setattr("context_bench_http.json_client.time.sleep", waited.append)
-    monkeypatch.setattr("context_bench_http.json_client.asyncio.sleep", asleep)
-    server.play(
-        steps.error(429, "Slow.", headers={"retry-after": "7"}),
-        steps.error(500, "Oops."),
-        steps.ok("Italy"),
-    )
-    system = OpenAIProxy(server.url, retry_base_delay=0)
-    system.on_retry = listen
-    assert system.on_retry is listen
-    assert ask(system, EXAMPLE)["attempts"] == 3
-    assert told == [("429 after 1", 7.0), ("500 after 2", 0.0)]
-    assert waited == [0.001, 0.002]
-
-
-def test_nobody_is_told_of_a_failure_that_is_final(server: Any, steps: Any, ask: Any) -> None:
-    told: list[EndpointError] = []
-    for step, retries in ((steps.error(401, "No."), 3), (steps.error(500, "Oops."), 0)):
-        server.play(step)
-        system = OpenAIProxy(server.url, max_retries=retries)
-        system.on_retry = lambda error, pause: told.append(error) or pause  # type: ignore[func-returns-value]
-        with pytest.raises(EndpointError):
-            ask(system, EXAMPLE)
-    assert told == []
-    assert len(server.requests) == 2
-
-
-def test_a_listener_sees_no_secret(server: Any, steps: Any, ask: Any) -> None:
-    told: list[str] = []
-    server.play(steps.error(500, "Bad key sk-secret-123"), steps.ok())
-    system = OpenAIProxy(server.url, api_key="sk-secret-123", retry_base_delay=0)
-    system.on_retry = lambda error, pause: told.append(str(error)) or pause  # type: ignore[func-returns-value]
-    ask(system, EXAMPLE)
-    assert len(told) == 1
-    assert "sk-secret" not in told[0]

@@ -36,7 +36,6 @@ def test_an_output_holds_response_usage_and_how_it_came(server: Any, steps: Any,
         "finish_reason": "stop",
         "model": "served",
         "headers": {"x-kompact-tokens-saved": "29"},
-        "attempts": 1,
         "envelope": {"id": "c-1"},
     }
 
@@ -436,13 +435,13 @@ def test_a_stream_without_its_end_mark_is_complete_when_the_model_had_finished(
 
 
 @pytest.mark.parametrize("end", [True, False], ids=["ended politely", "connection broken"])
-def test_a_stream_that_breaks_off_is_asked_again(
+def test_a_stream_that_breaks_off_is_a_retryable_error(
     end: bool, server: Any, steps: Any, ask: Any
 ) -> None:
     server.play(steps.stream(steps.delta("Ita"), done=False, end=end))
-    with pytest.raises(EndpointUnreachableError, match="before the reply was complete"):
-        ask(OpenAIProxy(server.url, stream=True, max_retries=1, retry_base_delay=0), EXAMPLE)
-    assert len(server.requests) == 2
+    with pytest.raises(EndpointUnreachableError, match="before the reply was complete") as caught:
+        ask(OpenAIProxy(server.url, stream=True), EXAMPLE)
+    assert (caught.value.retryable, len(server.requests)) == (True, 1)
 
 
 def test_an_error_within_a_stream_is_an_error(server: Any, steps: Any, ask: Any) -> None:
@@ -452,7 +451,7 @@ def test_an_error_within_a_stream_is_an_error(server: Any, steps: Any, ask: Any)
         )
     )
     with pytest.raises(ServerFailedError, match="Overloaded"):
-        ask(OpenAIProxy(server.url, stream=True, max_retries=0), EXAMPLE)
+        ask(OpenAIProxy(server.url, stream=True), EXAMPLE)
 
 
 @pytest.mark.parametrize(
@@ -471,7 +470,7 @@ def test_an_error_event_within_a_stream_is_told_in_its_words(
     head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n"
     server.play(steps.raw(head + begin + event, keep=False))
     with pytest.raises(ServerFailedError, match="answered with an error: Overloaded"):
-        ask(OpenAIProxy(server.url, stream=True, max_retries=0), EXAMPLE)
+        ask(OpenAIProxy(server.url, stream=True), EXAMPLE)
 
 
 def test_a_stream_says_nothing_behind_its_end_and_calls_that_are_no_list_are_none(
@@ -481,7 +480,7 @@ def test_a_stream_says_nothing_behind_its_end_and_calls_that_are_no_list_are_non
     body += b'data: [DONE]\r\rdata: {"choices": [{"index": 0, "delta": {"content": " late"}}]}\r\r'
     head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n"
     server.play(steps.raw(head + body, keep=False))
-    assert ask(OpenAIProxy(server.url, stream=True, max_retries=0), EXAMPLE)["response"] == "Italy"
+    assert ask(OpenAIProxy(server.url, stream=True), EXAMPLE)["response"] == "Italy"
 
 
 NAMED: dict[str, tuple[dict[str, Any], int | None, bool]] = {
@@ -506,7 +505,7 @@ def test_an_error_in_a_success_has_the_status_of_its_name(
         steps.answer(200, body, {"retry-after": "7", "x-ratelimit-remaining-requests": "0"})
     )
     with pytest.raises(EndpointError) as caught:
-        ask(OpenAIProxy(server.url, max_retries=0), EXAMPLE)
+        ask(OpenAIProxy(server.url), EXAMPLE)
     found = caught.value
     assert (found.status, found.retryable, found.retry_after) == (status, retryable, 7.0)
     assert found.headers["x-ratelimit-remaining-requests"] == "0"

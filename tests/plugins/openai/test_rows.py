@@ -170,7 +170,6 @@ def test_a_row_gets_what_the_readme_says(case: str, lane: str, server: Any, step
         "endpoint",
         "sk-secret-123",
         timeout=1.5 if slow else 60,
-        retry_base_delay=0,
     )
     result = evaluate(
         system,

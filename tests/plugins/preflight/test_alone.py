@@ -36,7 +36,7 @@ def test_a_broken_project_file_is_an_error_of_the_installation(
         for line in json.loads(capsys.readouterr().out)["installation"]
         if line["subject"] == "project file"
     ]
-    assert "is no valid TOML" in line["text"]
+    assert "context-bench.toml" in line["text"]
 
 
 def test_preflight_needs_a_system(capsys: pytest.CaptureFixture[str]) -> None:

@@ -150,9 +150,7 @@ def proxy() -> Iterator[Proxy]:
 
 
 def forwarded(proxy: Proxy, **options: Any) -> dict[str, Any]:
-    system = ForwardedContext(
-        base_url=proxy.url, api_key="", layout="messages", max_retries=0, **options
-    )
+    system = ForwardedContext(base_url=proxy.url, api_key="", layout="messages", **options)
     proxy.upstream = system.upstream.url
     try:
         return system.process(session())

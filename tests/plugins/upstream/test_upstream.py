@@ -154,7 +154,7 @@ def test_options_of_the_asking_system_arrive_as_they_are(proxy: Proxy) -> None:
         "extra_headers": ["x-a: 1, 2"],
         "temperature": 0,
     }
-    system = ForwardedContext(base_url=proxy.url, api_key="", max_retries=0, **told)
+    system = ForwardedContext(base_url=proxy.url, api_key="", **told)
     proxy.upstream = system.upstream.url
     body = system.process({"id": "1", "context": "first", "question": "what?"})["forwarded"]["body"]
     system.close()
@@ -179,7 +179,7 @@ def test_options_that_cannot_be_are_told_at_once(options: dict[str, Any], words:
 
 @asks_openai
 def test_what_was_forwarded_is_paired_with_its_row(proxy: Proxy) -> None:
-    system = ForwardedContext(base_url=proxy.url, api_key="", max_retries=0)
+    system = ForwardedContext(base_url=proxy.url, api_key="")
     proxy.upstream = system.upstream.url
     rows = [
         {"id": str(n), "context": f"first {n}\nsecond {n}", "question": f"what is {n}?"}

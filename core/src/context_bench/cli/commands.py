@@ -6,7 +6,7 @@ What a manifest declares is read like core's own and shown in the help, and neve
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import wraps
 from importlib import import_module
 from math import isfinite
@@ -357,7 +357,15 @@ _DECLARED = "declared"
 
 
 class RunOptions(DeclaredOptions):
-    """A command that takes the arguments of `run`; its help shows the common options, ``--help-all`` the others."""
+    """A command that takes the arguments of `run`; its help shows the common options, ``--help-all`` the others.
+
+    Args:
+        own_names: Names of the parameters that `run` does not have; its help shows them, too.
+    """
+
+    def __init__(self, *arguments: Any, own_names: Collection[str] = (), **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self._own_names = own_names
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the common options; all options by group where all were asked for."""
@@ -367,7 +375,8 @@ class RunOptions(DeclaredOptions):
         for param in params:
             record = param.get_help_record(ctx)
             if record is not None:
-                groups.setdefault(_group_of(param, declared), []).append(record)
+                heading = COMMON if param.name in self._own_names else _group_of(param, declared)
+                groups.setdefault(heading, []).append(record)
         with formatter.section("Options"):
             formatter.write_dl(groups.pop(COMMON))
         if _HELP_ALL in ctx.meta:

@@ -177,13 +177,6 @@ class Hooks:
         }
 
 
-def implemented_hooks(extension: Any) -> frozenset[str]:
-    """Return the names of the functions of an extension that are marked as implementations."""
-    manager = _manager()
-    names = (name for name in dir(extension) if not name.startswith("__"))
-    return frozenset(name for name in names if manager.parse_hookimpl_opts(extension, name))
-
-
 def _manager() -> Any:
     import pluggy
 

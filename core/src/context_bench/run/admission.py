@@ -19,9 +19,8 @@ from context_bench.run.model import (
     endpoint_of,
     models_of,
     reported_cost,
-    steps_of_system,
 )
-from context_bench.run.stopping import CancelToken, CaughtError, attempts_of, capture
+from context_bench.run.stopping import CancelToken, CaughtError, capture
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -92,7 +91,6 @@ class Admission:
             endpoint = self._endpoints[slot.number] = endpoint_of(slot.system)
             self.in_flight[slot.number] = self.retried[slot.number] = 0
             self.is_limited = self.is_limited or endpoint is not None
-            _forbid_waiting(slot)
 
     @property
     def learned(self) -> dict[str, Mapping[str, Any]]:
@@ -314,19 +312,8 @@ def is_refusal(error: BaseException) -> bool:
 
 
 def is_retryable(error: BaseException) -> bool:
-    """Whether an error says that the same call may succeed later, and that its system has not repeated it already."""
-    return _told(error, "retryable") is True and attempts_of(error) == 1
-
-
-def _forbid_waiting(slot: RunSystem) -> None:
-    """Have the clients inside a system raise each error at once: the runner alone waits and repeats calls."""
-    for system in steps_of_system(slot.system):
-        if hasattr(system, "on_retry"):
-            system.on_retry = _raise
-
-
-def _raise(error: BaseException, pause: float) -> float:
-    raise error
+    """Whether an error says that the same call may succeed later."""
+    return _told(error, "retryable") is True
 
 
 def headers_of(error: BaseException) -> Iterator[Any]:

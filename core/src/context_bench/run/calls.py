@@ -15,7 +15,7 @@ from typing import Any
 from attrs import define, frozen
 
 from context_bench.run.admission import Admission, CallPermit
-from context_bench.run.model import Answer, Job, Scorer, Timing, is_async, private
+from context_bench.run.model import Answer, FailedAttempt, Job, Scorer, Timing, is_async, private
 from context_bench.run.stopping import CaughtError
 from context_bench.run.workers import CoroutineHost, Work, WorkerPool
 from context_bench.store.rows import StoredRow
@@ -30,7 +30,7 @@ class RowTask:
     Attributes:
         job: What is to be done.
         quick, slow: Evaluators that score before the commit, and after it.
-        first: The first call of somebody else's code, with which the row's time begins.
+        first: The first call of somebody else's code, with which the row's time begins; it may have failed on another thread.
         work: The one that is under way.
         attempts: How often the system was called.
         permit: Leave to make the call that is under way.
@@ -45,7 +45,7 @@ class RowTask:
     job: Job
     quick: Sequence[Scorer] = ()
     slow: Sequence[Scorer] = ()
-    first: Work | None = None
+    first: Work | FailedAttempt | None = None
     work: Work | None = None
     attempts: int = 1
     permit: CallPermit | None = None
@@ -158,7 +158,8 @@ class SystemCalls:
                 if not isinstance(outcome, CaughtError):
                     return outcome
                 error = outcome.error
-                seconds = task.work.seconds if task.work is not None else 0.0
+                latest = task.work or task.first
+                seconds = 0.0 if latest is None else latest.seconds
                 pause = permit.refused(error, seconds, attempt)
                 if pause is None:
                     return FailedCall(error)
@@ -173,7 +174,13 @@ class SystemCalls:
     async def _attempt(
         self, task: RowTask, permit: CallPermit, attempt: int
     ) -> Reply | CaughtError | None:
-        """Call the system once; return None when the run is stopping."""
+        """Call the system once; return None when the run is stopping.
+
+        The first attempt may have failed on the caller's thread.
+        """
+        if attempt == 1 and task.job.failed_attempt is not None:
+            task.first = task.job.failed_attempt
+            return CaughtError(task.first.error)
         if permit.has_hooks:
             admitted = await self._pool.submit(permit.govern).future
             if isinstance(admitted, CaughtError):

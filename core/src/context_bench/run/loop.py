@@ -18,7 +18,7 @@ from attrs import Factory, define, evolve
 
 from context_bench.run.admission import Admission
 from context_bench.run.model import Job, LabelWiring, RunSystem, needs_concurrency
-from context_bench.run.processor import AskedTooOftenError, RowProcessor
+from context_bench.run.processor import RetryableCallError, RowProcessor
 from context_bench.run.stopping import Interruption, Signals
 from context_bench.store.rows import StoredExample, StoredRow
 from context_bench.store.runfile import RunFile
@@ -104,8 +104,9 @@ class RunLoop:
                     self._group.append(job.stored)
                 try:
                     row = do(job)
-                except AskedTooOftenError:
-                    return chain([evolve(job, stored=None)], jobs)
+                except RetryableCallError as error:
+                    repeated = evolve(job, stored=None, failed_attempt=error.attempt)
+                    return chain([repeated], jobs)
                 self._group.append(row)
                 is_cheap = row.latency < CHEAP and row.output is not None
                 if not is_cheap or len(self._group) >= most or monotonic() - oldest > _LONGEST_WAIT:

@@ -227,6 +227,23 @@ def is_slow(scorer: Scorer, is_timed: bool = True) -> bool:
     return takes_batches(scorer) or async_way(scorer.evaluator, "score") is not None
 
 
+@frozen
+class FailedAttempt:
+    """A call that failed and is to be repeated.
+
+    Attributes:
+        error: What the system raised.
+        began: When the call began, by the monotonic clock.
+        sent: The same by the performance counter.
+        seconds: What the call took.
+    """
+
+    error: BaseException
+    began: float
+    sent: float
+    seconds: float
+
+
 @define(eq=False)  # one for every row: a frozen one takes three times as long to make
 class Job:
     """A row that is to be done.
@@ -247,6 +264,7 @@ class Job:
         agrees: Whether the example's answer is another system's response.
         unscored: Why nobody can score it; None when they can.
         shown: What its system is given of the example; None for all of it.
+        failed_attempt: The first call of its system, when that failed on the caller's thread and is to be repeated.
     """
 
     id: RowId
@@ -264,6 +282,7 @@ class Job:
     agrees: bool = False
     unscored: str | None = None
     shown: Mapping[str, Any] | None = None
+    failed_attempt: FailedAttempt | None = None
 
     @property
     def given(self) -> Any:

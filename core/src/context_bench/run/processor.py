@@ -6,7 +6,7 @@ Whatever goes wrong is a failure of this row alone.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from time import perf_counter
+from time import monotonic, perf_counter
 from typing import Any
 
 from attrs import evolve
@@ -19,6 +19,7 @@ from context_bench.run.admission import is_refusal, is_retryable
 from context_bench.run.model import (
     Answer,
     Bill,
+    FailedAttempt,
     Job,
     Measured,
     Timing,
@@ -36,8 +37,16 @@ from context_bench.store.rows import StoredEvaluation, StoredRow
 from context_bench.tokens import PROMPT_FIELDS, count_fields
 
 
-class AskedTooOftenError(Exception):
-    """A system said that it is asked too often, or to ask again later; its cause is what the system raised."""
+class RetryableCallError(Exception):
+    """A system's call failed and is to be repeated.
+
+    Attributes:
+        attempt: The call.
+    """
+
+    def __init__(self, attempt: FailedAttempt) -> None:
+        self.attempt = attempt
+        super().__init__(str(attempt.error))
 
 
 class RowProcessor:
@@ -83,8 +92,9 @@ class RowProcessor:
 
         Raises:
             WiringError: Two evaluators gave the same key: the run cannot go on like this.
-            AskedTooOftenError: The system is to be asked again later, which takes the lanes.
+            RetryableCallError: The call of the system is to be repeated, which takes the concurrent runner.
         """
+        began = monotonic()
         started = perf_counter()
         try:
             found = job.output if job.output is not None else private(job.ask())
@@ -92,7 +102,8 @@ class RowProcessor:
             if is_control_flow(error):
                 raise
             if is_refusal(error) or is_retryable(error):
-                raise AskedTooOftenError from error
+                attempt = FailedAttempt(error, began, started, perf_counter() - started)
+                raise RetryableCallError(attempt) from error
             return self.failed(job, error, perf_counter() - started)
         answer = self.take(job, found, Timing(perf_counter() - started))
         if isinstance(answer, StoredRow):

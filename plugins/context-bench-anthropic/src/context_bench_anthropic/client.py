@@ -16,7 +16,6 @@ from context_bench_http import (
     FailureHeaders,
     JsonClient,
     Network,
-    RetryPolicy,
     header_mapping,
 )
 from context_bench_http.endpoint import MESSAGES
@@ -37,15 +36,9 @@ class MessagesClient(JsonClient):
         base_url: Address of the server, with or without ``/v1``.
         api_key: The key. None takes ``ANTHROPIC_API_KEY`` from the environment; ``""`` sends none.
         version: The ``anthropic-version``.
-        timeout: Seconds for one attempt as a whole, from connecting to the last byte; None for no limit.
-        max_retries: Requests after the first one.
-        retry_base_delay: Upper bound of the first pause between attempts in seconds; it doubles each time.
+        timeout: Seconds for a request as a whole, from connecting to the last byte; None for no limit.
         extra_headers: Further request headers, as a mapping or as ``name: value`` lines.
         failure_headers: Response headers that make a reply a failure, as ``name`` or ``name=value``.
-
-    Attributes:
-        on_retry: Told of each attempt that failed and will be repeated, and the seconds until then; returns the seconds to
-            wait instead. Who asks many things at once slows down by it.
 
     Raises:
         EndpointURLError: The base URL cannot be one.
@@ -59,8 +52,6 @@ class MessagesClient(JsonClient):
         *,
         version: str = DEFAULT_VERSION,
         timeout: float | None = 120.0,
-        max_retries: int = 3,
-        retry_base_delay: float = 1.0,
         extra_headers: Mapping[str, str] | Iterable[str] | None = None,
         failure_headers: Iterable[str] = DEFAULT_FAILURE_HEADERS,
     ) -> None:
@@ -77,7 +68,6 @@ class MessagesClient(JsonClient):
             dialect=_DIALECT,
             network=network,
             timeout=timeout,
-            retry=RetryPolicy(max_retries, retry_base_delay),
             failure_headers=FailureHeaders(failure_headers),
         )
 
@@ -88,7 +78,7 @@ class MessagesClient(JsonClient):
             request: The body; fields that are None are left out.
 
         Raises:
-            EndpointError: No usable reply came, after all retries.
+            EndpointError: No usable reply came.
         """
         return self.post(self.endpoint, encoded(request), read_reply)
 

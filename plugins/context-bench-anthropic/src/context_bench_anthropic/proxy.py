@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from context_bench_anthropic.client import DEFAULT_BASE_URL, DEFAULT_VERSION, MessagesClient
@@ -10,7 +10,6 @@ from context_bench_anthropic.prompts import prompt_of, prompt_of_example, with_b
 from context_bench_anthropic.reply import output_of
 from context_bench_http import (
     DEFAULT_FAILURE_HEADERS,
-    EndpointError,
     names_a_secret,
     read_extra_body,
 )
@@ -32,8 +31,8 @@ class AnthropicProxy:
     """Sends every example to an endpoint of the Messages API and returns what it answered.
 
     ``process`` returns ``response``, ``usage`` (``input_tokens``, the whole prompt; ``output_tokens``,
-    ``cache_read_tokens``, ``cache_write_tokens`` as far as reported), ``finish_reason``, ``model``, ``headers``,
-    ``latency`` and ``attempts``; where they exist also ``tool_calls``, ``refusal``, ``reasoning`` and ``ttft``. A call
+    ``cache_read_tokens``, ``cache_write_tokens`` as far as reported), ``finish_reason``, ``model``, ``headers``
+    and ``latency``; where they exist also ``tool_calls``, ``refusal``, ``reasoning`` and ``ttft``. A call
     without a usable reply raises an `EndpointError` of context-bench-http: an error text is never a response.
 
         system = AnthropicProxy("http://localhost:8787", model="claude-sonnet-4-5", name="headroom")
@@ -58,9 +57,7 @@ class AnthropicProxy:
         extra_body: Further request fields, as a mapping or as JSON text.
         extra_headers: Further request headers, as a mapping or ``name: value`` lines.
         failure_headers: Response headers that make a row a failure, as ``name`` or ``name=value``.
-        timeout: Seconds for one attempt as a whole; None for no limit.
-        max_retries: Requests after the first one, on 429, 5xx, timeouts and broken connections.
-        retry_base_delay: Upper bound of the first pause in seconds; it doubles each time.
+        timeout: Seconds for one request as a whole; None for no limit.
 
     Raises:
         ValueError: An argument cannot be used; the message says what to write instead.
@@ -93,8 +90,6 @@ class AnthropicProxy:
         extra_headers: Mapping[str, str] | Iterable[str] | None = None,
         failure_headers: Iterable[str] = DEFAULT_FAILURE_HEADERS,
         timeout: float | None = 120.0,
-        max_retries: int = 3,
-        retry_base_delay: float = 1.0,
     ) -> None:
         if not str(model or "").strip():
             raise ValueError(f"model must be the name of a model, not {model!r}.")
@@ -117,8 +112,6 @@ class AnthropicProxy:
             api_key,
             version=anthropic_version,
             timeout=timeout,
-            max_retries=max_retries,
-            retry_base_delay=retry_base_delay,
             extra_headers=extra_headers,
             failure_headers=failure_headers,
         )
@@ -148,15 +141,6 @@ class AnthropicProxy:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._client.endpoint.shown!r}, model={self.model!r}, name={self.name!r})"
-
-    @property
-    def on_retry(self) -> Callable[[EndpointError, float], float] | None:
-        """What is told of repeated attempts; see `MessagesClient`."""
-        return self._client.on_retry
-
-    @on_retry.setter
-    def on_retry(self, told: Callable[[EndpointError, float], float] | None) -> None:
-        self._client.on_retry = told
 
     def process(self, example: Mapping[str, Any]) -> dict[str, Any]:
         """Return the endpoint's answer to an example.
@@ -199,7 +183,7 @@ class AnthropicProxy:
         return conversation.result()
 
     def fingerprint(self) -> dict[str, Any]:
-        """Return everything that can change an answer, and no secret, timeout, retry setting or display name."""
+        """Return everything that can change an answer, and no secret, timeout or display name."""
         headers = self._client.extra_headers
         return {
             "adapter": "anthropic",

@@ -23,7 +23,6 @@ class MessageReply:
         headers: Recorded response headers, names in lower case.
         latency: Seconds from sending the successful request to its last byte.
         ttft: Seconds to the first token, known only when streaming.
-        attempts: Requests sent, the successful one included.
         model: The model that answered, as the server names it.
         tool_calls: ``{"id", "name", "arguments"}`` of each call; the arguments are JSON text.
         refusal: The model's words when it stopped because it refused; `text` holds them too.
@@ -36,7 +35,6 @@ class MessageReply:
     headers: Mapping[str, str] = field(default_factory=dict)
     latency: float = 0.0
     ttft: float | None = None
-    attempts: int = 1
     model: str | None = None
     tool_calls: tuple[Mapping[str, Any], ...] = ()
     refusal: str | None = None
@@ -49,7 +47,7 @@ def read_reply(where: str, body: Any, **received: Any) -> MessageReply:
     Args:
         where: The endpoint, without secrets.
         body: The content of the body.
-        received: What is known besides: ``headers``, ``latency``, ``ttft``, ``attempts``.
+        received: What is known besides: ``headers``, ``latency``, ``ttft``.
 
     Raises:
         EndpointError: The body is an error, or no message.
@@ -107,7 +105,6 @@ def output_of(reply: MessageReply) -> dict[str, Any]:
         "model": reply.model,
         "headers": dict(reply.headers),
         "latency": reply.latency,
-        "attempts": reply.attempts,
     }
     present = {"ttft": reply.ttft, "refusal": reply.refusal, "reasoning": reply.reasoning}
     output.update((name, value) for name, value in present.items() if value is not None)

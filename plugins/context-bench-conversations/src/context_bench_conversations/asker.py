@@ -60,15 +60,6 @@ class Conversational:
             )  # without an async way to talk, the async way would miss conversations
         return getattr(self._system, name)
 
-    @property
-    def on_retry(self) -> Any:
-        """Who is told of attempts that the system repeats; to set it here sets it there."""
-        return self._system.on_retry
-
-    @on_retry.setter
-    def on_retry(self, told: Any) -> None:
-        self._system.on_retry = told
-
     def process(self, example: dict[str, Any]) -> Mapping[str, Any]:
         """Return the output for an example, a conversation or not; nothing is kept before the end."""
         if is_conversation(example):

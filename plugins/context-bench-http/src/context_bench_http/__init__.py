@@ -25,7 +25,7 @@ from context_bench_http.network import Network
 from context_bench_http.redaction import Redactor
 from context_bench_http.request import HttpRequest
 from context_bench_http.request_headers import check_header_value, header_mapping
-from context_bench_http.retrying import RetryPolicy, wait_asked_for
+from context_bench_http.retrying import Retries, wait_asked_for
 from context_bench_http.usage import add_usage
 
 __all__ = [
@@ -49,7 +49,7 @@ __all__ = [
     "Redactor",
     "RedirectRefusedError",
     "RequestRefusedError",
-    "RetryPolicy",
+    "Retries",
     "ServerFailedError",
     "Stream",
     "UnusableReplyError",

@@ -14,12 +14,13 @@ from context_bench_http.errors import EndpointTimeoutError, RedirectRefusedError
 from context_bench_http.incoming import Begin, IncomingResponse, Response
 from context_bench_http.network import Network
 from context_bench_http.request import HttpRequest
-from context_bench_http.retrying import MAX_SECONDS
 
 if TYPE_CHECKING:
     from context_bench_http.transport import Transport
 
 _MAX_REDIRECTS = 3
+_MAX_SECONDS = 86_400
+"""The longest timeout: a day. Far longer ones do not fit into the clocks of sockets."""
 
 
 class HttpClient:
@@ -37,9 +38,9 @@ class HttpClient:
     """
 
     def __init__(self, network: Network, timeout: float | None) -> None:
-        if timeout is not None and not 0 < timeout <= MAX_SECONDS:
+        if timeout is not None and not 0 < timeout <= _MAX_SECONDS:
             raise ValueError(
-                f"timeout must be seconds above 0 and up to {MAX_SECONDS:,}, or None for no limit, not {timeout!r}."
+                f"timeout must be seconds above 0 and up to {_MAX_SECONDS:,}, or None for no limit, not {timeout!r}."
             )
         self.timeout = timeout
         self._network = network

@@ -22,6 +22,8 @@ from context_bench_http.retrying import wait_asked_for
 MAX_BODY = 64 * 1024 * 1024
 """The most bytes of a body, decompressed."""
 
+_LONG_WAIT = 60.0
+"""Seconds from which on an error names how long its server asks to wait: the runner may give up instead."""
 _REDIRECTS = (301, 302, 303, 307, 308)
 _Reply = TypeVar("_Reply")
 Response = TypeVar("Response", bound="IncomingResponse")
@@ -142,13 +144,11 @@ class IncomingReply(IncomingResponse):
         if self._ttft is None and self._stream.has_token:
             self._ttft = perf_counter() - self._started
 
-    def reply(self, read: Callable[..., _Reply], attempt: int = 1) -> _Reply:
+    def reply(self, read: Callable[..., _Reply]) -> _Reply:
         """Return the reply of the complete response.
 
         Args:
-            read: Makes the reply, of the endpoint as it may be shown, the content, and ``headers``, ``latency``, ``ttft``,
-                ``attempts``.
-            attempt: Which request this was, counted from 1.
+            read: Makes the reply, of the endpoint as it may be shown, the content, and ``headers``, ``latency``, ``ttft``.
 
         Raises:
             EndpointError: The response is no usable reply.
@@ -158,16 +158,17 @@ class IncomingReply(IncomingResponse):
         }
         headers = recorded_headers(redacted)
         try:
-            return self._read(read, headers, attempt)
+            return self._read(read, headers)
         except EndpointError as error:
             error.headers = headers
             if error.retry_after is None:
                 error.retry_after = wait_asked_for(self.headers)
+            if error.retry_after is not None and error.retry_after >= _LONG_WAIT:
+                words = error.message.rstrip(".")
+                error.message = f"{words}. It asks to wait {error.retry_after:.0f} s."
             raise
 
-    def _read(
-        self, read: Callable[..., _Reply], headers: Mapping[str, str], attempt: int
-    ) -> _Reply:
+    def _read(self, read: Callable[..., _Reply], headers: Mapping[str, str]) -> _Reply:
         where = self.endpoint.shown
         if not 200 <= self.status < 300:
             # Secrets go before anything of the body is cut off.
@@ -185,7 +186,6 @@ class IncomingReply(IncomingResponse):
             headers=headers,
             latency=perf_counter() - self._started,
             ttft=self._ttft,
-            attempts=attempt,
         )
 
     def _json(self) -> Any:

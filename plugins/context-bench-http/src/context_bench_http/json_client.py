@@ -18,7 +18,6 @@ from context_bench_http.incoming import IncomingReply, IncomingResponse
 from context_bench_http.network import Network
 from context_bench_http.redaction import Redactor
 from context_bench_http.request import HttpRequest
-from context_bench_http.retrying import Retries, RetryPolicy
 
 _JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 _Reply = TypeVar("_Reply")
@@ -26,10 +25,10 @@ _Client = TypeVar("_Client", bound="JsonClient")
 
 
 class JsonClient:
-    """Posts JSON to a server, from any thread (`post`) or event loop (`apost`), and asks again where that may help.
+    """Posts JSON to a server, from any thread (`post`) or event loop (`apost`): one request for each call.
 
-    One client holds one pool of connections; share it. Rate limits, server failures, timeouts and broken connections are
-    retried with full jitter and never sooner than ``Retry-After`` says.
+    One client holds one pool of connections; share it. It never waits or repeats a request: its errors carry ``retryable``
+    and ``retry_after``, by which the runner does.
 
     Args:
         endpoint: The server.
@@ -37,14 +36,12 @@ class JsonClient:
         redactor: What hides the secrets among them.
         dialect: The interface that the server speaks.
         network: Proxies and certificates.
-        timeout: Seconds for one attempt as a whole, from connecting to the last byte; None for no limit.
-        retry: When to ask again.
+        timeout: Seconds for a request as a whole, from connecting to the last byte; None for no limit.
         failure_headers: Response headers that make a reply a failure.
 
     Attributes:
         endpoint: The server.
         failure_headers: Response headers that make a reply a failure.
-        max_retries: Requests after the first one.
 
     Raises:
         ValueError: An argument cannot be used.
@@ -59,13 +56,10 @@ class JsonClient:
         dialect: Dialect,
         network: Network,
         timeout: float | None,
-        retry: RetryPolicy,
         failure_headers: FailureHeaders,
     ) -> None:
         self.endpoint = endpoint
         self.failure_headers = failure_headers
-        self.max_retries = retry.max_retries
-        self._retries = Retries(retry)
         self._headers = dict(headers)
         self._redactor = redactor
         self._dialect = dialect
@@ -74,45 +68,27 @@ class JsonClient:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.endpoint.shown!r})"
 
-    @property
-    def on_retry(self) -> Callable[[EndpointError, float], float] | None:
-        """What hears of repeated attempts; see `Retries`."""
-        return self._retries.on_retry
-
-    @on_retry.setter
-    def on_retry(self, listener: Callable[[EndpointError, float], float] | None) -> None:
-        self._retries.on_retry = listener
-
     def post(self, endpoint: Endpoint, body: bytes, read: Callable[..., _Reply]) -> _Reply:
         """Return the reply to a body.
 
         Args:
             endpoint: Where to.
             body: The body, as `encoded` makes it.
-            read: Makes the reply, of the endpoint as it may be shown, the content, and ``headers``, ``latency``, ``ttft``,
-                ``attempts``.
+            read: Makes the reply, of the endpoint as it may be shown, the content, and ``headers``, ``latency``, ``ttft``.
 
         Raises:
-            EndpointError: No usable reply came, after all retries.
+            EndpointError: No usable reply came.
         """
         request = self._request("POST", endpoint, body)
-
-        def attempt(number: int) -> _Reply:
-            with self._redacted_errors():
-                return self._http.send(request, self._begin()).reply(read, number)
-
-        return self._retries.call(attempt)
+        with self._redacted_errors():
+            return self._http.send(request, self._begin()).reply(read)
 
     async def apost(self, endpoint: Endpoint, body: bytes, read: Callable[..., _Reply]) -> _Reply:
         """Return the reply to a body without blocking the event loop; see `post`."""
         request = self._request("POST", endpoint, body)
-
-        async def attempt(number: int) -> _Reply:
-            with self._redacted_errors():
-                incoming = await self._http.asend(request, self._begin())
-                return incoming.reply(read, number)
-
-        return await self._retries.acall(attempt)
+        with self._redacted_errors():
+            incoming = await self._http.asend(request, self._begin())
+            return incoming.reply(read)
 
     def fetch(self, endpoint: Endpoint) -> IncomingResponse:
         """Return the response to a ``GET``, whatever its status is.

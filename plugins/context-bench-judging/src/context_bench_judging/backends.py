@@ -182,7 +182,6 @@ def _chat_reply(reply: MessageReply) -> ChatReply:
         finish_reason=finish,
         headers=reply.headers,
         latency=reply.latency,
-        attempts=reply.attempts,
         model=reply.model,
         refusal=reply.refusal,
         reasoning=reply.reasoning,

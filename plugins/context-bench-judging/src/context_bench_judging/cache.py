@@ -54,7 +54,7 @@ class ReplyCache:
             row = (
                 self._opened().execute("SELECT reply FROM replies WHERE key = ?", (key,)).fetchone()
             )
-        return None if row is None else ChatReply(**json.loads(row[0]), attempts=0)
+        return None if row is None else ChatReply(**json.loads(row[0]), is_cached=True)
 
     def put(self, key: str, reply: ChatReply) -> None:
         """Keep a reply."""

@@ -12,6 +12,7 @@ from typing import Any
 
 from context_bench.errors import ConfigurationError
 from context_bench_anthropic import MessagesClient
+from context_bench_http import Retries
 from context_bench_judging.asking import Request
 from context_bench_judging.backends import (
     AnthropicBackend,
@@ -21,7 +22,6 @@ from context_bench_judging.backends import (
     OpenAIBackend,
 )
 from context_bench_judging.cache import ReplyCache
-from context_bench_judging.pacing import Pacing
 from context_bench_openai import ChatClient, ChatReply
 
 PROVIDERS = ("openai", "anthropic")
@@ -37,13 +37,18 @@ class LanguageModel:
         backend: Who answers.
         cache: Where replies are kept.
         max_in_flight: How many requests may be on their way at a time.
+        retries: Repeats requests that failed; None for the usual number of times.
 
     Raises:
         ValueError: The bound is no whole number above 0.
     """
 
     def __init__(
-        self, backend: Backend, cache: ReplyCache | None = None, max_in_flight: int = 16
+        self,
+        backend: Backend,
+        cache: ReplyCache | None = None,
+        max_in_flight: int = 16,
+        retries: Retries | None = None,
     ) -> None:
         if type(max_in_flight) is not int or max_in_flight < 1:
             raise ValueError(
@@ -52,7 +57,7 @@ class LanguageModel:
         self.backend = backend
         self.cache = cache
         self.max_in_flight = max_in_flight
-        self._pacing = Pacing(getattr(backend, "client", None))
+        self._retries = retries or Retries()
         self._free = threading.BoundedSemaphore(max_in_flight)
         self._free_of_loop: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore]
         self._free_of_loop = weakref.WeakKeyDictionary()
@@ -72,7 +77,7 @@ class LanguageModel:
             return known
         with self._free:
             return self._kept(
-                key, self._pacing.ask(lambda: self.backend.chat(messages, **parameters))
+                key, self._retries.call(lambda: self.backend.chat(messages, **parameters))
             )
 
     async def achat(self, messages: Messages, **parameters: Any) -> ChatReply:
@@ -84,7 +89,7 @@ class LanguageModel:
         free = self._free_of_loop.setdefault(loop, asyncio.Semaphore(self.max_in_flight))
         async with free:
             return self._kept(
-                key, await self._pacing.aask(lambda: self.backend.achat(messages, **parameters))
+                key, await self._retries.acall(lambda: self.backend.achat(messages, **parameters))
             )
 
     def forget(self, requests: Iterable[Request]) -> None:
@@ -157,8 +162,6 @@ def judge_model(
         raise ValueError(f"provider is {provider!r}, but must be one of {', '.join(PROVIDERS)}.")
     settings: dict[str, Any] = {
         "timeout": timeout,
-        "max_retries": max_retries,
-        "retry_base_delay": retry_base_delay,
         "extra_headers": extra_headers,
     }
     backend: Backend
@@ -166,7 +169,8 @@ def judge_model(
         backend = OpenAIBackend(ChatClient(base_url, api_key, model=model, **settings), model)
     else:
         backend = AnthropicBackend(MessagesClient(base_url, api_key, **settings), model)
-    return LanguageModel(backend, ReplyCache(cache) if cache else None, max_in_flight)
+    retries = Retries(max_retries, retry_base_delay)
+    return LanguageModel(backend, ReplyCache(cache) if cache else None, max_in_flight, retries)
 
 
 def language_model(

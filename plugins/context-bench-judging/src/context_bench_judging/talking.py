@@ -105,7 +105,7 @@ class _Asked:
 
     def add(self, request: Request, reply: ChatReply | None = None) -> None:
         """Take note of a request and its reply; None where there was none."""
-        is_kept = self._model.cache is not None and reply is not None and reply.attempts == 0
+        is_kept = self._model.cache is not None and reply is not None and reply.is_cached
         self._requests.append((request, is_kept))
 
     def are_kept_no_longer(self) -> bool:

@@ -199,8 +199,6 @@ class Llama:
             model=alias,
             api_key="",
             timeout=self._timeout,
-            max_retries=1,
-            retry_base_delay=0.2,
             **self._asking,
         )
 

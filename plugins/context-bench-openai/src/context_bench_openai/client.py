@@ -10,7 +10,6 @@ from context_bench_http.endpoint import Endpoint
 from context_bench_http.headers import DEFAULT_FAILURE_HEADERS, FailureHeaders
 from context_bench_http.json_client import JsonClient, encoded
 from context_bench_http.network import Network
-from context_bench_http.retrying import RetryPolicy
 from context_bench_openai.operations import CHAT, COMPLETIONS, EMBEDDINGS
 from context_bench_openai.refusals import refusal
 from context_bench_openai.reply import ChatReply, EmbeddingReply
@@ -23,8 +22,8 @@ _DIALECT = Dialect(EventStream, refusal)
 class ChatClient(JsonClient):
     """Asks an OpenAI-compatible server, from any thread (`chat`) or event loop (`achat`).
 
-    One client holds one connection pool; share it. Rate limits, server failures, timeouts and broken connections are
-    retried with full jitter and never sooner than ``Retry-After`` says.
+    One client holds one connection pool; share it. It never waits or repeats a request: its errors carry ``retryable`` and
+    ``retry_after``.
 
         client = ChatClient("http://localhost:8080", model="qwen")
         client.chat([{"role": "user", "content": "Hello"}], temperature=0).text
@@ -33,9 +32,7 @@ class ChatClient(JsonClient):
         base_url: Address of the server, with or without ``/v1``; see `Endpoint.parse`.
         api_key: The bearer token. None takes ``OPENAI_API_KEY`` from the environment; ``""`` sends none.
         model: Model of calls that do not name one.
-        timeout: Seconds for one attempt as a whole, from connecting to the last byte; None for no limit.
-        max_retries: Requests after the first one.
-        retry_base_delay: Upper bound of the first pause between attempts in seconds; it doubles each time.
+        timeout: Seconds for a request as a whole, from connecting to the last byte; None for no limit.
         extra_headers: Further request headers, as a mapping or as ``name: value`` lines.
         failure_headers: Response headers that make a reply a failure, as ``name`` or ``name=value``.
         organization: Organisation that is billed, as ``OpenAI-Organization``; None takes ``OPENAI_ORG_ID``.
@@ -44,10 +41,6 @@ class ChatClient(JsonClient):
         ca_bundle: PEM file or directory of the certificates to trust.
         client_cert: PEM file of a client certificate with its key, or ``CERTIFICATE,KEY``.
         verify: Whether a server must prove who it is.
-
-    Attributes:
-        on_retry: Told of each attempt that failed and will be repeated, and the seconds until then; returns the seconds to
-            wait instead. Who asks many things at once slows down by it.
 
     Raises:
         EndpointURLError: The base URL cannot be one.
@@ -61,8 +54,6 @@ class ChatClient(JsonClient):
         *,
         model: str | None = None,
         timeout: float | None = 120.0,
-        max_retries: int = 3,
-        retry_base_delay: float = 1.0,
         extra_headers: Mapping[str, str] | Iterable[str] | None = None,
         failure_headers: Iterable[str] = DEFAULT_FAILURE_HEADERS,
         organization: str | None = None,
@@ -86,7 +77,6 @@ class ChatClient(JsonClient):
             dialect=_DIALECT,
             network=network,
             timeout=timeout,
-            retry=RetryPolicy(max_retries, retry_base_delay),
             failure_headers=FailureHeaders(failure_headers),
         )
         self._chat = endpoint.at(CHAT.path)
@@ -107,7 +97,7 @@ class ChatClient(JsonClient):
             parameters: Further fields of the request, such as ``temperature``; those that are None are left out.
 
         Raises:
-            EndpointError: No usable reply came, after all retries.
+            EndpointError: No usable reply came.
         """
         return self.post(
             self._chat, self._body({"messages": messages, **parameters}, stream), CHAT.read
@@ -130,7 +120,7 @@ class ChatClient(JsonClient):
             parameters: Further fields of the request; those that are None are left out.
 
         Raises:
-            EndpointError: No usable reply came, after all retries.
+            EndpointError: No usable reply came.
         """
         return self.post(
             self._completions,
@@ -154,7 +144,7 @@ class ChatClient(JsonClient):
             parameters: Further fields of the request, such as ``dimensions``; those that are None are left out.
 
         Raises:
-            EndpointError: No usable reply came, after all retries; or not one vector for each text.
+            EndpointError: No usable reply came; or not one vector for each text.
         """
         reply = self.post(
             self._embeddings, self._body({"input": _list_of(texts), **parameters}), EMBEDDINGS.read

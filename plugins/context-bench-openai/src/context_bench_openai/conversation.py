@@ -28,7 +28,7 @@ class Replies(list[Message]):
 
 
 class _Reply(Protocol):
-    """What a conversation reads of a reply: its text, its token counts, seconds and requests."""
+    """What a conversation reads of a reply: its text, its token counts and seconds."""
 
     @property
     def text(self) -> str: ...
@@ -36,8 +36,6 @@ class _Reply(Protocol):
     def usage(self) -> Mapping[str, int]: ...
     @property
     def latency(self) -> float: ...
-    @property
-    def attempts(self) -> int: ...
 
 
 Reply = TypeVar("Reply", bound=_Reply)
@@ -90,7 +88,7 @@ class Conversation(Generic[Reply]):
             "usage": add_usage(reply.usage for reply in self._replies),
             "turn_usage": [dict(reply.usage) for reply in self._replies],
             "latency": sum(reply.latency for reply in self._replies),
-            "attempts": sum(reply.attempts for reply in self._replies),
+            "attempts": len(self._replies),
         }
         return Replies(messages, {**last, **total})
 
@@ -104,7 +102,6 @@ def output_of(reply: ChatReply) -> dict[str, Any]:
         "model": reply.model,
         "headers": dict(reply.headers),
         "latency": reply.latency,
-        "attempts": reply.attempts,
     }
     present = {
         "ttft": reply.ttft,

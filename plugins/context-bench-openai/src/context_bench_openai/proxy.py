@@ -7,7 +7,6 @@ from typing import Any
 
 from context_bench_conversations import messages_of_turns
 from context_bench_http.endpoint import CHAT, COMPLETIONS, names_a_secret
-from context_bench_http.errors import EndpointError
 from context_bench_http.extra_body import read_extra_body
 from context_bench_http.headers import DEFAULT_FAILURE_HEADERS
 from context_bench_openai.callable_identity import callable_identity
@@ -43,7 +42,7 @@ class OpenAIProxy:
 
     ``process`` returns ``response``, ``usage`` (``input_tokens``, ``output_tokens``, ``cache_read_tokens``,
     ``cache_write_tokens``, ``reasoning_tokens`` as far as reported), ``finish_reason``, ``model``, ``headers`` (those
-    that the proxy added), ``latency`` and ``attempts``; where they exist also ``tool_calls``, ``refusal``,
+    that the proxy added) and ``latency``; where they exist also ``tool_calls``, ``refusal``,
     ``reasoning``, ``logprobs``, ``ttft`` and ``envelope`` (the reply's ``id`` and ``created``). A call without a usable
     reply raises an `EndpointError`: an error text is never a response.
 
@@ -57,10 +56,8 @@ class OpenAIProxy:
         api_key: The key; None takes ``OPENAI_API_KEY`` from the environment, ``""`` sends none.
         system_prompt: A system message before everything else.
         build_messages: Makes the messages of an example in place of the layouts.
-        timeout: Seconds for one attempt as a whole; None for no limit.
+        timeout: Seconds for one request as a whole; None for no limit.
         extra_body: Further request fields, as a mapping or as JSON text.
-        max_retries: Requests after the first one, on 429, 5xx, timeouts and broken connections.
-        retry_base_delay: Upper bound of the first pause in seconds; it doubles each time.
         layout: Where context and question stand: ``system``, ``user``, ``tool``, ``chat`` or ``messages``.
         temperature: Sampling temperature; None leaves it to the server, as for all below.
         top_p: Nucleus sampling mass.
@@ -95,8 +92,6 @@ class OpenAIProxy:
         build_messages: Callable[[Mapping[str, Any]], Sequence[Message]] | None = None,
         timeout: float | None = 120.0,
         extra_body: Mapping[str, Any] | str | None = None,
-        max_retries: int = 3,
-        retry_base_delay: float = 1.0,
         *,
         layout: str = "system",
         temperature: float | None = None,
@@ -135,8 +130,6 @@ class OpenAIProxy:
             api_key,
             model=model,
             timeout=timeout,
-            max_retries=max_retries,
-            retry_base_delay=retry_base_delay,
             extra_headers=extra_headers,
             failure_headers=failure_headers,
             organization=organization,
@@ -180,15 +173,6 @@ class OpenAIProxy:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._client.endpoint.shown!r}, model={self.model!r}, name={self.name!r})"
-
-    @property
-    def on_retry(self) -> Callable[[EndpointError, float], float] | None:
-        """What is told of repeated attempts; see `ChatClient`."""
-        return self._client.on_retry
-
-    @on_retry.setter
-    def on_retry(self, told: Callable[[EndpointError, float], float] | None) -> None:
-        self._client.on_retry = told
 
     def process(self, example: Mapping[str, Any]) -> dict[str, Any]:
         """Return the endpoint's answer to an example.
@@ -278,7 +262,7 @@ class OpenAIProxy:
         return conversation.result()
 
     def fingerprint(self) -> dict[str, Any]:
-        """Return everything that can change an answer, and no secret, timeout, retry setting or display name."""
+        """Return everything that can change an answer, and no secret, timeout or display name."""
         headers = self._client.extra_headers
         builder = self._build_messages
         return {

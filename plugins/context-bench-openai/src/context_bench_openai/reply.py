@@ -25,13 +25,13 @@ class ChatReply:
         headers: Recorded response headers, names in lower case.
         latency: Seconds from sending the successful request to its last byte.
         ttft: Seconds to the first token, known only when streaming.
-        attempts: Requests sent, the successful one included.
         model: The model that answered, as the server names it.
         tool_calls: ``{"id", "name", "arguments"}`` of each call; the arguments are the text that the model wrote.
         refusal: The model's words when the server marked them as a refusal; `text` holds them too.
         reasoning: The model's reasoning, where the server sends it apart from the answer.
         envelope: ``id`` and ``created`` of the completion, as far as the server sends them: a cache repeats them.
         logprobs: Log probabilities of the tokens as the server wrote them, where they were asked for.
+        is_cached: Whether the reply comes from a cache of replies.
     """
 
     text: str
@@ -40,13 +40,13 @@ class ChatReply:
     headers: Mapping[str, str] = field(default_factory=dict)
     latency: float = 0.0
     ttft: float | None = None
-    attempts: int = 1
     model: str | None = None
     tool_calls: tuple[Mapping[str, Any], ...] = ()
     refusal: str | None = None
     reasoning: str | None = None
     envelope: Mapping[str, Any] = field(default_factory=dict)
     logprobs: Mapping[str, Any] | None = None
+    is_cached: bool = False
 
 
 @dataclass(frozen=True)
@@ -55,14 +55,13 @@ class EmbeddingReply:
 
     Attributes:
         vectors: One for each text, in their order.
-        usage, headers, latency, attempts, model: As in `ChatReply`.
+        usage, headers, latency, model: As in `ChatReply`.
     """
 
     vectors: tuple[list[float], ...]
     usage: Mapping[str, int] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
     latency: float = 0.0
-    attempts: int = 1
     model: str | None = None
 
     def checked(self, count: int, where: str) -> EmbeddingReply:

@@ -43,7 +43,7 @@ def _of_evaluators(catalog: Catalog, config: RunConfig, timeout: float) -> Itera
     for name, given in config.options.items():
         for component in catalog.named("evaluators", name):
             declared = component.facts.options if component.facts is not None else {}
-            patience = {"timeout": timeout, "max_retries": 0}
+            patience = {"timeout": timeout}
             options = {
                 **given,
                 **{option: value for option, value in patience.items() if option in declared},

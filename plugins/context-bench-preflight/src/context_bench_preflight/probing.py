@@ -1,6 +1,6 @@
 """Probing: one system is asked, request by request, and every request is counted.
 
-What can be changed about a system is what its manifest declares: an option ``layout`` with choices, ``max_retries``,
+What can be changed about a system is what its manifest declares: an option ``layout`` with choices,
 ``timeout``, ``temperature``, ``base_url``. So a plugin has to do nothing to be probed; it may have a method ``models()``,
 which returns the names of the models that its endpoint offers, and errors with a ``finding`` or an HTTP ``status``.
 """
@@ -43,9 +43,7 @@ class Probe:
         on_asking: Callable[[str, int, str], None] = lambda label, number, purpose: None,
     ) -> None:
         self._on_asking = on_asking
-        self.asked_for = asked_for.with_options(
-            {"max_retries": 0}, {"timeout": min(_REQUEST_TIMEOUT, patience)}
-        )
+        self.asked_for = asked_for.with_options({}, {"timeout": min(_REQUEST_TIMEOUT, patience)})
         self.label = asked_for.label
         self._patience = patience
         self._systems: dict[tuple[tuple[str, Any], ...], Any] = {}

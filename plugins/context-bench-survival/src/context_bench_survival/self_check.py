@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from context_bench import EvalResult
 from context_bench.console import warn
 from context_bench.hookspecs import hookimpl
 from context_bench.records import EvalRow
-from context_bench.results import EvalResult
 from context_bench_survival.contexts import given
 from context_bench_survival.evaluators import FAILED, SHOWN, Survival, unsound
 
