@@ -19,16 +19,6 @@ BORDER = "core/src/context_bench/console.py"
 SOURCES = sorted([*ROOT.glob("core/src/**/*.py"), *ROOT.glob("plugins/*/src/**/*.py")])
 ALLOWED = {
     (
-        "core/src/context_bench/cli/kept.py",
-        "sys.stdout.write",
-        1,
-    ): "the version of context-bench, before click is imported",
-    (
-        "core/src/context_bench/cli/kept.py",
-        "sys.stdout.buffer",
-        1,
-    ): "what a call said before, which went through the border then",
-    (
         "core/src/context_bench/run/progress.py",
         "print",
         1,

@@ -418,3 +418,12 @@ def exit_code(result: EvalResult) -> int | None:
     Returns:
         An exit code from 0 to 255, or None.
     """
+
+
+def implemented_hooks(extension: Any) -> frozenset[str]:
+    """Return the names of the functions of an extension that are marked with :func:`hookimpl`."""
+    import pluggy
+
+    manager = pluggy.PluginManager(PROJECT)
+    names = (name for name in dir(extension) if not name.startswith("__"))
+    return frozenset(name for name in names if manager.parse_hookimpl_opts(extension, name))

@@ -102,7 +102,7 @@ def test_a_file_that_cannot_be_read_is_told_in_one_line(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("-m", "exactness"), "No score in"),
+        (("-m", "exactness"), "Unknown score"),
         (("-m", "right", "--gate", "exactness:min=1"), "exactness"),
         (("-m", "right", "--gate", "right:max-drop=1pp,vs=@old"), "baseline promote"),
         (("-m", "right", "--gate", "right:min=1mile"), "is no amount"),

@@ -556,9 +556,9 @@ def test_a_gate_that_cannot_be_judged_is_told_with_the_first_row(
     part = Gates(gate.split("/"))
     with open_run("old.sqlite") as opened:
         row = next(iter(opened.rows()))
-    part.started(here / "old.sqlite")
+    part.before_first_call(here / "old.sqlite")
     with pytest.raises(ContextBenchError, match=words):
-        part.row_finished(row)
+        part.should_stop(row)
 
 
 def test_a_baseline_that_is_not_there_is_told_before_anything_is_asked(here: Path) -> None:

@@ -89,7 +89,7 @@ def parse_manifest(source: bytes) -> Manifest:
 
     try:
         document = tomli.loads(source.decode("utf-8"))
-    except ValueError as error:  # of tomli, or of the encoding
+    except (ValueError, RecursionError) as error:  # of tomli, or of the encoding
         return Manifest(faults=(f"not valid TOML: {error}",))
     faults: list[str] = []
     warnings: list[str] = []

@@ -180,7 +180,7 @@ def _table(option: Option, value: Any) -> Any:
             found = tomli.load(file)
     except OSError as error:
         raise ConfigurationError(f"The {option.name} {value} cannot be read: {error}.") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigurationError(f"{value} is not valid TOML: {error}") from error
     if option.name not in found:
         raise ConfigurationError(f"{value} has no table [{option.name}]. It takes: {option.help}")

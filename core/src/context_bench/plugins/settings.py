@@ -207,5 +207,5 @@ def load_project(
     except OSError as error:
         reason = error.strerror or error
         raise ConfigurationError(f"The project file {place} cannot be read: {reason}.") from error
-    except ValueError as error:  # of tomli, or of the encoding
+    except (ValueError, RecursionError) as error:  # of tomli, or of the encoding
         raise ConfigurationError(f"The project file {place} is not valid TOML: {error}") from error

@@ -112,10 +112,9 @@ def _code_faults(component: Component, thing: Any) -> Iterator[str]:
 
 def _hook_faults(facts: Any, thing: Any) -> Iterator[str]:
     """Yield the hooks that an extension implements without declaring them, or declares without implementing them."""
-    from context_bench.hookspecs import HOOKS, PROJECT
+    from context_bench.hookspecs import HOOKS, implemented_hooks
 
-    mark = f"{PROJECT}_impl"  # the attribute that pluggy's marker sets
-    implemented = {name for name in dir(thing) if hasattr(getattr(thing, name, None), mark)}
+    implemented = implemented_hooks(thing)
     for name in sorted(implemented - HOOKS.keys()):
         yield f"it implements {name}, which is not a hook"
     for name in sorted(implemented & HOOKS.keys() - {*facts.implements}):
