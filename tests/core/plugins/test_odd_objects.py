@@ -137,20 +137,6 @@ def test_the_text_of_an_import_s_error_is_one_line_of_bounded_length(
     assert len(line) < 2000
 
 
-@pytest.mark.parametrize("workers", ["1", "3"])
-def test_a_score_that_ends_the_process_is_a_failure_of_its_row(
-    workers: str, site: Any, process: Callable[..., Any]
-) -> None:
-    site.basics()
-    code = "import os\nclass Evaluator:\n    name = 'odd'\n    def score(self, original, processed): os._exit(0)\n"
-    site.evaluator("acme-odd", "odd", code=code)
-    done = process(
-        "run", "-d", "toy", "-s", "echo", "--evaluators", "odd", "--max-workers", workers, "-q"
-    )
-    assert done.code == 12, done.words
-    assert "SystemExit: it called os._exit(0)" in done.words
-
-
 ENDLESS = {
     "an async one that stops the loop": """
         import asyncio

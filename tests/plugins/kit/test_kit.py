@@ -60,7 +60,7 @@ def test_a_manifest_is_validated_without_being_installed(
 
 
 @pytest.mark.parametrize(
-    ("limit", "said"), [("nan", "--time-limit is nan"), ("inf", "inf is not in the range")]
+    ("limit", "said"), [("nan", "--time-limit must be"), ("inf", "inf is not in the range")]
 )
 def test_a_time_limit_that_is_none_is_refused(
     limit: str, said: str, capsys: pytest.CaptureFixture[str]
@@ -98,7 +98,7 @@ def test_the_wiring_of_a_dataset_is_explained_as_text_and_as_json(
         "error",
         "evaluators",
         "warnings",
-        "hooks",
+        "extensions",
     ]
     assert execute(["explain", "wiring", "-d", "nobodys-rows", "-d", "others", "--tag", "qa"]) == 0
     told = capsys.readouterr()
