@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import shutil
-import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -216,18 +215,6 @@ def test_evaluate_stores_what_its_metrics_looked_at(tmp_path: Path, context_benc
     [values] = again["summary"].values()
     assert values["mean_score"] == result.summary["<lambda>"]["mean_score"] == 0.2
     assert values["pass_rate"] == 1.0
-
-
-def test_a_run_that_was_written_before_metrics_were_stored_gets_the_usual_ones(
-    lengths: Path, context_bench: Call
-) -> None:
-    context_bench(*RUN)
-    connection = sqlite3.connect("r.sqlite")
-    connection.execute("DELETE FROM meta WHERE name = 'metrics'")
-    connection.commit()
-    connection.close()
-    done = context_bench("report", "r.sqlite")
-    assert "p50" in done.out, done.err
 
 
 def test_every_row_is_in_csv_with_its_scores_whatever_metrics_there_are(

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from attrs import evolve
+from attrs import asdict, evolve
 
 from context_bench import evaluate
 from context_bench.aggregation import Columns
@@ -29,6 +29,7 @@ from context_bench.plugins.discovery import discover
 from context_bench.plugins.settings import PluginSettings
 from context_bench.store.keys import RowId
 from context_bench.store.reader import RunReader
+from context_bench.store.rows import StoredTurn
 from context_bench.store.runfile import RunFile
 
 TALK = {"id": "t", "multi_turn": True, "turns": ["one", "two", "three"], "answer": "THREE after 2"}
@@ -175,7 +176,9 @@ def test_a_turn_is_asked_again_when_what_was_said_before_it_is_another(
     path = tmp_path / "r.sqlite"
     run(talker("three"), path, same)
     with closing(RunReader(path)) as reader:
-        first, second = reader.turns(RowId(0, 0, 0, 0))
+        identity = RowId(0, 0, 0, 0)
+        turns = [StoredTurn(row=identity, **asdict(turn)) for turn in reader.turns(identity)]
+    first, second = turns
     with closing(RunFile.open(path)) as store:
         store.keep_turn(evolve(first, output=json.dumps({"response": "another first reply"})))
         store.keep_turn(second)
@@ -346,7 +349,7 @@ def test_damage_to_a_turn_is_found(talker: Any, same: Any, tmp_path: Path) -> No
     assert problems(path) == []
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE turns SET output = replace(output, 'TWO', 'TOO')")
-    assert "another check sum" in problems(path)[0]
+    assert "wrong checksum" in problems(path)[0]
 
 
 def test_turns_that_are_not_those_of_the_response_are_found(
