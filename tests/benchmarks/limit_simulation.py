@@ -140,7 +140,7 @@ def learning(most: int, learned: Mapping[str, Any] | None = None, **more: Any) -
     """Return a limiter that learns; it asks with all its places from the beginning."""
     from context_bench_limits import LearnedLimits
 
-    rates = LearnedLimits().rate_limiter(None, None, learned or {})
+    rates = LearnedLimits().rate_limiter("http://server.test", None, None, learned or {})
     return Limiter(most, rates, **more)
 
 

@@ -118,9 +118,9 @@ class Admission:
     def _road_to(self, endpoint: str | None) -> EndpointState:
         from context_bench.run import limits  # a run on the caller's thread asks for no leave
 
-        rates = None
-        if self._rates is not None and endpoint is not None:
-            rates = self._rates(endpoint, *self._limits, self._learned.get(endpoint, {}))
+        rates = self._rates and self._rates(
+            endpoint or "", *self._limits, self._learned.get(endpoint or "", {})
+        )
         if rates is None:
             from context_bench.run.rates import ToldRates
 

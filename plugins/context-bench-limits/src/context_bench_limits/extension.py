@@ -18,9 +18,12 @@ class LearnedLimits:
     @hookimpl
     def rate_limiter(
         self,
+        endpoint: str,
         requests_per_minute: float | None,
         tokens_per_minute: float | None,
         learned: Mapping[str, Any],
     ) -> Rates:
         """Return a rate limiter that starts with the limits of the user, and with what an earlier session learned."""
-        return Rates(requests_per_minute, tokens_per_minute, learned)
+        return Rates(
+            requests_per_minute, tokens_per_minute, learned, is_first_gentle=bool(endpoint)
+        )

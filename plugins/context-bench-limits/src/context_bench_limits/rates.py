@@ -60,10 +60,15 @@ class Rates:
     Args:
         requests, tokens: Limits a minute that the user knows; None learns them.
         learned: What :meth:`learned` told in an earlier session.
+        is_first_gentle: Whether the first requests are paced where nothing is known.
     """
 
     def __init__(
-        self, requests: float | None, tokens: float | None, learned: Mapping[str, Any]
+        self,
+        requests: float | None,
+        tokens: float | None,
+        learned: Mapping[str, Any],
+        is_first_gentle: bool = False,
     ) -> None:
         self.requests = Pace(requests, learned.get(REQUESTS))
         self.tokens = Pace(tokens, learned.get(TOKENS))
@@ -72,7 +77,8 @@ class Rates:
         self._estimates = Estimates()
         self._binding = self.requests
         self._began: float | None = None
-        self._is_unknown = requests is None and tokens is None and not learned
+        is_unknown = requests is None and tokens is None and not learned
+        self._is_first_gentle = is_first_gentle and is_unknown
         self._next_gently = 0.0
         self._latest = self._changed_at = 0.0
         self._released: list[float] = []  # moments at which it let go, with a window known
@@ -118,7 +124,11 @@ class Rates:
         wait = max(
             self.requests.wait(now, 1.0), self.tokens.wait(now, self._estimates.charge(tokens))
         )
-        if self._is_unknown and self._began is not None and now - self._began < _GENTLE_SECONDS:
+        if (
+            self._is_first_gentle
+            and self._began is not None
+            and now - self._began < _GENTLE_SECONDS
+        ):
             wait = max(wait, self._next_gently - now)
         return wait
 
