@@ -122,3 +122,17 @@ def test_sql_is_found_where_it_is_and_not_in_words(
     (tmp_path / "store" / "own.py").write_text('x = "SELECT id FROM rows"')
     paths = sorted(tmp_path.rglob("*.py"))
     assert [told for path in paths if (told := sql_outside_of_the_store(path))] == ["spoken.py"]
+
+
+def test_no_file_holds_the_markers_of_a_merge_conflict() -> None:
+    root = CORE.parents[2]
+    marker = re.compile(r"^(<{7} |>{7} )", re.MULTILINE)
+    suffixes = {".md", ".py", ".toml", ".txt", ".json"}
+    folders = ("core", "docs", "plugins", "tests")
+    files = [
+        path for name in folders for path in (root / name).rglob("*") if path.suffix in suffixes
+    ]
+    assert len(files) > 500
+    assert [
+        str(path) for path in files if marker.search(path.read_text("utf-8", errors="replace"))
+    ] == []
