@@ -189,7 +189,7 @@ def test_what_a_dataset_raises_is_told_as_without_a_timeout(
 def test_seconds_that_make_no_sense_are_refused(
     seconds: Any, make_system: Callable[..., Any], same: Any
 ) -> None:
-    with pytest.raises(ConfigurationError, match="dataset_timeout is"):
+    with pytest.raises(ConfigurationError, match="dataset_timeout must be"):
         evaluate(
             make_system(lambda example: "1"), [], [same], progress=False, dataset_timeout=seconds
         )
