@@ -197,6 +197,7 @@ class Reader:
         programs = {
             "context-bench": [sys.executable, "-m", "context_bench"],
             "python": [sys.executable],
+            "cat": ["cat"],
         }
         done = subprocess.run(
             [*programs[program], *arguments],
