@@ -406,7 +406,7 @@ def test_python_m_does_not_look_into_the_current_directory(
     assert json.loads(done.out)["rows"][0]["scores"] == {"exact": 1.0}
     (workplace / "click.py").unlink()
     allowed = {"CONTEXT_BENCH_ALLOW_CURRENT_DIRECTORY": "1"}
-    assert " here ok acme-here" in process("plugins", "list", **allowed).words
+    assert " here ok acme-here" in process("plugins", "list", "-v", **allowed).words
 
 
 def test_the_metadata_in_the_sources_of_an_editable_install_is_no_second_copy(

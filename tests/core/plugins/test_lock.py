@@ -29,7 +29,10 @@ def _edit(old: str, new: str) -> Callable[[Any], None]:
 
 def _upgrade(site: Any) -> None:
     info = site.folder / "acme_one-1.0.dist-info"
-    info.rename(site.folder / "acme_one-1.1.dist-info")
+    newer = site.folder / "acme_one-1.1.dist-info"
+    info.rename(newer)
+    metadata = (newer / "METADATA").read_text()
+    (newer / "METADATA").write_text(metadata.replace("Version: 1.0", "Version: 1.1"))
 
 
 def _uninstall(site: Any) -> None:

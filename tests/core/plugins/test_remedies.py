@@ -22,10 +22,6 @@ def _with_manifest(text: str) -> Callable[[Any], None]:
     return lambda site: site.evaluator("acme-bad", "bad", manifest=text)
 
 
-def _hidden(site: Any) -> None:
-    site.evaluator("acme-bad", "bad", entry_points={"evaluators": {"bad": "bench_basics:Exact"}})
-
-
 def _damaged(site: Any) -> None:
     site.evaluator("acme-bad", "bad")
     (site.folder / "acme_bad-1.0.dist-info" / "entry_points.txt").write_bytes(
@@ -36,11 +32,9 @@ def _damaged(site: Any) -> None:
 BAD: dict[str, Callable[[Any], None]] = {
     "what is missing": _requires("nowhere-to-be-found>=2"),
     "a requirement that is a command": _requires("$(touch pwned)"),
-    "a requirement that hides a command": _requires("six`touch pwned`"),
     "a faulty manifest": _with_manifest('schema = 1\napi = "1.0"\n[evaluators.bad]\nsummary = 1\n'),
     "no TOML": _with_manifest("["),
     "an old API": _with_manifest('schema = 1\napi = "0.1"\n'),
-    "the package of another": _hidden,
     "damaged metadata": _damaged,
 }
 

@@ -565,3 +565,23 @@ def test_the_result_as_json_is_strict_and_as_a_dataframe_flat(
     assert len(frame) == 3
     assert (frame["score:latency"] == 0.0).all()
     assert (frame["latency"] > 0.0).all()
+
+
+def test_the_order_of_calls_changes_no_stored_example(same: Any, tmp_path: Path) -> None:
+    examples = [{"id": str(number), "question": "q", "answer": "a"} for number in range(3)]
+
+    def first(example: dict[str, Any]) -> dict[str, Any]:
+        return {"response": "a"}
+
+    def second(example: dict[str, Any]) -> dict[str, Any]:
+        return {"response": "b"}
+
+    rows = {}
+    for order in ("interleaved", "system"):
+        path = tmp_path / f"{order}.sqlite"
+        evaluate([first, second], examples, [same], order=order, run_file=path, progress=False)
+        rows[order] = [
+            (row.system, row.example_id, row.response, row.scores) for row in read_result(path).rows
+        ]
+    assert rows["system"] == rows["interleaved"]
+    assert len(rows["system"]) == 6

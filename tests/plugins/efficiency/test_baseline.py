@@ -163,7 +163,7 @@ def test_a_system_that_is_not_there_yet_is_added_as_the_baseline() -> None:
 
 
 def test_an_unknown_baseline_is_refused_with_the_labels_there_are() -> None:
-    with pytest.raises(UnknownNameError, match=r"baseline is called .dirct.\. Did you mean"):
+    with pytest.raises(UnknownNameError, match=r"'dirct'\. Did you mean 'direct'"):
         run("half", "direct", baseline="dirct")
 
 

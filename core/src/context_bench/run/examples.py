@@ -272,7 +272,7 @@ class SourceExample(NamedTuple):
 def _keep(examples: Iterable[SourceExample], spool: IO[str]) -> Iterator[SourceExample]:
     """Yield examples, and keep each for the passes of further systems."""
     for fed in examples:
-        spool.write(to_json(list(fed)) + "\n")
+        spool.write(to_json([*fed._replace(key=b""), fed.key.hex()]) + "\n")
         yield fed
 
 
@@ -280,7 +280,8 @@ def _again(spool: IO[str]) -> Iterator[SourceExample]:
     """Yield the examples that are kept."""
     spool.seek(0)
     for line in spool:
-        yield SourceExample(*from_json(line))
+        *fields, key = from_json(line)
+        yield SourceExample(*fields)._replace(key=bytes.fromhex(key))
 
 
 class _Names:

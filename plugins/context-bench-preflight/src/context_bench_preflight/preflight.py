@@ -264,7 +264,7 @@ def _cache(probe: Probe, plan: Plan, plain: Sequence[Reply], asked_at: float) ->
     said = []
     if is_same and fresh is not None and fresh.id != again.id:
         said.append(
-            "the same config twice has one id"
+            "the same request twice has one id"
             + (" and one date" if again.created is not None else "")
         )
     if hit and (fresh is None or is_cache_hit(fresh) is None):
