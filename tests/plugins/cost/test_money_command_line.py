@@ -100,7 +100,7 @@ def test_the_budget_is_held_by_what_a_call_can_cost_before_it_is_made(
     ("text", "message"),
     [
         ("x = 1", "prices.toml has no table [prices]."),
-        ("[prices", "no valid TOML"),
+        ("[prices", "not valid TOML"),
         (
             "[prices.m]\ninput = 1",
             'prices."m" has no output: a model needs a price for input and for output.',

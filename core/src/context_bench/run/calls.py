@@ -14,6 +14,7 @@ from typing import Any
 
 from attrs import define, frozen
 
+from context_bench.errors import CallRefusedError
 from context_bench.run.admission import Admission, CallPermit
 from context_bench.run.model import Answer, FailedAttempt, Job, Scorer, Timing, is_async, private
 from context_bench.run.stopping import CaughtError
@@ -158,6 +159,8 @@ class SystemCalls:
                 if not isinstance(outcome, CaughtError):
                     return outcome
                 error = outcome.error
+                if isinstance(error, CallRefusedError):  # the next turn of a conversation
+                    raise error
                 latest = task.work or task.first
                 seconds = 0.0 if latest is None else latest.seconds
                 pause = permit.refused(error, seconds, attempt)
