@@ -530,23 +530,19 @@ def test_what_is_waited_for_is_the_rate_limit_of_an_endpoint(
     assert admission.waiting(0) is None
 
 
-@pytest.mark.parametrize("is_proven", [True, False])
-def test_the_pause_before_a_call_is_repeated_is_shown(
-    is_proven: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_pause_before_a_call_is_repeated_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     for place in (admissions, limits):
         monkeypatch.setattr(place, "monotonic", lambda: 1000.0)
     slot = RunSystem(0, "remote", Remote(), b"", True)
     admission = Admission([slot], 4)
     job: Any = SimpleNamespace(id=RowId(0, 0), slot=slot, input_tokens=1, transcript=None)
     permit: Any = admission.enter(job)
-    admission.road(slot).trial.is_over = is_proven
     error = ServerError(500, 8.0)
     error.retryable = True  # type: ignore[attr-defined]
     permit.refused(error, 0.1, 1)
     assert admission.waiting(0) == "8 s to ask http://h/v1 again"
     assert admission.failures[0][1] == "ServerError: HTTP 500"
-    assert admission.retried[0] == is_proven
+    assert admission.retried[0] == 1
 
 
 def test_a_dataset_that_takes_long_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
