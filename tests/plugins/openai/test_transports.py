@@ -240,8 +240,11 @@ def test_a_server_that_closes_resting_connections_costs_no_retry(server: Any, st
 
 def test_a_server_that_hangs_up_before_the_request_is_an_error(ask: Any) -> None:
     def hang_up(listener: socket.socket) -> None:
-        for _ in range(2):
-            connection, _ = listener.accept()
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:  # it was shut down
+                return
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             connection.close()
 
@@ -253,6 +256,7 @@ def test_a_server_that_hangs_up_before_the_request_is_an_error(ask: Any) -> None
                 OpenAIProxy(f"127.0.0.1:{listener.getsockname()[1]}"),
                 EXAMPLE,
             )
+        listener.shutdown(socket.SHUT_RDWR)
         thread.join()
     assert caught.value.retryable
 
