@@ -362,8 +362,8 @@ def each_alone(session: nox.Session, share: int) -> None:
 
 def run_alone(session: nox.Session, name: str) -> None:
     """Test a plugin where nothing else is installed."""
-    # the kit brings `plugins check`, and no dependency
-    install_wheels(session, *dict.fromkeys(ours(name, "kit")), only_with=TEST_TOOLS)
+    # the kit brings `plugins check`, efficiency the usual metrics; neither has a dependency of its own
+    install_wheels(session, *dict.fromkeys(ours(name, "kit", "efficiency")), only_with=TEST_TOOLS)
     package = f"context_bench_{name.replace('-', '_')}"
     session.run("python", "-c", f"import {package}")
     project = (ROOT / "plugins" / f"context-bench-{name}" / "pyproject.toml").read_text(
