@@ -69,7 +69,7 @@ def provenance(path: Path) -> Any:
 
 
 def test_its_rates_are_a_rate_limiter() -> None:
-    assert isinstance(LearnedLimits().rate_limiter(None, None, {}), RateLimiter)
+    assert isinstance(LearnedLimits().rate_limiter("http://127.0.0.1", None, None, {}), RateLimiter)
 
 
 def test_a_hidden_limit_is_found_without_losing_a_row_and_kept(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from threading import Lock
 from typing import Any
 from weakref import finalize
 
+from context_bench_http import EndpointUnreachableError
 from context_bench_llama.model_file import content_hash, download, local_file, on_the_hub
 from context_bench_llama.server import LlamaServer, ServerSettings, borrow, give_back
 from context_bench_openai import EndpointError, OpenAIProxy
@@ -140,11 +141,14 @@ class Llama:
             ServerError: The server does not start.
             EndpointError: It gave no usable reply, for one because the prompt does not fit ``context_tokens``.
         """
-        with self._served().places:
+        server = self._served()
+        with server.places:
             proxy, url = self._ready()
             try:
                 return proxy.process(example)
             except EndpointError as error:
+                if isinstance(error, EndpointUnreachableError):
+                    server.wait_until_settled()
                 error.message = error.message.replace(
                     url, self.name
                 )  # the port is another one in every run

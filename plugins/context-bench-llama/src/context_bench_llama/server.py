@@ -131,6 +131,18 @@ class LlamaServer:
                 raise
             return self._url
 
+    def wait_until_settled(self) -> None:
+        """Wait, after a connection broke, until the server answers or has ended, so that `start` sees which.
+
+        The connections of a process that dies close a moment before the process counts as ended.
+        """
+        http = HttpClient(Network(is_local=True), timeout=_PATIENCE)
+        until = time.monotonic() + _PATIENCE
+        while self.pid is not None and not _is_healthy(http, self._url):
+            if time.monotonic() > until:
+                return
+            time.sleep(_POLL)
+
     def stop(self) -> None:
         """Stop the server, if it runs."""
         with self._lock:
