@@ -16,7 +16,7 @@ from textwrap import wrap
 
 import tomli
 
-from context_bench.bench.run_config import PARAMETERS
+from context_bench.plan.run_config import PARAMETERS
 from context_bench.plugins.catalog import singular
 from context_bench.plugins.component_metadata import Facts
 from context_bench.plugins.manifest import FILE_NAME, parse_manifest
@@ -187,7 +187,7 @@ def evaluate_source() -> str:
             break_on_hyphens=False,
         )
     ]
-    path = PACKAGE / "bench" / "api.py"
+    path = PACKAGE / "session" / "evaluate.py"
     text = path.read_text(encoding="utf-8")
     text = _between(text, "def evaluate(\n", ") -> EvalResult:\n", signature)
     return _between(text, "    Args:\n", "\n    Returns:\n", told)
@@ -216,7 +216,7 @@ def files() -> dict[Path, str]:
     text = re.sub(r"\[\s+(\"[^\"]*\"),\s+(\"(?:[^\"\\\\]|\\\\.)*\")\s+\]", r"[\1, \2]", text) + "\n"
     texts = {
         PACKAGE / "plugins" / "first_party.json": text,
-        PACKAGE / "bench" / "api.py": evaluate_source(),
+        PACKAGE / "session" / "evaluate.py": evaluate_source(),
     }
     path = PACKAGE / "plugins" / "conflicts.py"
     flags_of_core = wrap(" ".join(run_flags()), 120, break_on_hyphens=False)

@@ -25,8 +25,8 @@ from attrs import frozen
 from pages import with_outputs
 from signatures import hooks_page, protocols_page
 
-from context_bench.bench.run_config import PARAMETERS
 from context_bench.cli.commands import app
+from context_bench.plan.run_config import PARAMETERS
 from context_bench.plugins.catalog import install_line
 from context_bench.plugins.component_metadata import Facts
 from context_bench.plugins.manifest import FILE_NAME, parse_manifest
@@ -307,11 +307,7 @@ def files() -> dict[Path, str]:
 def architecture() -> str:
     """Return the architecture page with the layers of core, as the import rules declare them."""
     project = tomli.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    [contract] = [
-        contract
-        for contract in project["tool"]["importlinter"]["contracts"]
-        if contract["type"] == "layers"
-    ]
+    contract = project["tool"]["importlinter"]["contracts"][0]
     lines = ["| module of `context_bench` | purpose |", "|---|---|"]
     for layer in contract["layers"]:
         for module in re.split(r" [|:] ", layer):

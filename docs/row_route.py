@@ -99,15 +99,15 @@ STEPS = (
         "them can stop the run.",
         functions=(
             "run/stopping:CircuitBreaker.row",
-            "bench/runs:Run._show_row",
-            "bench/run_hooks:RunHooks.needs_rows",
+            "session/run:Run._show_row",
+            "plan/run_hooks:RunHooks.needs_rows",
             "plugins/hooks:Hooks.__getitem__",
         ),
     ),
     Step(
         title="Aggregate",
         text="After the last row, metrics read the run file as columns. Nothing of the run is in memory as a whole.",
-        functions=("store/queries:answered_rows", "aggregation:Columns._count"),
+        functions=("store/queries:answered_rows", "results/columns:Columns._count"),
     ),
 )
 

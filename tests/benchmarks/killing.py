@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from attrs import Factory, define
 
-from context_bench.bench.reading import canonical_row
+from context_bench.results.reading import canonical_row
 from context_bench.runs import open_run
 from context_bench.store.keys import RowId
 from context_bench.store.reader import RunReader

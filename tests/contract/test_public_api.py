@@ -136,7 +136,10 @@ def test_a_package_imports_nothing_of_core_but_what_is_public(package: str) -> N
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("from context_bench.bench.reading import read_result", ["context_bench.bench.reading"]),
+        (
+            "from context_bench.results.reading import read_result",
+            ["context_bench.results.reading"],
+        ),
         ("def f():\n    import context_bench.store.reader", ["context_bench.store.reader"]),
         ("from context_bench import cli", ["context_bench.cli"]),
         ("from context_bench.runs import RunReader", ["context_bench.runs.RunReader"]),

@@ -57,7 +57,7 @@ def parameters_used_in_more_places() -> list[str]:
     A use is ``request.NAME``, ``flags["NAME"]``, or an argument of ``RunConfig`` or ``evolve(request)``. What a run is
     about - systems, datasets, evaluators with options, labels of two systems - belongs to no module.
     """
-    from context_bench.bench.run_config import PARAMETERS
+    from context_bench.plan.run_config import PARAMETERS
 
     uses: dict[str, list[str]] = {}
     for path in MODULES:

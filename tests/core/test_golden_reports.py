@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from context_bench.metrics.registry import metrics_for
 from context_bench.plugins.discovery import discover
 from context_bench.plugins.loading import build
 from context_bench.records import BaselineRow, EvalRow, Failure, KeyMeaning, Usage
 from context_bench.reporters import JsonReporter, TableReporter
-from context_bench.results import EvalResult
+from context_bench.results.registry import metrics_for
+from context_bench.results.result import EvalResult
 
 GOLDEN = Path(__file__).parent / "golden"
 KEYS = {

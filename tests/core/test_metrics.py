@@ -6,14 +6,12 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from context_bench.aggregation import Columns, percentiles
 from context_bench.metrics import (
     Counts,
     MeanScore,
     PassRate,
     PerDatasetBreakdown,
 )
-from context_bench.metrics.findings import weak_baseline
 from context_bench.protocols import Metric
 from context_bench.records import (
     EvalRow,
@@ -22,6 +20,8 @@ from context_bench.records import (
     number_passing,
     passes,
 )
+from context_bench.results.columns import Columns, percentiles
+from context_bench.results.findings import weak_baseline
 
 
 def row(

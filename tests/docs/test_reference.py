@@ -301,8 +301,8 @@ def test_the_keys_page_defines_every_key_as_the_code_makes_it() -> None:
 
 
 def test_the_project_file_page_has_every_key_and_no_other(tables: Tables) -> None:
-    from context_bench.bench.project import project_request
     from context_bench.errors import UnknownNameError
+    from context_bench.plan.project import project_request
     from context_bench.plugins.catalog import Catalog
     from context_bench.plugins.discovery import discover
     from context_bench.plugins.settings import PluginSettings
@@ -349,7 +349,7 @@ def test_the_states_are_those_of_the_catalog(tables: Tables) -> None:
 def test_the_metrics_page_has_every_metric_key_and_heading(tables: Tables, plugins: None) -> None:
     from context_bench import evaluate
     from context_bench.plugins.discovery import discover
-    from context_bench.summary_table import summary_columns
+    from context_bench.results.table import summary_columns
 
     page = tables("reference/metrics-and-scores.md")
     pytest.importorskip("context_bench_cost", reason="the page tells of the metrics of money")

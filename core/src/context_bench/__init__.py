@@ -7,8 +7,6 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from context_bench.bench.api import evaluate as evaluate
-    from context_bench.bench.reading import read_result as read_result
     from context_bench.protocols import Evaluator as Evaluator
     from context_bench.protocols import Metric as Metric
     from context_bench.protocols import System as System
@@ -16,7 +14,9 @@ if TYPE_CHECKING:
     from context_bench.records import Failure as Failure
     from context_bench.records import Scores as Scores
     from context_bench.records import Usage as Usage
-    from context_bench.results import EvalResult as EvalResult
+    from context_bench.results.reading import read_result as read_result
+    from context_bench.results.result import EvalResult as EvalResult
+    from context_bench.session.evaluate import evaluate as evaluate
 
 __version__ = "1.0.0"
 
@@ -35,9 +35,9 @@ __all__ = [
 ]
 
 _HOMES = {
-    "evaluate": "context_bench.bench.api",
-    "read_result": "context_bench.bench.reading",
-    "EvalResult": "context_bench.results",
+    "evaluate": "context_bench.session.evaluate",
+    "read_result": "context_bench.results.reading",
+    "EvalResult": "context_bench.results.result",
     "Evaluator": "context_bench.protocols",
     "Metric": "context_bench.protocols",
     "System": "context_bench.protocols",

@@ -18,30 +18,30 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, frozen
 
-from context_bench.bench.builders import (
+from context_bench.console import hiding
+from context_bench.errors import DatasetError, MissingValueError
+from context_bench.plan.builders import (
     baseline_of,
     build_system,
     labels_of,
     make_stream,
     with_reader,
 )
-from context_bench.bench.parameters import (
+from context_bench.plan.parameters import (
     SystemSpec,
     parse_system,
     redact_errors,
     redactor_of,
     specs_in,
 )
-from context_bench.bench.run_config import RunConfig
-from context_bench.console import hiding
-from context_bench.errors import DatasetError, MissingValueError
+from context_bench.plan.run_config import RunConfig
 from context_bench.plugins.catalog import Catalog
 from context_bench.run.examples import chosen, name_of
 from context_bench.run.model import endpoint_of, talks
 from context_bench.runs import Run
 
 if TYPE_CHECKING:
-    from context_bench.bench.rescoring import Recomputation
+    from context_bench.session.rescoring import Recomputation
 
 __all__ = ["SystemConfig", "RunConfig", "examples_of", "load_config", "recompute", "run_options"]
 
@@ -86,7 +86,7 @@ class SystemConfig:
         system = build_system(self._catalog, self._spec)
         if not talks(system):
             return system
-        from context_bench.bench.run_hooks import RunHooks
+        from context_bench.plan.run_hooks import RunHooks
 
         return RunHooks(self._catalog).drive_conversation(system)
 
@@ -174,8 +174,8 @@ def load_config(
     Raises:
         ConfigurationError: The project file or a spec cannot be read.
     """
-    from context_bench.bench.project import project_request, proxies_of
     from context_bench.cli.commands import catalog_of_environment
+    from context_bench.plan.project import project_request, proxies_of
     from context_bench.plugins.settings import load_project
 
     request = project_request(load_project(project), catalog_of_environment())
@@ -192,7 +192,7 @@ def recompute(catalog: Catalog, run: Run) -> Recomputation:
     Its ``scores()`` yields the identity of a row, the id of an evaluator, and scores by key; ``notes`` says afterwards
     which scores were not computed again, and why.
     """
-    from context_bench.bench.rescoring import Recomputation
+    from context_bench.session.rescoring import Recomputation
 
     return Recomputation(catalog, run)
 
@@ -212,9 +212,9 @@ def run_options(
     def decorate(function: Callable[..., Any]) -> Any:
         import click
 
-        from context_bench.bench.plan import make_plan
         from context_bench.cli.commands import RunOptions
         from context_bench.cli.run import asked, refuse_idle, request_options, wiring_options
+        from context_bench.plan.plan import make_plan
 
         own: Sequence[Any] = tuple(getattr(function, "__click_params__", ()))
         own_names = frozenset(param.name for param in own)

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
         SystemSummary,
     )
     from context_bench.records import EvalRow, Usage
-    from context_bench.results import EvalResult
+    from context_bench.results.result import EvalResult
 
 PROJECT = "context_bench"
 """Name of the project in pluggy."""

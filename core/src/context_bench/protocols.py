@@ -144,7 +144,7 @@ class Reporter(Protocol):
         """Name of the format."""
 
     def write(self, result: Any, stream: TextIO) -> None:
-        """Write an :class:`~context_bench.results.EvalResult`."""
+        """Write an :class:`~context_bench.EvalResult`."""
 
 
 @runtime_checkable

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TextIO
 
 from context_bench.console import json_text
-from context_bench.results import EvalResult, one_line, row_to_dict, strict
+from context_bench.results.result import EvalResult, one_line, row_to_dict, strict
 
 if TYPE_CHECKING:
     from rich.table import Table

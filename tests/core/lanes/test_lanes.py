@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from context_bench import evaluate
-from context_bench.bench.reading import canonical_row
+from context_bench.results.reading import canonical_row
 
 
 def answer(example: dict[str, Any]) -> dict[str, Any]:

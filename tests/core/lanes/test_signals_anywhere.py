@@ -21,7 +21,8 @@ START = """
 import asyncio, os, signal, sys, threading, time
 from pathlib import Path
 from context_bench import evaluate
-from context_bench.bench import rescoring, runs
+from context_bench.session import rescoring
+from context_bench.session import run as runs
 from context_bench.errors import RunStoppedError
 from context_bench.run import loop, second_pass, stopping
 from context_bench.store.runfile import Rescoring
@@ -137,7 +138,7 @@ for number_of_moment, moment in enumerate({list(MOMENTS.values())!r}):
 def test_a_run_that_cannot_begin_is_recorded_as_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from context_bench.bench.runs import Run
+    from context_bench.session.run import Run
 
     path = tmp_path / "run.sqlite"
     closed = []
@@ -149,7 +150,7 @@ def test_a_run_that_cannot_begin_is_recorded_as_stopped(
 
     monkeypatch.setattr(Run, "_admission", fail)
     monkeypatch.setattr(
-        "context_bench.bench.runs.close_systems", lambda slots: closed.append(1) or []
+        "context_bench.session.run.close_systems", lambda slots: closed.append(1) or []
     )
     with pytest.raises(RunStoppedError, match="no price"):
         evaluate(Plain(), [{"id": "1"}], [One()], progress=False, run_file=str(path))

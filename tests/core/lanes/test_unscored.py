@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from context_bench.bench.reading import canonical_row, read_result
 from context_bench.plugins.discovery import discover
 from context_bench.plugins.settings import PluginSettings
+from context_bench.results.reading import canonical_row, read_result
 from context_bench.store.reader import RunReader
 from context_bench_audit.verification import verify
 

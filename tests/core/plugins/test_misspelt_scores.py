@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from context_bench.bench.planner import Planner
-from context_bench.bench.run_config import RunConfig
+from context_bench.plan.planner import Planner
+from context_bench.plan.run_config import RunConfig
 from context_bench.plugins.discovery import discover
 from context_bench.records import ANY_KEY
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from context_bench.bench.run_hooks import RunHooks
 from context_bench.errors import ContextBenchError, PluginError, message_of
+from context_bench.plan.run_hooks import RunHooks
 from context_bench.plugins.catalog import Catalog
 
 KINDS: dict[str, tuple[str, str, Sequence[str]]] = {

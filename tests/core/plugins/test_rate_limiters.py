@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from context_bench.bench.extensions import active_extensions
-from context_bench.bench.parameters import SystemSpec
-from context_bench.bench.run_config import RunConfig
+from context_bench.plan.extensions import active_extensions
+from context_bench.plan.parameters import SystemSpec
+from context_bench.plan.run_config import RunConfig
 from context_bench.plugins.catalog import BLOCKED, Catalog, Component, Distribution
 from context_bench.plugins.component_metadata import Facts
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from context_bench import evaluate
-from context_bench.bench.reading import read_result
 from context_bench.errors import DatasetError
+from context_bench.results.reading import read_result
 from context_bench.store.reader import RunReader
 
 pytest.importorskip("context_bench_answer_quality", reason="its manifest is what is recorded")
@@ -74,7 +74,7 @@ def test_the_versions_of_what_core_and_the_used_plugins_require_are_recorded(pat
 def test_what_is_required_and_not_installed_is_named(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    from context_bench.bench.provenance import dependencies
+    from context_bench.session.provenance import dependencies
 
     folder = tmp_path / "sample_plugin-1.2.dist-info"
     folder.mkdir()
@@ -143,12 +143,12 @@ def test_a_revision_that_cannot_be_told_stops_the_run_before_it_begins(tmp_path:
 def test_a_file_is_recorded_by_its_hash_and_a_changed_one_is_told_on_resume(tmp_path: Path) -> None:
     pytest.importorskip("context_bench_local", reason="it reads the file")
     pytest.importorskip("context_bench_replay", reason="it is the system")
-    from context_bench.bench import runs
-    from context_bench.bench.parameters import parse_dataset, parse_system
-    from context_bench.bench.plan import make_plan
-    from context_bench.bench.run_config import RunConfig
+    from context_bench.plan.parameters import parse_dataset, parse_system
+    from context_bench.plan.plan import make_plan
+    from context_bench.plan.run_config import RunConfig
     from context_bench.plugins.discovery import discover
     from context_bench.plugins.settings import PluginSettings
+    from context_bench.session import run as runs
 
     rows = tmp_path / "rows.jsonl"
     rows.write_bytes(b'{"id": "a", "question": "q", "answer": "x", "response": "x"}\n')

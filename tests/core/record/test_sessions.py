@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from context_bench import evaluate
-from context_bench.bench.reading import read_result
 from context_bench.cli import execute
 from context_bench.errors import RunStoppedError, StoreError
+from context_bench.results.reading import read_result
 from context_bench.runs import open_run
 from context_bench.store.lock import SessionLock, writer_of
 from context_bench.store.runfile import Rescoring, RunFile
@@ -98,7 +98,7 @@ def test_a_second_command_ends_before_it_imports_or_plans_anything(
         "attrs",
         "sqlite3",
         "context_bench.plugins.discovery",
-        "context_bench.bench.runs",
+        "context_bench.session.run",
     }
 
 

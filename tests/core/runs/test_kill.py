@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest
 
 from context_bench import evaluate
-from context_bench.bench.reading import canonical_row
+from context_bench.results.reading import canonical_row
 from context_bench.store.reader import RunReader
 
 ROWS, WORKERS, KILLS = (10_000, 8, 20) if os.environ.get("CONTEXT_BENCH_FULL_SIZE") else (400, 4, 6)

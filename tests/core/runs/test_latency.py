@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from context_bench import EvalResult, evaluate
-from context_bench.bench.reading import read_result
+from context_bench.results.reading import read_result
 from context_bench.run.model import Chain
 
 pytest.importorskip(

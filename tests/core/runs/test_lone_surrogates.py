@@ -12,7 +12,7 @@ import pytest
 
 from context_bench import evaluate
 from context_bench.cli import execute
-from context_bench.results import EvalResult
+from context_bench.results.result import EvalResult
 
 ODD = "caf\udce9"
 KEPT = r"caf\udce9"

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from context_bench import evaluate
-from context_bench.bench.run_config import PARAMETERS
 from context_bench.cli import execute
 from context_bench.errors import UnknownNameError
+from context_bench.plan.run_config import PARAMETERS
 
 
 @pytest.mark.parametrize("name", ["limit", "n"])
@@ -47,7 +47,7 @@ def test_a_key_that_belongs_to_the_top_of_the_project_file_is_told_so(
 
 
 def test_every_name_of_every_parameter_is_told_where_it_is_another() -> None:
-    from context_bench.bench.run_config import called_here
+    from context_bench.plan.run_config import called_here
 
     for field, one in PARAMETERS.items():
         flags = [flag.partition("/")[0].lstrip("-") for flag in one.flags]

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from context_bench.bench.parameters import Examples, parse_dataset
-from context_bench.bench.plan import (
+from context_bench.errors import ConfigurationError, LockDriftError, UnknownNameError
+from context_bench.plan.parameters import Examples, parse_dataset
+from context_bench.plan.plan import (
     check_plan,
     make_plan,
     plan_datasets,
@@ -21,8 +22,7 @@ from context_bench.bench.plan import (
     plan_systems,
     plan_wiring,
 )
-from context_bench.bench.run_config import RunConfig
-from context_bench.errors import ConfigurationError, LockDriftError, UnknownNameError
+from context_bench.plan.run_config import RunConfig
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.discovery import discover
 from context_bench.plugins.settings import PluginSettings
@@ -112,8 +112,8 @@ def test_keys_are_those_of_the_wired_evaluators(catalog: Catalog) -> None:
 def test_a_plan_imports_no_component() -> None:
     code = (
         "import sys\n"
-        "from context_bench.bench.plan import make_plan\n"
-        "from context_bench.bench.run_config import RunConfig\n"
+        "from context_bench.plan.plan import make_plan\n"
+        "from context_bench.plan.run_config import RunConfig\n"
         "from context_bench.plugins.discovery import discover\n"
         "from context_bench.plugins.settings import PluginSettings\n"
         "catalog = discover(PluginSettings.read(environ={}))\n"

@@ -12,17 +12,17 @@ import pytest
 from attrs import evolve
 
 from context_bench import evaluate
-from context_bench.bench.parameters import AbsentObject, Examples, parse_dataset, parse_system
-from context_bench.bench.project import project_request
-from context_bench.bench.run_config import PARAMETERS, RunConfig, absent
-from context_bench.bench.runs import resume, run_path
 from context_bench.cli import execute
 from context_bench.config import examples_of
 from context_bench.errors import ConfigurationError, ContextBenchError, StoreError
 from context_bench.metrics import MeanScore
+from context_bench.plan.parameters import AbsentObject, Examples, parse_dataset, parse_system
+from context_bench.plan.project import project_request
+from context_bench.plan.run_config import PARAMETERS, RunConfig, absent
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.discovery import discover, remembered_catalog
 from context_bench.plugins.settings import PluginSettings
+from context_bench.session.run import resume, run_path
 
 EXAMPLES = [
     {"id": str(number), "question": "one two three", "answer": "one"} for number in range(5)
@@ -315,7 +315,7 @@ def test_the_catalog_is_taken_again_until_anything_changes(
 
 
 def test_a_setting_reaches_a_proxy_by_its_name() -> None:
-    from context_bench.bench.project import request_of_flags
+    from context_bench.plan.project import request_of_flags
     from context_bench.plugins.catalog import Catalog
 
     flags = {

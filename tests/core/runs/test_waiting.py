@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from context_bench import EvalResult, evaluate
-from context_bench.bench.reading import read_result
+from context_bench.results.reading import read_result
 
 pytest.importorskip("context_bench_efficiency", reason="it adds up what rows waited")
 

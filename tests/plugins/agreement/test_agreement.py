@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from context_bench import EvalResult, evaluate
-from context_bench.bench.reading import canonical_row, read_result
 from context_bench.errors import ConfigurationError, MetricError
+from context_bench.results.reading import canonical_row, read_result
 from context_bench.store.reader import RunReader
 
 pytest.importorskip(

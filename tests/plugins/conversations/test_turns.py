@@ -22,11 +22,11 @@ import pytest
 from attrs import asdict, evolve
 
 from context_bench import evaluate
-from context_bench.aggregation import Columns
-from context_bench.bench.reading import canonical_row
 from context_bench.cli import execute
 from context_bench.plugins.discovery import discover
 from context_bench.plugins.settings import PluginSettings
+from context_bench.results.columns import Columns
+from context_bench.results.reading import canonical_row
 from context_bench.store.keys import RowId
 from context_bench.store.reader import RunReader
 from context_bench.store.rows import StoredTurn

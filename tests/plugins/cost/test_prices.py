@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_bench.aggregation import Columns
 from context_bench.errors import ConfigurationError
 from context_bench.records import BaselineRow, EvalRow, Usage
+from context_bench.results.columns import Columns
 from context_bench_cost import Cost, Price, PriceOfPass, Prices, read_prices
 from context_bench_cost.budget import Budget
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context_bench import EvalResult, EvalRow, evaluate
-from context_bench.bench.reading import read_result
 from context_bench.errors import UnknownNameError
+from context_bench.results.reading import read_result
 from context_bench.store.reader import RunReader
 from context_bench_efficiency import TrueCompression
 

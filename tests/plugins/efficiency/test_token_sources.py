@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from context_bench import EvalResult, evaluate
-from context_bench.bench.reading import read_result
 from context_bench.metrics import MeanScore
 from context_bench.records import EvalRow, Failure, KeyMeaning
 from context_bench.reporters import TableReporter
+from context_bench.results.reading import read_result
 from context_bench_efficiency import Latency, Waiting
 
 EXAMPLES = [{"id": str(number), "question": "two words", "answer": "a"} for number in range(8)]

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from context_bench import evaluate
-from context_bench.bench.reading import read_result
 from context_bench.protocols import RateLimiter
+from context_bench.results.reading import read_result
 from context_bench.runs import open_run
 from context_bench_limits import LearnedLimits
 

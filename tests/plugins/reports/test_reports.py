@@ -16,7 +16,7 @@ from context_bench.cli import execute
 from context_bench.metrics import Counts, MeanScore, PerDatasetBreakdown
 from context_bench.protocols import Reporter
 from context_bench.records import EvalRow, Failure, KeyMeaning
-from context_bench.results import EvalResult
+from context_bench.results.result import EvalResult
 from context_bench_reports import CsvReporter, MarkdownReporter
 
 NASTY = 'a|b\\`<script>alert(1)</script>\n\x1b[31m"q" 日本 \ud800'

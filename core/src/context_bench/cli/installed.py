@@ -166,7 +166,7 @@ def _tagged(components: list[Component], tags: Sequence[str]) -> list[Component]
 
 
 def _plan(catalog: Catalog, dataset: str) -> DatasetPlan:
-    from context_bench.bench.run_config import RunConfig
+    from context_bench.plan.run_config import RunConfig
 
     return RunConfig().explanation(catalog, [dataset]).plans[0]
 

@@ -14,11 +14,6 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 import click
 from attrs import evolve
 
-from context_bench.bench.builders import derived_lines, find_dataset, oracles
-from context_bench.bench.extensions import with_extension_options
-from context_bench.bench.parameters import DatasetSpec
-from context_bench.bench.project import flags_over, project_request, request_of_flags, settings_over
-from context_bench.bench.run_config import PARAMETERS, RunConfig, require_sample
 from context_bench.cli import commands
 from context_bench.cli.commands import flag_values, open_catalog, together
 from context_bench.console import (
@@ -37,6 +32,11 @@ from context_bench.errors import (
     UnknownNameError,
     UnusedOptionError,
 )
+from context_bench.plan.builders import derived_lines, find_dataset, oracles
+from context_bench.plan.extensions import with_extension_options
+from context_bench.plan.parameters import DatasetSpec
+from context_bench.plan.project import flags_over, project_request, request_of_flags, settings_over
+from context_bench.plan.run_config import PARAMETERS, RunConfig, require_sample
 from context_bench.plugins.catalog import OK, Catalog, Component, of_suffix, stated
 from context_bench.plugins.loading import attempted, build, load, unfit
 from context_bench.plugins.options import read_options
@@ -45,10 +45,10 @@ from context_bench.plugins.wiring import Explanation, broken_plugins
 from context_bench.protocols import Reporter
 from context_bench.records import Completeness
 from context_bench.reporters import TableReporter
-from context_bench.results import EvalResult
+from context_bench.results.result import EvalResult
 
 if TYPE_CHECKING:
-    from context_bench.bench.plan import Plan
+    from context_bench.plan.plan import Plan
 
 SUFFIXES = {".md": "markdown", ".json": "json", ".csv": "csv", ".txt": "table"}
 
@@ -357,8 +357,8 @@ def run(dry_run: bool, is_locked: bool, lock_file: Path | None, **flags: Any) ->
 
     Evaluators are wired from the datasets; `context-bench explain wiring` tells why.
     """
-    from context_bench.bench import runs
-    from context_bench.bench.plan import check_plan, make_plan
+    from context_bench.plan.plan import check_plan, make_plan
+    from context_bench.session import run as session
 
     if lock_file is not None and not is_locked:
         raise UnusedOptionError(f"--lock-file {lock_file}", "--locked")
@@ -369,7 +369,7 @@ def run(dry_run: bool, is_locked: bool, lock_file: Path | None, **flags: Any) ->
     for line in broken_plugins(catalog):  # after planning, which refuses those that are needed
         warn(line)
     sources = [place for one in config.datasets for place in (one.name, one.options.get("path"))]
-    path = runs.run_path(config)
+    path = session.run_path(config)
     reports = Reports(catalog, flags, [path, *sources])
     refuse_idle(catalog, plan, flags, reports.used)
     if dry_run:
@@ -379,7 +379,7 @@ def run(dry_run: bool, is_locked: bool, lock_file: Path | None, **flags: Any) ->
         _show(catalog, plan)
         return 0
     with _aside():
-        result = runs.run(catalog, plan, path, on_warning=warn)
+        result = session.run(catalog, plan, path, on_warning=warn)
     try:
         reports.write(result)
     finally:
@@ -439,7 +439,7 @@ def _show(catalog: Catalog, plan: Plan) -> None:
 )
 def lock(lock_file: Path | None, labels: tuple[str, ...], **flags: Any) -> None:
     """Write down which evaluators score which dataset, so that `run --locked` notices any change."""
-    from context_bench.bench.plan import make_plan
+    from context_bench.plan.plan import make_plan
     from context_bench.plugins.lock import write_lock
 
     catalog, config = asked(flags)
@@ -481,7 +481,7 @@ def failed_share(result: Any, path: Path) -> int:
     share = 100 * failed / rows
     shown = f"{share:.1f}" if share >= 0.1 else f"{share:.1g}"
     echo_err(f"{failed:.0f} of {rows:.0f} rows failed ({shown} %) and count as wrong.")
-    from context_bench.bench.reading import failure_causes
+    from context_bench.results.reading import failure_causes
 
     for cause in failure_causes(path):
         echo_err(f"  {cause}")
@@ -498,14 +498,14 @@ def failed_share(result: Any, path: Path) -> int:
 @commands.catalog_options
 def resume(run_file: Path, catalog: Catalog, **flags: Any) -> int:
     """Finish a run: what was answered is not asked again, what failed is."""
-    from context_bench.bench import runs
+    from context_bench.session import run as session
 
     def change(request: RunConfig) -> RunConfig:
         return with_declared_flags(catalog, flags_over(request, flags), flags)
 
     reports = Reports(catalog, flags, [run_file])
     with _aside():
-        result = runs.resume(catalog, run_file, change=change, on_warning=warn)
+        result = session.resume(catalog, run_file, change=change, on_warning=warn)
     reports.write(result)
     return exit_code_of_run(result, run_file)
 
@@ -521,7 +521,7 @@ def resume(run_file: Path, catalog: Catalog, **flags: Any) -> int:
 @commands.catalog_options
 def rescore(run_file: Path, force: bool, catalog: Catalog, **flags: Any) -> None:
     """Score the stored responses of a run with new or changed evaluators; no system is asked."""
-    from context_bench.bench.rescoring import rescore as score_again
+    from context_bench.session.rescoring import rescore as score_again
 
     def change(request: RunConfig) -> RunConfig:
         changed = settings_over(
@@ -564,7 +564,7 @@ def report(
     **flags: Any,
 ) -> int:
     """Show the result of a run again, or write it in another form; nothing is run."""
-    from context_bench.bench.reading import read_result
+    from context_bench.results.reading import read_result
 
     catalog = open_catalog(flags["plugin_switches"], {})
     reports = Reports(catalog, flags, [run_file])
@@ -594,8 +594,8 @@ def _told(completeness: Completeness, partial: bool) -> int:
 @_partial_option
 def export(run_file: Path, canonical: bool, partial: bool) -> int:
     """Write the rows of a run as JSON lines to standard output, in canonical order."""
-    from context_bench.bench.reading import canonical_row
-    from context_bench.results import row_to_dict, strict
+    from context_bench.results.reading import canonical_row
+    from context_bench.results.result import row_to_dict, strict
     from context_bench.runs import open_run
 
     with open_run(run_file) as run:

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
-    from context_bench.bench.parameters import DatasetSpec, SystemSpec
+    from context_bench.plan.parameters import DatasetSpec, SystemSpec
     from context_bench.protocols import Evaluator, Metric
-    from context_bench.results import EvalResult
+    from context_bench.results.result import EvalResult
 
 
 def evaluate(
@@ -136,6 +136,6 @@ def evaluate(
         RunStoppedError: The run ended early; what was finished is in ``run_file``.
     """
     arguments = dict(locals())
-    from context_bench.bench.runs import evaluate_request
+    from context_bench.session.run import evaluate_request
 
     return evaluate_request(arguments)

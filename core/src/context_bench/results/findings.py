@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from context_bench.aggregation import Columns
 from context_bench.answers import UNREADABLE
 from context_bench.records import ANY_KEY, EvalRow
+from context_bench.results.columns import Columns
 from context_bench.runs import StoredRows
 
 _FEW_ANSWERS = 0.25

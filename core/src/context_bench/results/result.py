@@ -9,8 +9,6 @@ from typing import Any
 
 from context_bench.console import finite
 from context_bench.errors import ConfigurationError
-from context_bench.metrics.registry import with_declarations
-from context_bench.metrics.summary import SCORES, ChosenRows, metric_notes, summarize
 from context_bench.protocols import Metric
 from context_bench.records import (
     AGREEMENT,
@@ -19,9 +17,11 @@ from context_bench.records import (
     flatten,
     row_to_dict,
 )
+from context_bench.results.registry import with_declarations
+from context_bench.results.summary import SCORES, ChosenRows, metric_notes, summarize
+from context_bench.results.table import score_table, summary_columns
 from context_bench.runs import StoredRows, completeness_of
 from context_bench.store.encoding import storable
-from context_bench.summary_table import score_table, summary_columns
 
 _SHOWN_REASONS = 3
 

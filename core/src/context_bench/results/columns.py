@@ -28,6 +28,8 @@ from context_bench.tokens import WordTokenizer
 
 REPORTED = "reported"
 """Source of counts that the model's endpoint reported."""
+SOURCES = "sources"
+"""Key of a system's summary: the source of its values and the share of the answered rows with that source, by key."""
 NO_SOURCE = "none"
 """Source of a count that is none: a part of it has another source than the rest, or nobody has counted."""
 

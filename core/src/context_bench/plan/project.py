@@ -41,11 +41,11 @@ from typing import Any
 
 from attrs import evolve
 
-from context_bench.bench.baseline import resolve_baselines
-from context_bench.bench.extensions import with_extension_options
-from context_bench.bench.parameters import Examples, SystemSpec, numbered, parse_pairs
-from context_bench.bench.run_config import PARAMETERS, RunConfig, called_here
 from context_bench.errors import ConfigurationError, UnknownNameError
+from context_bench.plan.baseline import resolve_baselines
+from context_bench.plan.extensions import with_extension_options
+from context_bench.plan.parameters import Examples, SystemSpec, numbered, parse_pairs
+from context_bench.plan.run_config import PARAMETERS, RunConfig, called_here
 from context_bench.plugins.catalog import Catalog, install_line
 from context_bench.plugins.options import Option
 from context_bench.plugins.settings import PROJECT_FILE

@@ -14,15 +14,15 @@ Core has the metrics of scores. The metrics of installed packages are here, too,
 
 from __future__ import annotations
 
-from context_bench.aggregation import NO_SOURCE, REPORTED, Columns, percentiles
-from context_bench.metrics.scores import (
+from context_bench.plugins.loading import facade
+from context_bench.results.columns import NO_SOURCE, REPORTED, SOURCES, Columns, percentiles
+from context_bench.results.metrics import (
     ColumnMetric,
     Counts,
     MeanScore,
     PassRate,
     PerDatasetBreakdown,
 )
-from context_bench.plugins.loading import facade
 
 __all__ = [
     "NO_SOURCE",
@@ -36,8 +36,5 @@ __all__ = [
     "PerDatasetBreakdown",
     "percentiles",
 ]
-
-SOURCES = "sources"
-"""Key of a system's summary: the source of its values and the share of the answered rows with that source, by key."""
 
 __getattr__ = facade("metrics", globals())[0]

@@ -11,7 +11,12 @@ from typing import Any
 
 from attrs import evolve
 
-from context_bench.bench.extensions import (
+from context_bench.errors import (
+    ConfigurationError,
+    ContextBenchError,
+    PluginError,
+)
+from context_bench.plan.extensions import (
     ActiveExtension,
     default_extensions,
     describe_extensions,
@@ -19,12 +24,7 @@ from context_bench.bench.extensions import (
     register_extensions,
     require_extension,
 )
-from context_bench.bench.run_config import RunConfig
-from context_bench.errors import (
-    ConfigurationError,
-    ContextBenchError,
-    PluginError,
-)
+from context_bench.plan.run_config import RunConfig
 from context_bench.plugins.call_hooks import CallHooks
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.component_metadata import CONVERSATION, ENDPOINT, REFERENCE

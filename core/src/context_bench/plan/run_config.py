@@ -13,9 +13,10 @@ from typing import Any
 
 from attrs import evolve, fields, frozen
 
-from context_bench.bench import parameters as kinds
-from context_bench.bench.builders import explained
-from context_bench.bench.parameters import (
+from context_bench.errors import ConfigurationError, ExclusiveOptionsError, UnusedOptionError
+from context_bench.plan import parameters as kinds
+from context_bench.plan.builders import explained
+from context_bench.plan.parameters import (
     PLANNED,
     AbsentObject,
     Examples,
@@ -24,7 +25,6 @@ from context_bench.bench.parameters import (
     named,
     parameter,
 )
-from context_bench.errors import ConfigurationError, ExclusiveOptionsError, UnusedOptionError
 from context_bench.plugins.catalog import Catalog, Component
 from context_bench.plugins.wiring import Choice, Explanation
 from context_bench.run.examples import ById, RandomSample, Selection
@@ -408,8 +408,8 @@ class RunConfig:
         Raises:
             ContextBenchError: A dataset is no spec, or what is asked for by name cannot be used.
         """
-        from context_bench.bench.extensions import describe_extensions
-        from context_bench.bench.planner import known_extensions
+        from context_bench.plan.extensions import describe_extensions
+        from context_bench.plan.planner import known_extensions
 
         choice = self.choice(catalog)
         choice = evolve(choice, given=choice.given | {flag.removeprefix("--") for flag in given})

@@ -13,17 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
-from context_bench.bench.parameters import (
-    DatasetSpec,
-    Examples,
-    SystemSpec,
-    numbered,
-    parse_dataset,
-    redact_errors,
-    safe_spec,
-    specs_in,
-)
-from context_bench.bench.provenance import held_against
 from context_bench.errors import (
     ConfigurationError,
     ContextBenchError,
@@ -36,6 +25,16 @@ from context_bench.errors import (
     message_of,
     misfit,
     reason_of,
+)
+from context_bench.plan.parameters import (
+    DatasetSpec,
+    Examples,
+    SystemSpec,
+    numbered,
+    parse_dataset,
+    redact_errors,
+    safe_spec,
+    specs_in,
 )
 from context_bench.plugins.catalog import Catalog, Component, component_of, edition, of_suffix
 from context_bench.plugins.loading import attempted, load, unfit
@@ -50,6 +49,7 @@ from context_bench.plugins.wiring import (
 from context_bench.protocols import BuiltSystem, System, Tokenizer
 from context_bench.records import quantity
 from context_bench.redaction import Redactor, secret_values, without_secrets
+from context_bench.results.pairing import held_against
 from context_bench.run.examples import bounded
 from context_bench.run.model import (
     COLUMNS,
@@ -69,8 +69,8 @@ from context_bench.store.keys import chain_key, system_key, unshared_key
 from context_bench.tokens import WordTokenizer
 
 if TYPE_CHECKING:
-    from context_bench.bench.run_config import RunConfig
-    from context_bench.bench.run_hooks import RunHooks
+    from context_bench.plan.run_config import RunConfig
+    from context_bench.plan.run_hooks import RunHooks
 
 
 _CHUNK = 1 << 20
@@ -386,9 +386,9 @@ def derived_lines(catalog: Catalog, request: RunConfig) -> list[str]:
     Raises:
         ContextBenchError: Something that the request needs is not there.
     """
-    from context_bench.bench.baseline import resolve_baselines
-    from context_bench.bench.planner import known_extensions
-    from context_bench.bench.run_hooks import RunHooks
+    from context_bench.plan.baseline import resolve_baselines
+    from context_bench.plan.planner import known_extensions
+    from context_bench.plan.run_hooks import RunHooks
 
     with redact_errors(catalog, request):
         hooks = RunHooks(catalog, known_extensions(catalog, request))

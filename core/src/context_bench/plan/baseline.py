@@ -2,7 +2,7 @@
 
 A baseline is asked as the system that is held against it is: with the same layout, sampling and limits. So the address of an
 endpoint adds one baseline for each set of them that the other endpoints have; ``LABEL:anything`` is the baseline ``LABEL`` with
-parameters of its own; :func:`~context_bench.bench.provenance.held_against` pairs them.
+parameters of its own; :func:`~context_bench.results.pairing.held_against` pairs them.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import Any
 
 from attrs import evolve
 
-from context_bench.bench.builders import followed, labels_of
-from context_bench.bench.parameters import DatasetSpec, SystemSpec, parse_system, specs_in
-from context_bench.bench.provenance import ASKED
-from context_bench.bench.run_config import RunConfig
 from context_bench.errors import ConfigurationError, UnknownNameError
+from context_bench.plan.builders import followed, labels_of
+from context_bench.plan.parameters import DatasetSpec, SystemSpec, parse_system, specs_in
+from context_bench.plan.run_config import RunConfig
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.options import read_option
+from context_bench.results.pairing import ASKED
 
 _ADDRESS = re.compile(r"(?:(?P<label>[^=:/]+)=)?(?P<url>https?://.+)", re.IGNORECASE)
 _OF_ONE_ENDPOINT = ("base_url", "name")

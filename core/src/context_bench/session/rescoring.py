@@ -9,19 +9,18 @@ from typing import Any
 
 from attrs import evolve
 
-from context_bench.bench.extensions import default_extensions
-from context_bench.bench.parameters import AbsentObject, redactor_of
-from context_bench.bench.plan import wiring_hooks
-from context_bench.bench.planner import OBJECT_RULE, Planner, known_extensions
-from context_bench.bench.reading import read_result
-from context_bench.bench.run_config import RunConfig, absent
-from context_bench.bench.run_hooks import RunHooks
-from context_bench.bench.runs import INTERRUPTED
 from context_bench.errors import RunStoppedError, StoreError
-from context_bench.metrics.registry import metrics_record
+from context_bench.plan.extensions import default_extensions
+from context_bench.plan.parameters import AbsentObject, redactor_of
+from context_bench.plan.plan import wiring_hooks
+from context_bench.plan.planner import OBJECT_RULE, Planner, known_extensions
+from context_bench.plan.run_config import RunConfig, absent
+from context_bench.plan.run_hooks import RunHooks
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.component_metadata import REFERENCE
-from context_bench.results import EvalResult
+from context_bench.results.reading import read_result
+from context_bench.results.registry import metrics_record
+from context_bench.results.result import EvalResult
 from context_bench.run.admission import Admission
 from context_bench.run.loop import RunLoop
 from context_bench.run.model import LabelWiring, RunSystem
@@ -29,6 +28,7 @@ from context_bench.run.processor import RowProcessor
 from context_bench.run.second_pass import Reference, RescoreJobs
 from context_bench.run.stopping import Signals
 from context_bench.runs import Run
+from context_bench.session.run import INTERRUPTED
 from context_bench.store.keys import RowId
 from context_bench.store.reader import RunReader, raising_store_errors
 from context_bench.store.runfile import Rescoring

@@ -1,6 +1,6 @@
 """What a run can be asked for: how one parameter is declared, and the kinds of values, specs of systems and datasets among them.
 
-A field of a :class:`~context_bench.bench.run_config.RunConfig` is declared with :func:`parameter`, once. Flags, the project file,
+A field of a :class:`~context_bench.plan.run_config.RunConfig` is declared with :func:`parameter`, once. Flags, the project file,
 ``--set``, the signature of ``evaluate()`` and the reference pages are made from that, and so is what a run file keeps.
 
 A system is ``[label=]name[:key=value[,key=value...]]``. A dataset is ``[label=]name[:config][,key=value...]``, or the path
@@ -35,7 +35,7 @@ from context_bench.plugins.settings import PROJECT_FILE
 from context_bench.redaction import Redactor, secret_values, secrets_in, without_secrets
 
 if TYPE_CHECKING:
-    from context_bench.bench.run_config import RunConfig
+    from context_bench.plan.run_config import RunConfig
     from context_bench.plugins.catalog import Catalog
 
 PLANNED = ("run", "plan")

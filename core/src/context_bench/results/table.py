@@ -8,11 +8,11 @@ from typing import Any
 
 from attrs import frozen
 
-from context_bench.metrics import SOURCES
-from context_bench.metrics.registry import RunMetric
-from context_bench.metrics.summary import NESTED, SCORES
 from context_bench.plugins.component_metadata import SummaryValue
 from context_bench.records import ANY_KEY, shown_seconds
+from context_bench.results.columns import SOURCES
+from context_bench.results.registry import RunMetric
+from context_bench.results.summary import NESTED, SCORES
 
 Summary = Mapping[str, Mapping[str, Any]]
 """Values of the metrics by key, by system."""

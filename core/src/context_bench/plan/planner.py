@@ -9,10 +9,6 @@ from uuid import uuid4
 
 from attrs import evolve
 
-from context_bench.bench.builders import fingerprint_of
-from context_bench.bench.extensions import ActiveExtension, active_extensions, describe_extensions
-from context_bench.bench.run_config import RunConfig
-from context_bench.bench.run_hooks import RunHooks
 from context_bench.errors import (
     ConfigurationError,
     UnstorableError,
@@ -20,7 +16,10 @@ from context_bench.errors import (
     message_of,
     misfit,
 )
-from context_bench.metrics.registry import RunMetric, active_metrics, metrics_for
+from context_bench.plan.builders import fingerprint_of
+from context_bench.plan.extensions import ActiveExtension, active_extensions, describe_extensions
+from context_bench.plan.run_config import RunConfig
+from context_bench.plan.run_hooks import RunHooks
 from context_bench.plugins.catalog import Catalog, Component, component_of, edition, singular
 from context_bench.plugins.component_metadata import Facts
 from context_bench.plugins.loading import unfit
@@ -34,6 +33,7 @@ from context_bench.plugins.wiring import (
 )
 from context_bench.protocols import Evaluator
 from context_bench.records import ANY_KEY, KeyMeaning
+from context_bench.results.registry import RunMetric, active_metrics, metrics_for
 from context_bench.run.model import Effort, LabelWiring, Scorer
 from context_bench.store.encoding import digest
 from context_bench.store.keys import evaluator_key

@@ -14,22 +14,22 @@ from typing import Any
 
 from attrs import frozen
 
-from context_bench.bench.baseline import resolve_baselines
-from context_bench.bench.builders import (
+from context_bench.plan.baseline import resolve_baselines
+from context_bench.plan.builders import (
     baseline_of,
     describe_dataset,
     find_dataset,
     labels_of,
     with_reader,
 )
-from context_bench.bench.extensions import (
+from context_bench.plan.extensions import (
     ActiveExtension,
     describe_extensions,
 )
-from context_bench.bench.parameters import DatasetSpec, Examples, SystemSpec, specs_in
-from context_bench.bench.planner import Planner, known_extensions, known_metrics
-from context_bench.bench.run_config import RunConfig
-from context_bench.bench.run_hooks import RunHooks
+from context_bench.plan.parameters import DatasetSpec, Examples, SystemSpec, specs_in
+from context_bench.plan.planner import Planner, known_extensions, known_metrics
+from context_bench.plan.run_config import RunConfig
+from context_bench.plan.run_hooks import RunHooks
 from context_bench.plugins.catalog import Catalog, Component
 from context_bench.plugins.options import read_options
 from context_bench.plugins.wiring import DatasetFacts, DatasetPlan

@@ -9,13 +9,12 @@ from typing import Any
 
 from attrs import Factory, define, frozen
 
-from context_bench.aggregation import Columns, read_columns
 from context_bench.errors import ContextBenchError, MetricError, did_you_mean, message_of
-from context_bench.metrics import SOURCES
-from context_bench.metrics.findings import silence_warnings, weak_baseline
-from context_bench.metrics.registry import RunMetric
 from context_bench.protocols import Metric
 from context_bench.records import ANY_KEY, EvalRow
+from context_bench.results.columns import SOURCES, Columns, read_columns
+from context_bench.results.findings import silence_warnings, weak_baseline
+from context_bench.results.registry import RunMetric
 from context_bench.run.stopping import CaughtError, capture
 from context_bench.runs import StoredRows
 

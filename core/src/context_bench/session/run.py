@@ -17,15 +17,6 @@ from weakref import finalize
 
 from attrs import define, field, frozen
 
-from context_bench.bench import builders
-from context_bench.bench.baseline import resolve_baselines
-from context_bench.bench.extensions import names_conversations
-from context_bench.bench.parameters import redact_errors, redactor_of, specs_in
-from context_bench.bench.plan import Plan, check_plan, make_plan
-from context_bench.bench.planner import Planner, metrics_of
-from context_bench.bench.provenance import dependencies, provenance, told_of, used_distributions
-from context_bench.bench.run_config import RunConfig, absent, require_sample
-from context_bench.bench.run_hooks import RunHooks, summary_of
 from context_bench.console import warn
 from context_bench.errors import (
     ConfigurationError,
@@ -35,15 +26,24 @@ from context_bench.errors import (
     StoreError,
     message_of,
 )
-from context_bench.metrics.registry import RunMetric, metrics_record
-from context_bench.metrics.summary import check_score_field
+from context_bench.plan import builders
+from context_bench.plan.baseline import resolve_baselines
+from context_bench.plan.extensions import names_conversations
+from context_bench.plan.parameters import redact_errors, redactor_of, specs_in
+from context_bench.plan.plan import Plan, check_plan, make_plan
+from context_bench.plan.planner import Planner, metrics_of
+from context_bench.plan.run_config import RunConfig, absent, require_sample
+from context_bench.plan.run_hooks import RunHooks, summary_of
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.settings import PluginSettings
 from context_bench.plugins.wiring import changes_of_plan
 from context_bench.protocols import Tokenizer
 from context_bench.records import AGREEMENT, ANY_KEY
 from context_bench.redaction import is_redacted
-from context_bench.results import EvalResult, StoredRows
+from context_bench.results.reading import told_of
+from context_bench.results.registry import RunMetric, metrics_record
+from context_bench.results.result import EvalResult, StoredRows
+from context_bench.results.summary import check_score_field
 from context_bench.run.admission import Admission
 from context_bench.run.examples import JobSource, bounded
 from context_bench.run.loop import RunLoop
@@ -60,6 +60,7 @@ from context_bench.run.model import (
 )
 from context_bench.run.processor import RowProcessor
 from context_bench.run.stopping import CancelToken, CircuitBreaker, Failures, Signals
+from context_bench.session.provenance import dependencies, provenance, used_distributions
 from context_bench.store.keys import require_room
 from context_bench.store.queries import EarlierResponses, unscored
 from context_bench.store.reader import raising_store_errors
@@ -175,8 +176,8 @@ def _elsewhere(path: Path, request: RunConfig, trouble: str) -> str:
 
 
 def evaluate_request(arguments: Mapping[str, Any]) -> EvalResult:
-    """Do what :func:`~context_bench.bench.api.evaluate` promises; the arguments are its own, by name."""
-    from context_bench.bench.project import request_of_arguments
+    """Do what :func:`~context_bench.session.evaluate.evaluate` promises; the arguments are its own, by name."""
+    from context_bench.plan.project import request_of_arguments
     from context_bench.plugins.discovery import remembered_catalog
 
     on_warning = arguments["on_warning"]
@@ -237,7 +238,7 @@ def _place(request: RunConfig) -> RunLocation:
 
 
 def _warn(line: str) -> None:
-    """Issue a warning at the line that called :func:`~context_bench.bench.api.evaluate`."""
+    """Issue a warning at the line that called :func:`~context_bench.session.evaluate.evaluate`."""
     frame, level = sys._getframe(), 1
     while (
         frame.f_back is not None

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from context_bench.bench.provenance import told_of
 from context_bench.columns import ROW_COLUMNS
 from context_bench.errors import UnknownNameError
-from context_bench.metrics.registry import RunMetric, metrics_for, recalled, stored_metrics
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.discovery import discover
 from context_bench.plugins.settings import PluginSettings
-from context_bench.records import EvalRow
-from context_bench.results import EvalResult, StoredRows, row_to_dict
+from context_bench.protocols import Metric
+from context_bench.records import REPORTED_CURRENCY, EvalRow
+from context_bench.results.pairing import unpaired
+from context_bench.results.registry import RunMetric, metrics_for, recalled, stored_metrics
+from context_bench.results.result import EvalResult, StoredRows, row_to_dict
 from context_bench.runs import open_run
 from context_bench.store.reader import RunReader, raising_store_errors
 
@@ -78,6 +80,68 @@ def _metrics_of(
     metrics, absent = stored_metrics(catalog, record["metrics"], changes)
     old = [recalled(entry, record.get("summary", {})) for entry in absent]
     return [*metrics, *(metric for metric, _ in old)], [line for _, line in old]
+
+
+def told_of(store: RunReader, metrics: Sequence[Metric]) -> dict[str, Any]:
+    """Return what a result's config says of the run that its file holds."""
+    labels = store.labels()
+    return {
+        "systems": [entry["label"] for entry in store.systems()],
+        **comparison_of(store),
+        "datasets": list(dict.fromkeys(label.dataset for label in labels)),
+        "evaluators": [entry["id"] for entry in store.evaluators()],
+        "wiring": {label.label: label.plan for label in labels},
+        "metrics": [metric.name for metric in metrics],
+        "num_examples": sum(entry["length"] or 0 for entry in store.datasets()),
+    }
+
+
+def comparison_of(store: RunReader) -> dict[str, Any]:
+    """Return what a result's config says of baseline, reference, oracles, derived rows and money, where the run has them."""
+    systems = store.systems()
+    told: dict[str, Any] = {
+        trait: found
+        for trait in ("reads_gold", "derived")
+        if (found := [entry["label"] for entry in systems if entry["description"].get(trait)])
+    }
+    for entry in systems:
+        roles = {
+            "baseline": entry["system_number"] == store.baseline(),
+            "reference": "reference" in entry["description"],
+        }
+        told |= {role: entry["label"] for role, is_its in roles.items() if is_its}
+    if "baseline" in told:
+        told |= _pairs_of(store, told["baseline"])
+    billed = [
+        entry["description"]["billing"] for entry in systems if "billing" in entry["description"]
+    ]
+    billing: dict[str, str] = billed[0] if billed else {}
+    told["currency"] = billing.get("currency", REPORTED_CURRENCY)
+    return told | ({"prices_date": billing["date"]} if billing.get("date") else {})
+
+
+def _pairs_of(store: RunReader, baseline: str) -> dict[str, Any]:
+    """Return which systems are held against another baseline, and which are asked otherwise than theirs, and how."""
+    systems, paired = {entry["system_number"]: entry for entry in store.systems()}, store.paired()
+    held = {
+        entry["label"]: systems[paired[slot]] for slot, entry in systems.items() if slot in paired
+    }
+    [main] = [entry for entry in systems.values() if entry["label"] == baseline]
+    found = {
+        entry["label"]: unpaired(
+            entry["description"], held.get(entry["label"], main)["description"]
+        )
+        for entry in systems.values()
+    }
+    told: dict[str, Any] = (
+        {"baselines": {label: other["label"] for label, other in held.items()}} if held else {}
+    )
+    unequal = {
+        label: {name: list(pair) for name, pair in how.items()}
+        for label, how in found.items()
+        if how
+    }
+    return told | ({"unpaired": unequal} if unequal else {})
 
 
 def canonical_row(row: EvalRow) -> dict[str, Any]:

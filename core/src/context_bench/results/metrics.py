@@ -12,8 +12,8 @@ from collections.abc import Sequence
 
 from attrs import frozen
 
-from context_bench.aggregation import Columns
 from context_bench.records import EvalRow
+from context_bench.results.columns import Columns
 
 
 class ColumnMetric:

@@ -1,1 +1,0 @@
-"""The only place that wires the parts together: ``evaluate()``, requests, runs, rescoring."""

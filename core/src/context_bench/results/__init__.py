@@ -1,0 +1,1 @@
+"""The result of a run: rows as columns, metrics, the summary, reporters."""

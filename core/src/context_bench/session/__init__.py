@@ -1,0 +1,1 @@
+"""One session of a run: ``evaluate()``, starting, resuming and rescoring a planned run."""
