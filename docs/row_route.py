@@ -83,23 +83,23 @@ STEPS = (
     ),
     Step(
         title="Commit",
-        text="Example, output, scores and failures become tuples with checksums and are written in one transaction. "
-        "Only then is the slot of the row free.",
+        text="Rows are stored in groups: example, output, scores and failures become tuples with checksums and are "
+        "written in one transaction. Only then is the slot of the row free.",
         functions=(
             "run/loop:RunLoop._commit",
             "columns:positive_count",
-            "store/rows:StoredEvaluation.score_lines",
-            "store/tables:Table.line",
+            "store/rows:lines_of",
+            "store/tables:Table.lines",
             "store/runfile:RunFile.commit",
         ),
     ),
     Step(
         title="Observe",
-        text="The circuit breaker, the progress display and the hooks of packages see the committed row; each of "
-        "them can stop the run.",
+        text="The circuit breaker, the progress display and the hooks of packages see each group of committed rows; "
+        "each of them can stop the run.",
         functions=(
-            "run/stopping:CircuitBreaker.row",
-            "session/run:Run._show_row",
+            "run/stopping:CircuitBreaker.rows",
+            "session/run:Run._show_rows",
             "plan/run_hooks:RunHooks.needs_rows",
             "plugins/hooks:Hooks.__getitem__",
         ),

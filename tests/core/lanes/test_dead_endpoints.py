@@ -226,7 +226,7 @@ def test_an_example_that_no_system_can_answer_stops_nothing() -> None:
     breaker = CircuitBreaker(None, {}, dict.fromkeys(range(6), "http://some.test"))
     for position in range(2):
         for slot in range(6):
-            breaker.row(failing(slot, position, "too long"))
+            breaker.rows([failing(slot, position, "too long")])
 
 
 def test_identifiers_of_requests_make_no_other_cause() -> None:
@@ -238,9 +238,9 @@ def test_identifiers_of_requests_make_no_other_cause() -> None:
         for place in range(10)
     ]
     for row in rows[:9]:
-        breaker.row(row)
+        breaker.rows([row])
     with pytest.raises(DeadSystemError, match="10 rows"):
-        breaker.row(rows[9])
+        breaker.rows([rows[9]])
 
 
 @pytest.mark.usefixtures("short_pauses")

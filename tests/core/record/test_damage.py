@@ -83,8 +83,7 @@ def test_a_damaged_write_ahead_log_leaves_a_prefix_of_the_commits(
     store.add_system(0, "echo", b"k" * 16, True, {})
     for number in range(40):
         example = StoredExample(
-            dataset=0,
-            position=number,
+            id=RowId(0, number),
             example_id=f"e{number}",
             label=0,
             hash=b"h" * 16,

@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 from context_bench.errors import StoreError, UnstorableError
 from context_bench.store.encoding import (
     canonical_bytes,
-    digest,
     from_json,
     isolate,
     json_value,
     to_json,
 )
+from context_bench.store.keys import digest
 
 scalars = (
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)

@@ -35,8 +35,7 @@ def a_run(path: Path) -> RunFile:
 
 def an_example(position: int) -> StoredExample:
     return StoredExample(
-        dataset=0,
-        position=position,
+        id=RowId(0, position),
         example_id=f"id-{position}",
         label=0,
         hash=b"h" * 16,

@@ -6,7 +6,7 @@ import pytest
 
 from context_bench import EvalResult, evaluate
 from context_bench.run.model import Chain
-from context_bench.store.encoding import digest
+from context_bench.store.keys import digest
 from context_bench.store.reader import RunReader
 from context_bench_preflight.isolation import marker
 

@@ -35,8 +35,7 @@ from context_bench.protocols import Evaluator
 from context_bench.records import ANY_KEY, KeyMeaning
 from context_bench.results.registry import RunMetric, active_metrics, metrics_for
 from context_bench.run.model import Effort, LabelWiring, Scorer
-from context_bench.store.encoding import digest
-from context_bench.store.keys import evaluator_key
+from context_bench.store.keys import digest, evaluator_key
 from context_bench.store.rows import Label
 from context_bench.store.runfile import RunFile
 

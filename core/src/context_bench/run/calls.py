@@ -16,9 +16,10 @@ from attrs import define, frozen
 
 from context_bench.errors import CallRefusedError
 from context_bench.run.admission import Admission, CallPermit
-from context_bench.run.model import Answer, FailedAttempt, Job, Scorer, Timing, is_async, private
+from context_bench.run.model import Answer, FailedAttempt, Job, Scorer, Timing, is_async
 from context_bench.run.stopping import CaughtError
 from context_bench.run.workers import CoroutineHost, Work, WorkerPool
+from context_bench.store.encoding import private
 from context_bench.store.rows import StoredRow
 
 _LONGEST_SLEEP = 3600.0

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
+from context_bench.answers import parted_output
 from context_bench.records import Failure, shown_seconds
 from context_bench.run.calls import FailedCall, Reply, RowTask, SystemCalls
 from context_bench.run.deferred_scoring import DROPPED, DeferredScoring, make_scoring
@@ -93,7 +94,7 @@ class ConcurrentRunner:
         self._scoring_pool = WorkerPool("context-bench-scoring", 0, self._mailbox)
         self._calls = SystemCalls(self._admission, self._pool, self._get_host)
         self._is_over = False
-        self._writer = Writer(loop.store, self._mailbox, loop.on_row, self._break)
+        self._writer = Writer(loop.store, self._mailbox, loop.on_rows, self._break)
         self._thread = Thread(target=self._serve, name="context-bench-loop", daemon=True)
 
     def run(self, jobs: Iterable[Job]) -> None:
@@ -268,7 +269,7 @@ class ConcurrentRunner:
         task.answer = answer
         if task.is_done:
             return self._processor.row(job, answer)
-        evaluations, failures = self._processor.score(job, task.quick, answer)
+        evaluations, failures = self._processor.score(job, answer, task.quick)
         row = self._processor.row(job, answer, evaluations, failures)
         seconds = perf_counter() - started
         before = self._scoring_seconds.get(job.wiring, 0.0)
@@ -337,7 +338,7 @@ class ConcurrentRunner:
                 scorer, self._deadline, self._stop, self._scoring_pool, self._get_host
             )
         result = await self._scorings[scorer.number].score(
-            lambda: (isolate(job.example), isolate(answer.parted))
+            lambda: (isolate(job.example), isolate(parted_output(answer.output)))
         )
         return None if result is DROPPED else self._processor.judge(job, scorer, answer, result)
 

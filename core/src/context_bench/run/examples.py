@@ -26,11 +26,10 @@ from context_bench.run.model import (
     RunDataset,
     RunSystem,
     is_conversation,
-    private,
     shown,
 )
 from context_bench.run.stopping import CaughtError, capture, is_control_flow
-from context_bench.store.encoding import from_json, storable, to_json
+from context_bench.store.encoding import from_json, private, storable, to_json
 from context_bench.store.keys import RowId, dataset_hash, example_key, response_key
 from context_bench.store.rows import StoredExample
 
@@ -244,8 +243,7 @@ class JobSource:
             stream = next(one for one in self._streams if one.number == fed.dataset)
             raise _damaged(stream, fed.position, error) from error
         return tokens, StoredExample(
-            dataset=fed.dataset,
-            position=fed.position,
+            id=RowId(fed.dataset, fed.position),
             example_id=fed.name,
             label=wiring.number,
             hash=fed.key,

@@ -10,7 +10,7 @@ that a group is a small share of them: what a kill costs then is next to nothing
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from time import monotonic
 
@@ -30,7 +30,7 @@ _ONE_BY_ONE = 128
 """A group is at most that part of what is committed, and none of the first rows and examples waits for another."""
 _LONGEST_WAIT = 0.05
 
-OnRow = Callable[[StoredRow], None]
+OnRows = Callable[[Sequence[StoredRow]], None]
 
 
 @define(eq=False)
@@ -44,7 +44,7 @@ class RunLoop:
             endpoint or an evaluator asks for more.
         signals: Those that end the session.
         admission: Limits of the endpoints, hooks of calls, and the token that stops the run.
-        on_row: Called with each committed row.
+        on_rows: Called with each group of committed rows.
         deadline: Seconds for one row, from the first call until it is scored; None for no limit.
     """
 
@@ -53,7 +53,7 @@ class RunLoop:
     workers: int
     signals: Signals
     admission: Admission
-    on_row: OnRow | None = None
+    on_rows: OnRows | None = None
     deadline: float | None = None
     _group: list[StoredRow | StoredExample] = Factory(list)
     _committed: int = 0
@@ -124,13 +124,9 @@ class RunLoop:
         self._plain.clear()  # an evaluator may have cost enough by now to be run elsewhere
         if not self._group:
             return
-        group, self._group = (
-            self._group,
-            [],
-        )  # before: a second signal may come once they are committed
+        group = self._group
+        self._group = []  # before: a second signal may come once they are committed
         self.store.commit(group)
         self._committed += len(group)
-        if self.on_row is not None:
-            for item in group:
-                if isinstance(item, StoredRow):
-                    self.on_row(item)
+        if self.on_rows is not None:
+            self.on_rows([item for item in group if isinstance(item, StoredRow)])

@@ -6,7 +6,6 @@ Below them stands what systems tell of themselves, chains of them, and their ans
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
 from functools import lru_cache
 from inspect import iscoroutinefunction
 from time import perf_counter
@@ -14,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import Factory, define, evolve, frozen
 
-from context_bench.answers import REFERENCE_FIELDS, parted_output, text_of
+from context_bench.answers import REFERENCE_FIELDS
 from context_bench.errors import ConfigurationError, message_of
 from context_bench.protocols import Evaluator, System
 from context_bench.records import ANY_KEY, KeyMeaning, Usage, quantity
-from context_bench.run.stopping import CaughtError, capture, is_control_flow
-from context_bench.store.encoding import isolate, json_value, to_json
+from context_bench.run.stopping import CaughtError, capture
+from context_bench.store.encoding import isolate
 from context_bench.store.keys import RowId, agreement_key, example_key
 from context_bench.store.rows import StoredExample
 
@@ -316,22 +315,6 @@ class Job:
         return agreement_key(key) if self.agrees else key
 
 
-def private(value: Any) -> Any:
-    """Return an example or an output as a JSON object of the run's own: whoever gave it may change it afterwards.
-
-    Every example and output enters the run here. What is not a mapping is returned as it is, and so is what has no JSON
-    value: writing it fails, with the name of the field and its type.
-    """
-    if not isinstance(value, Mapping):
-        return value
-    try:
-        return json_value(value)
-    except BaseException as error:
-        if is_control_flow(error):
-            raise
-        return value
-
-
 def scorers_of(job: Job) -> Sequence[Scorer]:
     """Return who is to score a job."""
     return job.wiring.scorers if job.only is None else job.only
@@ -599,10 +582,6 @@ def seconds_of(told: object, otherwise: float) -> float:
     return otherwise if seconds is None else float(seconds)
 
 
-_DIGITS = 6
-_MEASUREMENTS = ("latency", "system_latency", "attempts", "headers", "ttft", "envelope", "timings")
-
-
 @define(eq=False)
 class Measured:
     """What is recorded about a call and is no part of what the system said.
@@ -641,14 +620,6 @@ class Answer:
     usage: Usage | None = None
     response_tokens: int = 0
     context_tokens: int | None = None
-    _parted: Mapping[str, Any] | None = None
-
-    @property
-    def parted(self) -> Mapping[str, Any]:
-        """The output as evaluators get it: see :func:`context_bench.answers.parted_output`."""
-        if self._parted is None:
-            self._parted = parted_output(self.output)
-        return self._parted
 
 
 @define(eq=False)
@@ -684,62 +655,3 @@ def models_of(slot: RunSystem, output: Mapping[str, Any]) -> tuple[str | None, s
     """Return the names of a response's model: the one asked for, and the one that answered."""
     answered = output.get("model")
     return slot.model, answered if isinstance(answered, str) else None
-
-
-def take_apart(
-    output: Any, timing: Timing, system: Any = None
-) -> tuple[Mapping[str, Any], Measured]:
-    """Part what a system said from what it measured about the call.
-
-    That is ``latency``, ``system_latency``, ``attempts``, ``headers``, ``ttft``, ``envelope`` and ``timings``, the seconds of
-    its parts. They differ from call to call, so they must not reach the output's hash. A recorded latency beats the clock;
-    a system that asked several times tells that of the last attempt, and the clock has the rest.
-
-    Raises:
-        TypeError: It is no mapping.
-        ValueError: It says that there is no response.
-    """
-    if type(output) is not dict and not isinstance(output, Mapping):
-        raise TypeError(
-            f"the system returned {type(output).__name__}, not a mapping such as {{'response': ...}} or {{'context': ...}}"
-        )
-    if type(response := output.get("response", "")) is not str and text_of(response) is None:
-        found = "None" if response is None else f"of type {type(response).__name__}, not text"
-        raise ValueError(f"the system returned no response: 'response' is {found}")
-    if timing.waiting == 0.0 and output.keys().isdisjoint(_MEASUREMENTS):
-        return output, Measured(timing.seconds)
-    told, attempts = seconds_of(output.get("latency"), timing.seconds), output.get("attempts")
-    own_attempts = int(quantity(attempts) or 1)
-    whole = (
-        max(told, timing.seconds) if own_attempts > 1 and "turn_responses" not in output else told
-    )
-    rest = {name: output[name] for name in _MEASUREMENTS[3:] if output.get(name) is not None}
-    waiting = timing.waiting + whole - told
-    if timing.before + whole > told:
-        rest["attempt_latency"] = round(told, _DIGITS)
-    if waiting > 0:
-        rest["waiting"] = round(waiting, _DIGITS)
-    measured = Measured(
-        timing.before + whole,
-        timing.attempts + own_attempts - 1,
-        to_json(rest) if rest else None,
-        _system_latency(output, whole, system),
-    )
-    return {name: value for name, value in output.items() if name not in _MEASUREMENTS}, measured
-
-
-def _system_latency(output: Mapping[str, Any], latency: float, system: Any) -> float | None:
-    """Return the seconds that a system took without its model: as it says, or as its proxy does in a header that it names.
-
-    The headers of a conversation are those of its last turn, so they tell nothing of the whole. Nobody takes longer
-    than the whole call.
-    """
-    told = seconds_of(output.get("system_latency"), -1.0)
-    headers = output.get("headers")
-    if told < 0 and isinstance(headers, Mapping) and "turn_responses" not in output:
-        names = [str(name).lower() for name in getattr(system, "latency_headers", None) or ()]
-        for name, value in headers.items() if names else ():
-            if str(name).lower() in names:
-                with suppress(TypeError, ValueError):
-                    told = seconds_of(float(value) / 1000, -1.0)
-    return min(told, latency) if told >= 0 else None

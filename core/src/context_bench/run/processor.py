@@ -6,6 +6,7 @@ Whatever goes wrong is a failure of this row alone.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from time import monotonic, perf_counter
 from typing import Any
 
@@ -13,7 +14,7 @@ from attrs import evolve
 
 from context_bench.answers import text_of
 from context_bench.columns import positive_count
-from context_bench.records import Failure, Usage
+from context_bench.records import Failure, Usage, quantity
 from context_bench.redaction import Redactor
 from context_bench.run.admission import is_refusal, is_retryable
 from context_bench.run.model import (
@@ -24,17 +25,19 @@ from context_bench.run.model import (
     Measured,
     Timing,
     models_of,
-    private,
     reported_cost,
     scorers_of,
-    take_apart,
+    seconds_of,
 )
 from context_bench.run.scoring import Scoring, scores_only, unscored_of
 from context_bench.run.stopping import add_attempts, is_control_flow
-from context_bench.store.encoding import from_json, to_json
+from context_bench.store.encoding import from_json, private, to_json
 from context_bench.store.keys import output_key
 from context_bench.store.rows import StoredEvaluation, StoredRow
 from context_bench.tokens import PROMPT_FIELDS, count_fields
+
+_DIGITS = 6
+_MEASUREMENTS = ("latency", "system_latency", "attempts", "headers", "ttft", "envelope", "timings")
 
 
 class RetryableCallError(Exception):
@@ -108,7 +111,7 @@ class RowProcessor:
         answer = self.take(job, found, Timing(perf_counter() - started))
         if isinstance(answer, StoredRow):
             return answer
-        return self.row(job, answer, *self.score(job, scorers_of(job), answer))
+        return self.row(job, answer, *self.score(job, answer))
 
     def take(self, job: Job, found: Any, timing: Timing) -> Answer | StoredRow:
         """Return what a system said, or the row of its failure when that is no output.
@@ -243,3 +246,62 @@ class RowProcessor:
         if type(response) is not str and (response := text_of(response)) is None:
             return 0
         return self._tokenizer.count(response)  # type: ignore[no-any-return]
+
+
+def take_apart(
+    output: Any, timing: Timing, system: Any = None
+) -> tuple[Mapping[str, Any], Measured]:
+    """Part what a system said from what it measured about the call.
+
+    That is ``latency``, ``system_latency``, ``attempts``, ``headers``, ``ttft``, ``envelope`` and ``timings``, the seconds of
+    its parts. They differ from call to call, so they must not reach the output's hash. A recorded latency beats the clock;
+    a system that asked several times tells that of the last attempt, and the clock has the rest.
+
+    Raises:
+        TypeError: It is no mapping.
+        ValueError: It says that there is no response.
+    """
+    if type(output) is not dict and not isinstance(output, Mapping):
+        raise TypeError(
+            f"the system returned {type(output).__name__}, not a mapping such as {{'response': ...}} or {{'context': ...}}"
+        )
+    if type(response := output.get("response", "")) is not str and text_of(response) is None:
+        found = "None" if response is None else f"of type {type(response).__name__}, not text"
+        raise ValueError(f"the system returned no response: 'response' is {found}")
+    if timing.waiting == 0.0 and output.keys().isdisjoint(_MEASUREMENTS):
+        return output, Measured(timing.seconds)
+    told, attempts = seconds_of(output.get("latency"), timing.seconds), output.get("attempts")
+    own_attempts = int(quantity(attempts) or 1)
+    whole = (
+        max(told, timing.seconds) if own_attempts > 1 and "turn_responses" not in output else told
+    )
+    rest = {name: output[name] for name in _MEASUREMENTS[3:] if output.get(name) is not None}
+    waiting = timing.waiting + whole - told
+    if timing.before + whole > told:
+        rest["attempt_latency"] = round(told, _DIGITS)
+    if waiting > 0:
+        rest["waiting"] = round(waiting, _DIGITS)
+    measured = Measured(
+        timing.before + whole,
+        timing.attempts + own_attempts - 1,
+        to_json(rest) if rest else None,
+        _system_latency(output, whole, system),
+    )
+    return {name: value for name, value in output.items() if name not in _MEASUREMENTS}, measured
+
+
+def _system_latency(output: Mapping[str, Any], latency: float, system: Any) -> float | None:
+    """Return the seconds that a system took without its model: as it says, or as its proxy does in a header that it names.
+
+    The headers of a conversation are those of its last turn, so they tell nothing of the whole. Nobody takes longer
+    than the whole call.
+    """
+    told = seconds_of(output.get("system_latency"), -1.0)
+    headers = output.get("headers")
+    if told < 0 and isinstance(headers, Mapping) and "turn_responses" not in output:
+        names = [str(name).lower() for name in getattr(system, "latency_headers", None) or ()]
+        for name, value in headers.items() if names else ():
+            if str(name).lower() in names:
+                with suppress(TypeError, ValueError):
+                    told = seconds_of(float(value) / 1000, -1.0)
+    return min(told, latency) if told >= 0 else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from threading import Event, Lock, Thread
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TextIO
@@ -148,6 +148,11 @@ class Progress:
             self._tallies[slot].done = self._tallies[slot].kept = count
         if self._bars is not None:
             self._bars.refresh()
+
+    def rows(self, rows: Iterable[StoredRow]) -> None:
+        """Count committed rows."""
+        for row in rows:
+            self.row(row)
 
     def row(self, row: StoredRow) -> None:
         """Count one committed row."""

@@ -12,6 +12,7 @@ from typing import Any
 
 from attrs import evolve
 
+from context_bench.answers import parted_output
 from context_bench.errors import WiringError
 from context_bench.records import Failure
 from context_bench.redaction import Redactor
@@ -46,13 +47,21 @@ class Scoring:
         self._is_secretive = bool(redactor)
 
     def score(
-        self, job: Job, scorers: Sequence[Scorer], answer: Answer
+        self, job: Job, answer: Answer, scorers: Sequence[Scorer] | None = None
     ) -> tuple[list[StoredEvaluation], Failures]:
         """Return what scorers say of an answer, and which of them failed.
+
+        Args:
+            job: The job.
+            answer: The answer.
+            scorers: Those that are called; None calls all that the job names.
 
         Raises:
             WiringError: Two evaluators gave the same key.
         """
+        if scorers is None:
+            scorers = job.wiring.scorers if job.only is None else job.only
+        pair = [job.example, parted_output(answer.output)]
         evaluations: list[StoredEvaluation] = []
         failures: Failures = []
         owners: dict[str, str] = {}
@@ -70,8 +79,9 @@ class Scoring:
                 )
                 continue
             try:
+                original, processed = isolate(pair)
                 begun = thread_time() if scorer.cpu_bound else None
-                found = scorer.evaluator.score(isolate(job.example), isolate(answer.parted))
+                found = scorer.evaluator.score(original, processed)
                 if begun is not None:
                     scorer.effort.add(thread_time() - begun)
                 evaluation = self._evaluation(job, scorer, key, found)

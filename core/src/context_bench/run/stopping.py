@@ -301,12 +301,16 @@ class Failures:
     def __init__(self, share: float, expected: int | None) -> None:
         self._share, self._expected, self._failed = share, expected, 0
 
-    def row(self, row: StoredRow) -> None:
-        """Count a row.
+    def rows(self, rows: Iterable[StoredRow]) -> None:
+        """Count rows.
 
         Raises:
             TooManyFailuresError: Even if all others succeed, too many have failed.
         """
+        for row in rows:
+            self._count(row)
+
+    def _count(self, row: StoredRow) -> None:
         if row.output is not None or row.again:
             return
         self._failed += 1
@@ -351,12 +355,16 @@ class CircuitBreaker:
         self._causes: dict[int, tuple[str, int]] = {}
         self._answered: set[int] = set()
 
-    def row(self, row: StoredRow) -> None:
-        """Look at a row.
+    def rows(self, rows: Iterable[StoredRow]) -> None:
+        """Look at rows.
 
         Raises:
-            DeadSystemError: Its system fails again and again with one cause.
+            DeadSystemError: A system fails again and again with one cause.
         """
+        for row in rows:
+            self._look_at(row)
+
+    def _look_at(self, row: StoredRow) -> None:
         if row.again:
             return
         self._seen += 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from threading import Event, Thread
 
@@ -38,20 +38,20 @@ class Writer:
     Args:
         store: Where they are committed.
         mailbox: Brings the news to the run's event loop.
-        on_row: Called with each row that is shown, on the writer's thread; None shows none.
-        on_error: Called with what keeps rows from being committed, or what ``on_row`` raises.
+        on_rows: Called with each group of rows that are shown, on the writer's thread; None shows none.
+        on_error: Called with what keeps rows from being committed, or what ``on_rows`` raises.
     """
 
     def __init__(
         self,
         store: RunFile,
         mailbox: Mailbox,
-        on_row: Callable[[StoredRow], None] | None,
+        on_rows: Callable[[Sequence[StoredRow]], None] | None,
         on_error: Callable[[BaseException], None],
     ) -> None:
         self._store = store
         self._mailbox = mailbox
-        self._on_row = on_row
+        self._on_rows = on_rows
         self._on_error = on_error
         self._waiting: deque[Entry] = deque()
         self._is_wanted = Event()
@@ -104,17 +104,16 @@ class Writer:
         except BaseException as error:  # noqa: BLE001 - raised on the caller's thread
             self._is_broken = True
             self._on_error(error)
-        if self._on_row is not None and not self._is_broken:
-            for entry in group:
-                if entry.shown is not None:
-                    self._show(entry.shown)
+        shown = [entry.shown for entry in group if entry.shown is not None]
+        if shown and not self._is_broken:
+            self._show(shown)
         futures = [entry.future for entry in group if entry.future is not None]
         self._mailbox.post(partial(_end, futures, not self._is_broken))
 
-    def _show(self, row: StoredRow) -> None:
-        assert self._on_row is not None
+    def _show(self, rows: list[StoredRow]) -> None:
         try:
-            self._on_row(row)
+            if self._on_rows is not None:
+                self._on_rows(rows)
         except BaseException as error:  # noqa: BLE001 - raised on the caller's thread
             self._on_error(error)
 

@@ -641,36 +641,31 @@ class Run:
                         found.setdefault(row, set()).add(scorer.number)
         return found
 
-    def _watch(self) -> Callable[[StoredRow], None] | None:
-        """Return what is told of each row that is stored; None where nobody wants to know."""
-        request, told = self._request, []
+    def _watch(self) -> Callable[[Sequence[StoredRow]], None]:
+        """Return what is called with each group of rows that are stored: what shows them, then what may stop the run."""
+        request = self._request
+        observers: list[Callable[[Sequence[StoredRow]], None]] = []
+        if self._progress is not None:
+            observers.append(self._progress.rows)
+        observers.append(self._show_rows)
         if request.max_failed is not None:
-            told.append(Failures(request.max_failed, self._expected).row)
+            observers.append(Failures(request.max_failed, self._expected).rows)
         if not request.keep_going:
             before = {} if self._store.is_new else self._store.counts()
             endpoints = {slot.number: endpoint_of(slot.system) for slot in self._slots}
-            told.append(CircuitBreaker(self._expected, before, endpoints).row)
-        if self._progress is not None:
-            told.append(self._progress.row)
+            observers.append(CircuitBreaker(self._expected, before, endpoints).rows)
+
+        def watch(rows: Sequence[StoredRow]) -> None:
+            for observe in observers:
+                observe(rows)
+
+        return watch
+
+    def _show_rows(self, rows: Sequence[StoredRow]) -> None:
+        """Show rows, as they are stored, to the extensions that need them by now."""
         if self._hooks.needs_rows:
-            told.append(self._show_row)
-
-        if len(told) == 1:
-            return told[0]
-
-        def watch(row: StoredRow) -> None:
-            for tell in told:
-                tell(row)
-
-        return watch if told else None
-
-    def _show_row(self, row: StoredRow) -> None:
-        """Show a row, as it is stored, to extensions; they may need no more rows by now."""
-        if not self._hooks.needs_rows:
-            return
-        number = row.id.pack()
-        for finished in self._store.rows(number, number):
-            self._hooks.row_finished(finished)
+            for finished in self._store.rows_at(row.id.pack() for row in rows):
+                self._hooks.row_finished(finished)
 
     def _record_dependencies(self) -> None:
         """Record the versions of what core and the plugins in use require, for a file that somebody keeps."""

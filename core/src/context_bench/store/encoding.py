@@ -45,15 +45,11 @@ from binascii import b2a_base64
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
-from hashlib import blake2b
 from operator import itemgetter
 from struct import Struct
 from typing import Any
 
 from context_bench.errors import StoreError, UnstorableError
-
-DIGEST_SIZE = 16
-"""Bytes in a digest: 128 bits of BLAKE2b."""
 
 DEEPEST = 200
 """How deep the lists and mappings of a stored value may stand in one another."""
@@ -86,20 +82,6 @@ def _make_encoder() -> Callable[[Any, int], Any]:
 
 
 _CHUNKS = _make_encoder()
-
-
-def digest(*values: Any) -> bytes:
-    """Return the 16-byte BLAKE2b digest of the canonical bytes of ``values``.
-
-    Raises:
-        UnstorableError: A value has no written form; the message names its path.
-    """
-    return hashed(*map(canonical_bytes, values))
-
-
-def hashed(*parts: bytes) -> bytes:
-    """Return the digest of bytes: canonical ones, or such whose lengths nobody can mistake. It is made for every row."""
-    return blake2b(b"".join(parts), digest_size=DIGEST_SIZE).digest()
 
 
 def canonical_bytes(value: Any) -> bytes:
@@ -302,6 +284,20 @@ def json_value(value: Any, path: str = "") -> Any:
     return _json_scalar(value, path)
 
 
+def private(value: Any) -> Any:
+    """Return an example or an output as a JSON object of the run's own: whoever gave it may change it afterwards.
+
+    Every example and output enters the run here. What is not a mapping is returned as it is, and so is what has no JSON
+    value: writing it fails, with the name of the field and its type.
+    """
+    if not isinstance(value, Mapping):
+        return value
+    try:
+        return json_value(value)
+    except Exception:  # noqa: BLE001 - raised again where it is written
+        return value
+
+
 def _json_object(value: Mapping[Any, Any], path: str) -> dict[str, Any]:
     plain: dict[str, Any] = {}
     for key, item in value.items():
@@ -397,9 +393,8 @@ _NAMES = frozenset({str})
 
 def _is_encodable(value: dict[str, Any]) -> bool:
     """Whether the names and texts of a flat mapping can be written as UTF-8."""
-    return all(map(_encodable, value)) and all(
-        type(item) is not str or _encodable(item) for item in value.values()
-    )
+    texts = [item for item in value.values() if type(item) is str]
+    return _encodable("".join([*value, *texts]))
 
 
 def _encodable(text: str) -> bool:

@@ -17,7 +17,10 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from context_bench.errors import ConfigurationError
-from context_bench.store.encoding import DIGEST_SIZE, canonical_bytes, digest, hashed
+from context_bench.store.encoding import canonical_bytes
+
+DIGEST_SIZE = 16
+"""Bytes in a digest: 128 bits of BLAKE2b."""
 
 _REPETITION_BITS = 10
 _SYSTEM_BITS = 10
@@ -110,9 +113,9 @@ def require_room(*counts: int) -> None:
             )
 
 
-def packed_example(dataset: int, position: int) -> int:
-    """Return the packed identity of an example, of which a row is in its range."""
-    return (dataset << _POSITION_BITS | position) << _EXAMPLE_SHIFT
+def packed(identities: Iterable[RowId]) -> list[int]:
+    """Return packed identities."""
+    return [identity.pack() for identity in identities]
 
 
 def example_of(number: int) -> int:
@@ -133,6 +136,20 @@ def sql_example_of(column: str) -> str:
 def sql_system_of(column: str) -> str:
     """Return the SQL expression of a packed identity's system number."""
     return f"({column} >> {_REPETITION_BITS}) & {MAX_SYSTEMS - 1}"
+
+
+def digest(*values: Any) -> bytes:
+    """Return the 16-byte BLAKE2b digest of the canonical bytes of ``values``.
+
+    Raises:
+        UnstorableError: A value has no written form; the message names its path.
+    """
+    return hashed(*map(canonical_bytes, values))
+
+
+def hashed(*parts: bytes) -> bytes:
+    """Return the digest of bytes: canonical ones, or such whose lengths nobody can mistake. It is made for every row."""
+    return blake2b(b"".join(parts), digest_size=DIGEST_SIZE).digest()
 
 
 _EXAMPLE = canonical_bytes("context-bench example 1")

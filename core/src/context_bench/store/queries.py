@@ -23,7 +23,7 @@ from context_bench.store.keys import (
     sql_system_of,
 )
 from context_bench.store.reader import RunReader, raising_store_errors
-from context_bench.store.tables import RESPONSES, of_types
+from context_bench.store.tables import RESPONSES, groups_of_types
 
 _EXAMPLES = f"JOIN examples ON examples.id = {sql_example_of('responses.id')}"
 _EXAMPLE_OF_RESPONSE = f"JOIN examples ON examples.id = {sql_example_of('response')}"
@@ -73,8 +73,8 @@ def answered_rows(reader: RunReader, labels: Iterable[int]) -> Iterator[Answered
     names = ("system_number", "label", "has_more", *columns)
     allowed = (*types, *(stored_types[name] for name in columns))
     row: AnsweredRow | None = None
-    lines = chain.from_iterable(reader.lists(query))
-    for number, score, value, *values in of_types(allowed, lines, "the responses"):
+    groups = groups_of_types(allowed, reader.lists(query), "the responses")
+    for number, score, value, *values in chain.from_iterable(groups):
         if row is None or row.number != number:
             if row is not None:
                 yield row

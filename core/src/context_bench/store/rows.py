@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from attrs import Factory, define, frozen
@@ -46,11 +47,10 @@ class StoredExample(ExampleColumns):
     """An example as it is written, once for all systems.
 
     Attributes:
-        dataset, position: Its identity.
+        id: Identity of its first row: its dataset and position.
     """
 
-    dataset: int
-    position: int
+    id: RowId
 
 
 @define(eq=False, kw_only=True)  # one for every row: a frozen one takes three times as long to make
@@ -65,17 +65,14 @@ class StoredEvaluation(EvaluationColumns):
     scores: Mapping[str, float] = Factory(dict)
     hidden: frozenset[str] = frozenset()
 
-    def score_lines(self, number: int) -> list[Values]:
-        """Return the lines of table ``scores``, on the row with this packed identity."""
+    def score_records(self) -> list[ScoreColumns]:
+        """Return the records of table ``scores``, in the order of their names."""
         return [
-            SCORES.line(
-                number,
-                ScoreColumns(
-                    evaluator=self.evaluator,
-                    name=name,
-                    value=value,
-                    shown=name not in self.hidden,
-                ),
+            ScoreColumns(
+                evaluator=self.evaluator,
+                name=name,
+                value=value,
+                shown=name not in self.hidden,
             )
             for name, value in sorted(self.scores.items())
         ]
@@ -101,24 +98,58 @@ class StoredRow(ResponseColumns):
     again: bool = False
     turns: int = 0
 
-    def failure_lines(self, number: int) -> list[Values]:
-        """Return the lines of table ``failures``."""
+    def failure_records(self) -> list[FailureColumns]:
+        """Return the records of table ``failures``."""
         return [
-            FAILURES.line(
-                number,
-                FailureColumns(
-                    stage=failure.stage,
-                    evaluator=evaluator,
-                    kind=failure.kind,
-                    message=failure.message,
-                    attempts=failure.attempts,
-                    latency=self.latency,
-                    input_tokens=self.input_tokens,
-                    traceback=failure.traceback,
-                ),
+            FailureColumns(
+                stage=failure.stage,
+                evaluator=evaluator,
+                kind=failure.kind,
+                message=failure.message,
+                attempts=failure.attempts,
+                latency=self.latency,
+                input_tokens=self.input_tokens,
+                traceback=failure.traceback,
             )
             for evaluator, failure in self.failures
         ]
+
+
+def lines_of(
+    items: Sequence[StoredExample | StoredRow], numbers: Sequence[int]
+) -> dict[Table[Any], list[Values]]:
+    """Return the lines that store a group of examples and rows, by table.
+
+    Args:
+        items: The examples and rows.
+        numbers: Their packed identities.
+    """
+    examples: list[tuple[int, StoredExample]] = []
+    responses: list[tuple[int, StoredRow]] = []
+    evaluations: list[tuple[int, StoredEvaluation]] = []
+    scores: list[tuple[int, ScoreColumns]] = []
+    failures: list[tuple[int, FailureColumns]] = []
+    for number, item in zip(numbers, items):
+        if isinstance(item, StoredExample):
+            examples.append((number, item))
+            continue
+        if item.output is not None:
+            responses.append((number, item))
+        for evaluation in item.evaluations:
+            evaluations.append((number, evaluation))
+            scores += [(number, record) for record in evaluation.score_records()]
+        if item.failures:
+            failures += [(number, record) for record in item.failure_records()]
+    score_lines = SCORES.lines(scores)
+    rest = iter(score_lines)
+    covered = [list(islice(rest, len(evaluation.scores))) for _, evaluation in evaluations]
+    return {
+        EXAMPLES: EXAMPLES.lines(examples),
+        RESPONSES: RESPONSES.lines(responses),
+        EVALUATIONS: EVALUATIONS.lines(evaluations, covered),
+        SCORES: score_lines,
+        FAILURES: FAILURES.lines(failures),
+    }
 
 
 @define(eq=False, kw_only=True)
@@ -424,10 +455,10 @@ class SortedLines(Generic[Record]):
         if self._table.has_checksum:
             covered: list[Values] = []
             if isinstance(record, EvaluationColumns):
-                covered = [
-                    SCORES.line(self.next_number, score)
+                covered = SCORES.lines(
+                    (self.next_number, score)
                     for score in scores
                     if score.evaluator == record.evaluator
-                ]
+                )
             self._table.verify(self.next_number, record, self._checksum, covered)
         return record

@@ -15,32 +15,19 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import wraps
-from itertools import chain
 from pathlib import Path
 from threading import Lock
 from typing import Any
 from weakref import finalize
 
 from context_bench.errors import StoreError
-from context_bench.store.encoding import digest, from_json, to_json
-from context_bench.store.keys import packed_example, sql_example_of
+from context_bench.store.encoding import from_json, to_json
+from context_bench.store.keys import digest, packed, sql_example_of
 from context_bench.store.lock import SessionLock
 from context_bench.store.reader import RunReader, draft_of, writing
-from context_bench.store.rows import Label, StoredExample, StoredRow, StoredTurn
+from context_bench.store.rows import Label, StoredExample, StoredRow, StoredTurn, lines_of
 from context_bench.store.schema import APPLICATION_ID, SCHEMA_VERSION, create_statements
-from context_bench.store.tables import (
-    EVALUATIONS,
-    EXAMPLES,
-    FAILURES,
-    RESPONSES,
-    SCORES,
-    TURNS,
-    Table,
-    Values,
-)
-
-_LINES_AT_ONCE = (40, 8, 1)
-"""How many lines one statement inserts; of at most 24 values each: SQLite may be built for 999 in one statement."""
+from context_bench.store.tables import TURNS, Table, Values, insert
 
 
 def _in_transaction(write: Callable[..., None]) -> Callable[..., None]:
@@ -308,26 +295,15 @@ class RunFile(RunReader):
         Raises:
             StoreError: They cannot be written.
         """
+        numbers = packed([item.id for item in items])
         rows: list[tuple[int, StoredRow]] = []
-        lines: dict[Table[Any], list[Values]] = {
-            table: [] for table in (EXAMPLES, RESPONSES, EVALUATIONS, SCORES, FAILURES)
-        }
-        for item in items:
-            if isinstance(item, StoredExample):
-                number = packed_example(item.dataset, item.position)
-                lines[EXAMPLES].append(EXAMPLES.line(number, item))
-                continue
-            number = item.id.pack()
-            if not self.is_new:
-                rows.append((number, item))
-            if item.output is not None:
-                lines[RESPONSES].append(RESPONSES.line(number, item))
-            for evaluation in item.evaluations:
-                scores = evaluation.score_lines(number)
-                lines[SCORES] += scores
-                lines[EVALUATIONS].append(EVALUATIONS.line(number, evaluation, covered=scores))
-            lines[FAILURES] += item.failure_lines(number)
-        self._commit(rows, lines)
+        if not self.is_new:
+            rows = [
+                (number, item)
+                for number, item in zip(numbers, items)
+                if isinstance(item, StoredRow)
+            ]
+        self._commit(rows, lines_of(items, numbers))
 
     @_in_transaction
     def _commit(
@@ -335,17 +311,7 @@ class RunFile(RunReader):
     ) -> None:
         if rows:
             self._forget(rows)
-        for table, table_lines in lines.items():
-            self._insert(table, table_lines)
-
-    def _insert(self, table: Table[Any], lines: Sequence[Values]) -> None:
-        """Insert lines, many by one statement: each statement lets other threads in, and must wait for its turn again."""
-        start = 0
-        for size in _LINES_AT_ONCE:
-            while len(lines) - start >= size:
-                values = list(chain.from_iterable(lines[start : start + size]))
-                self._connection.execute(table.insert_statement(size), values)
-                start += size
+        insert(self._connection, lines)
 
     def _forget(self, rows: Iterable[tuple[int, StoredRow]]) -> None:
         """Delete what an earlier session wrote about rows, or evaluations, that are written again."""
@@ -389,7 +355,7 @@ class RunFile(RunReader):
         self._connection.execute(
             "DELETE FROM turns WHERE response = ? AND turn >= ?", (number, turn.turn)
         )
-        self._insert(TURNS, [TURNS.line(number, turn)])
+        insert(self._connection, {TURNS: TURNS.lines([(number, turn)])})
 
 
 @contextmanager
@@ -482,8 +448,8 @@ class Rescoring:
         self._is_worth_keeping = True  # what lies there later is another session's
         self._lock.release()
 
-    def keep(self, row: StoredRow) -> None:
-        """Note that a row has new scores, which the next session need not make again."""
+    def keep(self, rows: Sequence[StoredRow]) -> None:
+        """Note that rows have new scores, which the next session need not make again."""
         self._is_worth_keeping = True
 
     def leave(self) -> None:

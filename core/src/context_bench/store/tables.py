@@ -6,10 +6,12 @@ read its lines, and the checksum of each line. No other code names the columns i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import chain, repeat
 from marshal import dumps
 from operator import attrgetter
+from sqlite3 import Connection
 from types import NoneType, UnionType
 from typing import Any, Generic, NamedTuple, TypeVar, get_args, get_type_hints
 from zlib import crc32
@@ -23,6 +25,9 @@ from context_bench.store.keys import COMPUTED_OF_EXAMPLE, COMPUTED_OF_ROW, RowId
 
 Values = tuple[Any, ...]
 Record = TypeVar("Record")
+
+_LINES_AT_ONCE = (40, 8, 1)
+"""How many lines one statement inserts; of at most 24 values each: SQLite may be built for 999 in one statement."""
 
 SQL_TYPES = {bool: "INTEGER", int: "INTEGER", float: "REAL", str: "TEXT", bytes: "BLOB"}
 
@@ -211,14 +216,12 @@ class Table(Generic[Record]):
         lines = ",\n    ".join(columns)
         return f"CREATE TABLE {self.name} (\n    {lines}\n){options}"
 
-    def insert_statement(self, lines: int) -> str:
-        """Return the SQL that inserts so many lines, each in the place of the line with its key."""
-        places = f"({', '.join('?' * len(self.stored_names))})"
-        return f"{self._insert_into} VALUES {', '.join([places] * lines)}"
-
     @cached_property
-    def _insert_into(self) -> str:
-        return f"INSERT OR REPLACE INTO {self.name} ({', '.join(self.stored_names)})"
+    def insert_statements(self) -> dict[int, str]:
+        """The SQL that inserts lines, each in the place of the line with its key, by the number of lines; most first."""
+        insert = f"INSERT OR REPLACE INTO {self.name} ({', '.join(self.stored_names)}) VALUES "
+        places = f"({', '.join('?' * len(self.stored_names))})"
+        return {count: insert + ", ".join([places] * count) for count in _LINES_AT_ONCE}
 
     def select_statement(self, rest: str) -> str:
         """Return the SQL that reads whole lines, given what follows the name of the table."""
@@ -228,19 +231,24 @@ class Table(Generic[Record]):
     def _values_of(self) -> attrgetter[Any]:
         return attrgetter(*self.names)
 
-    def line(self, number: int, record: object, covered: Iterable[Values] = ()) -> Values:
-        """Return the line that stores a record.
+    def lines(
+        self,
+        records: Iterable[tuple[int, object]],
+        covered: Iterable[Iterable[Values]] = repeat(()),
+    ) -> list[Values]:
+        """Return the lines that store records.
 
         Args:
-            number: Packed identity of the row.
-            record: An object with the declared attributes.
-            covered: Other lines that the checksum covers.
+            records: Packed identities of rows, each with an object that has the declared attributes.
+            covered: For each record other lines that its checksum covers.
 
         Raises:
             StoreError: A value cannot be stored.
         """
-        values = (number, *self._values_of(record))
-        return (*values, checksum(values, covered)) if self.has_checksum else values
+        lines = [(number, *self._values_of(record)) for number, record in records]
+        if not self.has_checksum:
+            return lines
+        return [(*line, checksum(line, others)) for line, others in zip(lines, covered)]
 
     def read(self, lines: Iterable[Values]) -> Iterator[tuple[int, Record, int]]:
         """Yield packed identity, record and checksum of lines that :meth:`select_statement` reads.
@@ -284,6 +292,20 @@ ROW_TABLES: tuple[Table[Any], ...] = (
 )
 
 
+def insert(connection: Connection, table_lines: Mapping[Table[Any], Sequence[Values]]) -> None:
+    """Insert lines of several tables, many by one statement.
+
+    Each statement lets other threads run, and waits for its turn again.
+    """
+    for table, lines in table_lines.items():
+        start = 0
+        for count, statement in table.insert_statements.items():
+            while len(lines) - start >= count:
+                values = list(chain.from_iterable(lines[start : start + count]))
+                connection.execute(statement, values)
+                start += count
+
+
 def checksum(values: Values, covered: Iterable[Values] = ()) -> int:
     """Return the checksum of values, and of other lines that it covers.
 
@@ -318,13 +340,25 @@ def of_types(allowed: Sequence[Any], lines: Iterable[Values], where: str) -> Ite
     Raises:
         StoreError: A value has another type.
     """
+    return chain.from_iterable(groups_of_types(allowed, ((line,) for line in lines), where))
+
+
+def groups_of_types(
+    allowed: Sequence[Any], groups: Iterable[Sequence[Values]], where: str
+) -> Iterator[Sequence[Values]]:
+    """Yield groups of lines, as :func:`of_types` yields lines.
+
+    Raises:
+        StoreError: A value has another type.
+    """
     known_shapes: set[tuple[type, ...]] = set()
-    for values in lines:
-        shape = tuple(map(type, values))
-        if shape not in known_shapes:
-            if not all(map(isinstance, values, allowed)):
-                raise StoreError(
-                    f"The run file is damaged: a value in {where} has a type that it cannot have."
-                )
-            known_shapes.add(shape)
-        yield values
+    for group in groups:
+        for values in group:
+            shape = tuple(map(type, values))
+            if shape not in known_shapes:
+                if not all(map(isinstance, values, allowed)):
+                    raise StoreError(
+                        f"The run file is damaged: a value in {where} has a type that it cannot have."
+                    )
+                known_shapes.add(shape)
+        yield group
