@@ -38,6 +38,7 @@ class RowTask:
         permit: Leave to make the call that is under way.
         waiting: Seconds for which a rate kept the first attempt from being sent.
         answer: What the system answered; kept when scoring takes too long.
+        followers: Rows that the same thread does after it and that are committed together with it.
         late: The row, when its time was up.
         sleep: Ends a sleep of the row, when its result is set.
         timer: Looks whether the row's time is up.
@@ -53,6 +54,7 @@ class RowTask:
     permit: CallPermit | None = None
     waiting: float = 0.0
     answer: Answer | None = None
+    followers: Sequence[RowTask] = ()
     late: StoredRow | None = None
     sleep: asyncio.Future[None] | None = None
     timer: asyncio.TimerHandle | None = None
@@ -138,7 +140,7 @@ class SystemCalls:
         self._stop = admission.stop
         self._pool = pool
         self._host = host
-        self._is_async = cache(is_async)
+        self.is_async = cache(is_async)
 
     async def call(self, task: RowTask) -> Reply | FailedCall | None:
         """Return what a row's system returned, or why it failed; None when the run is stopping or the row has ended.
@@ -201,7 +203,7 @@ class SystemCalls:
         return Reply(result, Timing(work.seconds, attempt, before, task.waiting + before))
 
     def _start(self, job: Job) -> Work:
-        if self._is_async(job.slot):
+        if self.is_async(job.slot):
             return self._host().submit(partial(_awaited, job))
         return self._pool.submit(lambda: private(job.ask()))
 

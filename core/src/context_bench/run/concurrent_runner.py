@@ -10,13 +10,16 @@ killed repeats at most as many calls as there are places, and a slow disk slows 
 
 A task is started for each row. A fixed set of tasks that take rows from a queue would have to be refilled whenever a row is
 left behind.
+
+A row of a sync system that nothing limits is called and scored on one thread, as on the caller's thread. Where such a row takes
+less than a hand-over, a thread does several of them in turn, and they are committed together.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from threading import Event, Thread
 from time import perf_counter
@@ -28,15 +31,18 @@ from context_bench.answers import parted_output
 from context_bench.records import Failure, shown_seconds
 from context_bench.run.calls import FailedCall, Reply, RowTask, SystemCalls
 from context_bench.run.deferred_scoring import DROPPED, DeferredScoring, make_scoring
+from context_bench.run.loop import largest_group
 from context_bench.run.model import (
     Answer,
     Job,
     LabelWiring,
+    RunSystem,
     Scorer,
     Timing,
     scorers_of,
     slow_scorers,
 )
+from context_bench.run.processor import RetryableCallError
 from context_bench.run.scoring import claim, scores_only, why_unscored
 from context_bench.run.stopping import CaughtError
 from context_bench.run.workers import CoroutineHost, Mailbox, WorkerPool
@@ -51,14 +57,20 @@ if TYPE_CHECKING:
 _TICK = 0.25
 """Seconds after which a wait looks up: on Windows a Ctrl-C ends no wait."""
 
-_MOST_AHEAD = 256
-"""Rows at most that lie ready to be started."""
+_LEAST_AHEAD, _MOST_AHEAD = 32, 256
+"""Rows that lie ready to be started: as many as there are places, within these bounds."""
 
 _DEFERRED_ROWS = 256
 """Rows, or twice the places where these are more, that wait for deferred scoring at most."""
 
 _CHEAP = 0.0003
 """Seconds of scoring that cost less than handing it to a thread."""
+
+_CHEAP_ROW = 0.0005
+"""Seconds of a whole row that is done on a thread together with others: handing it over alone would cost as much."""
+
+_LARGEST_GROUP = 32
+"""Rows at most that are done on a thread together."""
 
 
 class ConcurrentRunner:
@@ -72,17 +84,19 @@ class ConcurrentRunner:
         self._stop = loop.admission.stop
         self._error: BaseException | None = None
         self._free_places = loop.workers
-        ahead = max(2, min(loop.workers, _MOST_AHEAD))
+        self._is_plain = loop.deadline is None and not loop.admission.is_limited
+        ahead = min(max(_LEAST_AHEAD, loop.workers), _MOST_AHEAD)
         self._window = loop.workers + ahead
         self._enough = loop.workers + ahead // 2
         self._deferred_window = max(_DEFERRED_ROWS, 2 * loop.workers)
         # Counts of rows: the first two are the caller's thread's, the others the event loop's.
         self._fed = self._fed_deferred = 0
-        self._committed = self._ended = self._ended_deferred = 0
+        self._started = self._committed = self._ended = self._ended_deferred = 0
         self._is_awaited: Callable[[], bool] = bool
         self._news = Event()
         self._split: dict[LabelWiring, tuple[list[Scorer], list[Scorer]]] = {}
         self._scoring_seconds: dict[LabelWiring, float] = {}
+        self._row_seconds: dict[RunSystem, float] = {}
         self._ready: deque[RowTask] = deque()
         self._open: set[RowTask] = set()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -210,12 +224,72 @@ class ConcurrentRunner:
             task = self._ready.popleft()
             self._free_places -= 1
             self._open.add(task)
-            self._create(self._do(task))
+            if self._is_plain_row(task) and not self._stop.is_set():
+                task.followers = self._take_followers()
+                self._create(self._do_group(task))
+            else:
+                self._create(self._do(task))
+            self._started += 1 + len(task.followers)
+
+    def _is_plain_row(self, task: RowTask) -> bool:
+        """Whether a row is done as on the caller's thread: nothing limits its call, and nothing scores it later."""
+        is_callable = task.job.output is not None or not self._calls.is_async(task.job.slot)
+        return self._is_plain and is_callable and not task.slow and task.job.failed_attempt is None
+
+    def _take_followers(self) -> list[RowTask]:
+        """Take the rows that are done on one thread and committed together, as each takes next to no time."""
+        limit = largest_group(self._committed) - (self._started - self._committed)
+        followers: list[RowTask] = []
+        while self._ready and len(followers) < min(limit, _LARGEST_GROUP):
+            task = self._ready[0]
+            is_cheap = self._row_seconds.get(task.job.slot, _CHEAP_ROW) < _CHEAP_ROW
+            if not is_cheap or not self._is_plain_row(task):
+                break
+            followers.append(self._ready.popleft())
+        return followers
 
     def _create(self, coroutine: Any) -> None:
         task = self._loop.create_task(coroutine)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+    async def _do_group(self, task: RowTask) -> None:
+        """Do a row and its followers on a thread, and commit them; those that are not done are started again."""
+        rows: list[StoredRow] = []
+        again: list[RowTask] = []
+        slot = task.job.slot
+        in_flight = self._admission.in_flight
+        in_flight[slot.number] += 1
+        try:
+            work = task.begin(self._pool.submit(partial(self._do_in_turn, task, rows, again)))
+            result = await work.future
+            if isinstance(result, CaughtError):
+                raise result.error
+            self._row_seconds[slot] = work.seconds / max(1, len(rows))
+        except asyncio.CancelledError:  # the run has ended
+            raise
+        except BaseException as error:  # noqa: BLE001 - raised on the caller's thread
+            self._break(error)
+        finally:
+            in_flight[slot.number] -= 1
+        if task.finish():
+            await self._end(task, rows, again)
+
+    def _do_in_turn(self, first: RowTask, rows: list[StoredRow], again: list[RowTask]) -> None:
+        """Do a row and its followers, until one of them takes long or the run is stopped; on a thread."""
+        waiting = deque([first, *first.followers])
+        is_cheap = True
+        while waiting and is_cheap and not self._stop.is_set():
+            started = perf_counter()
+            task = waiting.popleft()
+            try:
+                rows.append(self._processor.do(task.job))
+            except RetryableCallError as error:
+                self._is_plain = False
+                job = evolve(task.job, stored=None, failed_attempt=error.attempt)
+                again.append(RowTask(job, task.quick, task.slow))
+            is_cheap = perf_counter() - started < _CHEAP_ROW
+        again += [RowTask(task.job, task.quick, task.slow) for task in waiting]
 
     async def _do(self, task: RowTask) -> None:
         """Do a row, from the call of its system to the commit of what evaluators say."""
@@ -229,7 +303,7 @@ class ConcurrentRunner:
         except BaseException as error:  # noqa: BLE001 - raised on the caller's thread
             self._break(error)
         if task.finish():
-            await self._end(task, row)
+            await self._end(task, [] if row is None else [row])
         elif task.answer is not None:
             self._note_late(task)
 
@@ -276,22 +350,32 @@ class ConcurrentRunner:
         self._scoring_seconds[job.wiring] = max(seconds, 0.9 * before)
         return row
 
-    async def _end(self, task: RowTask, row: StoredRow | None) -> None:
-        """Commit a row, give its place to another, and have its slow evaluators score it."""
-        is_deferred = bool(task.slow) and row is not None and task.answer is not None
-        is_deferred = is_deferred and task.late is None
-        shown = None if is_deferred else row
-        is_committed = row is not None and await self._writer.commit(row, shown)
+    async def _end(
+        self, task: RowTask, rows: list[StoredRow], again: Sequence[RowTask] = ()
+    ) -> None:
+        """Commit rows, give their place to others, and have the slow evaluators of a row score it.
+
+        Args:
+            task: The row that has the place.
+            rows: What is committed: its row and those of its followers.
+            again: Those of them that are started again.
+        """
+        is_deferred = bool(task.slow and rows and task.answer is not None and task.late is None)
+        shown = [] if is_deferred else rows
+        is_committed = bool(rows) and await self._writer.commit(rows, shown)
+        count = 1 + len(task.followers) - len(again)
         self._open.discard(task)
-        self._committed += 1
+        self._started -= len(again)
+        self._committed += count
         self._free_places += 1
+        self._ready.extendleft(reversed(again))
         self._start_rows()
-        if is_deferred and is_committed and row is not None and not self._stop.is_set():
+        if is_deferred and is_committed and not self._stop.is_set():
             try:
-                await self._score_deferred(task, row)
+                await self._score_deferred(task, rows[0])
             except Exception as error:  # noqa: BLE001 - raised on the caller's thread
                 self._break(error)
-        self._ended += 1
+        self._ended += count
         self._ended_deferred += bool(task.slow)
         if self._is_awaited():
             self._news.set()
@@ -323,7 +407,7 @@ class ConcurrentRunner:
         for evaluation in (*first.evaluations, *evaluations):
             claim(owners, scorers[evaluation.evaluator], evaluation)
         row = scores_only(job, evaluations, failures)
-        await self._writer.commit(row, shown=first)
+        await self._writer.commit([row], shown=[first])
 
     async def _score_with(
         self, scorer: Scorer, job: Job, answer: Answer
@@ -368,7 +452,7 @@ class ConcurrentRunner:
             task.job.transcript.give_up()
         if task.work is not None:
             task.work.leave()
-        self._create(self._end(task, task.late))
+        self._create(self._end(task, [task.late]))
 
     def _note_late(self, task: RowTask) -> None:
         """Record in the failure that the system did answer, too late to count."""
@@ -388,7 +472,7 @@ class ConcurrentRunner:
             task.wake()
             if task.work is not None and task.started is None and task.finish():
                 task.work.leave()
-                self._create(self._end(task, None))
+                self._create(self._end(task, []))
         self._start_rows()
 
     def _tick(self) -> None:

@@ -30,6 +30,12 @@ _ONE_BY_ONE = 128
 """A group is at most that part of what is committed, and none of the first rows and examples waits for another."""
 _LONGEST_WAIT = 0.05
 
+
+def largest_group(committed: int) -> int:
+    """Return how many cheap rows may wait for their commit, of a session that has committed so many rows."""
+    return 1 if committed < _ONE_BY_ONE else min(_LARGEST_GROUP, committed // _SMALLEST_SHARE)
+
+
 OnRows = Callable[[Sequence[StoredRow]], None]
 
 
@@ -111,11 +117,7 @@ class RunLoop:
                 is_cheap = row.latency < CHEAP and row.output is not None
                 if not is_cheap or len(self._group) >= most or monotonic() - oldest > _LONGEST_WAIT:
                     self._commit()
-                    most = (
-                        1
-                        if self._committed < _ONE_BY_ONE
-                        else min(_LARGEST_GROUP, self._committed // _SMALLEST_SHARE)
-                    )
+                    most = largest_group(self._committed)
         finally:
             self._commit()
         return None

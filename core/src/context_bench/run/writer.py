@@ -6,6 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import chain
 from threading import Event, Thread
 
 from attrs import frozen
@@ -19,16 +20,16 @@ _LARGEST_GROUP = 500
 
 @frozen
 class Entry:
-    """Something to be committed.
+    """Something to be committed at once.
 
     Attributes:
-        item: The row or example.
-        shown: The row that watchers of the run are shown after the commit; None for none.
+        items: The rows or examples.
+        shown: The rows that watchers of the run are shown after the commit.
         future: Of whoever waits for the commit.
     """
 
-    item: StoredRow | StoredExample
-    shown: StoredRow | None = None
+    items: Sequence[StoredRow | StoredExample]
+    shown: Sequence[StoredRow] = ()
     future: asyncio.Future[bool] | None = None
 
 
@@ -63,21 +64,21 @@ class Writer:
         """Start the thread."""
         self._thread.start()
 
-    async def commit(self, row: StoredRow, shown: StoredRow | None) -> bool:
-        """Return whether a row is committed; False where the store cannot be written any more.
+    async def commit(self, rows: Sequence[StoredRow], shown: Sequence[StoredRow]) -> bool:
+        """Return whether rows are committed; False where the store cannot be written any more.
 
         Args:
-            row: The row.
-            shown: What watchers of the run are shown then; None for nothing.
+            rows: The rows.
+            shown: What watchers of the run are shown then.
         """
         future: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        self._waiting.append(Entry(row, shown, future))
+        self._waiting.append(Entry(rows, shown, future))
         self._is_wanted.set()
         return await future
 
     def put(self, item: StoredRow | StoredExample) -> None:
         """Commit something that nobody waits for, with or before the next row. May be called on any thread."""
-        self._waiting.append(Entry(item))
+        self._waiting.append(Entry((item,)))
 
     def close(self, seconds: float | None) -> None:
         """Commit what is there and end; wait at most so many seconds for it. May be called on any thread."""
@@ -100,11 +101,11 @@ class Writer:
     def _commit(self, group: list[Entry]) -> None:
         try:
             if not self._is_broken:
-                self._store.commit([entry.item for entry in group])
+                self._store.commit(list(chain.from_iterable(entry.items for entry in group)))
         except BaseException as error:  # noqa: BLE001 - raised on the caller's thread
             self._is_broken = True
             self._on_error(error)
-        shown = [entry.shown for entry in group if entry.shown is not None]
+        shown = list(chain.from_iterable(entry.shown for entry in group))
         if shown and not self._is_broken:
             self._show(shown)
         futures = [entry.future for entry in group if entry.future is not None]
