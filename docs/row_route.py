@@ -99,8 +99,8 @@ STEPS = (
         "each of them can stop the run.",
         functions=(
             "run/stopping:CircuitBreaker.rows",
-            "session/run:Run._show_rows",
-            "plan/run_hooks:RunHooks.needs_rows",
+            "session/observers:HookObserver.rows",
+            "session/hooks:RunHooks.needs_rows",
             "plugins/hooks:Hooks.__getitem__",
         ),
     ),

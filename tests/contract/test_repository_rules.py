@@ -85,7 +85,7 @@ def _named_in(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name | ast.Attribute):
             owner = node.value.id if isinstance(node.value, ast.Name) else node.value.attr
-            if owner in ("request", "changed"):
+            if owner in ("request", "changed", "config"):
                 yield node.attr
         elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
             if isinstance(node.value, ast.Name) and node.value.id == "flags":
@@ -93,7 +93,9 @@ def _named_in(tree: ast.AST) -> Iterator[str]:
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             first = node.args[0] if node.args else None
             of_request = (
-                node.func.id == "evolve" and isinstance(first, ast.Name) and first.id == "request"
+                node.func.id == "evolve"
+                and isinstance(first, ast.Name)
+                and first.id in ("request", "config")
             )
             if node.func.id == "RunConfig" or of_request:
                 yield from (keyword.arg for keyword in node.keywords if keyword.arg)

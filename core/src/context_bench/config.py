@@ -20,25 +20,16 @@ from attrs import evolve, frozen
 
 from context_bench.console import hiding
 from context_bench.errors import DatasetError, MissingValueError
-from context_bench.plan.builders import (
-    baseline_of,
-    build_system,
-    labels_of,
-    make_stream,
-    with_reader,
-)
-from context_bench.plan.parameters import (
-    SystemSpec,
-    parse_system,
-    redact_errors,
-    redactor_of,
-    specs_in,
-)
 from context_bench.plan.run_config import RunConfig
+from context_bench.plan.secrets import redact_errors, redactor_of
+from context_bench.plan.specs import SystemSpec, parse_system, specs_in
+from context_bench.plan.systems import baseline_of, labels_of, with_reader
 from context_bench.plugins.catalog import Catalog
 from context_bench.run.examples import chosen, name_of
 from context_bench.run.model import endpoint_of, talks
 from context_bench.runs import Run
+from context_bench.session.datasets import make_stream
+from context_bench.session.systems import build_system
 
 if TYPE_CHECKING:
     from context_bench.session.rescoring import Recomputation
@@ -86,7 +77,7 @@ class SystemConfig:
         system = build_system(self._catalog, self._spec)
         if not talks(system):
             return system
-        from context_bench.plan.run_hooks import RunHooks
+        from context_bench.session.hooks import RunHooks
 
         return RunHooks(self._catalog).drive_conversation(system)
 

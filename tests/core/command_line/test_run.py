@@ -332,7 +332,7 @@ def test_resume_from_another_folder_names_the_one_in_which_the_files_of_the_run_
     )
     away = (tmp_path / "rows.jsonl").rename(tmp_path / "other" / "away.jsonl")
     flat = " ".join(context_bench("resume", "../runs/r.sqlite", "-q").err.split())
-    named = "rows.jsonl is named as it is seen from the folder in which the run was begun: resume the run from there."
+    named = "rows.jsonl is relative to the folder in which the run was started: resume the run from there."
     assert named in flat, flat
     away.rename(tmp_path / "rows.jsonl")
     monkeypatch.chdir(tmp_path)

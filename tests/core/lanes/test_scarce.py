@@ -61,8 +61,8 @@ def run(system, evaluator, **options):
 """
 
 NONE = (
-    "error: The system lets no more threads be started: their number (`ulimit -u`) or memory is bounded. End other programs, "
-    "or ask for fewer calls at once (--max-workers)."
+    "error: The operating system starts no more threads: their number (`ulimit -u`) or memory is limited. End other programs, "
+    "or make fewer calls at once (--max-workers)."
 )
 PLAIN = "run(lambda example: '1', Plain(), max_workers=8, row_timeout=60)"
 CASES = {

@@ -23,6 +23,8 @@ from pathlib import Path
 from context_bench import evaluate
 from context_bench.session import rescoring
 from context_bench.session import run as runs
+from context_bench.session.session import RunSession
+from context_bench.session import session as sessions
 from context_bench.errors import RunStoppedError
 from context_bench.run import loop, second_pass, stopping
 from context_bench.store.runfile import Rescoring
@@ -87,12 +89,12 @@ class One:
 
 MOMENTS = {
     "as it begins": "before(RunFile, 'expect'); session(Plain())",
-    "as limits are read": "before(runs.Run, '_admission'); session(Plain())",
+    "as limits are read": "before(sessions, 'admission_of'); session(Plain())",
     "between two loops": "before(loop.RunLoop, 'run'); session(Plain())",
-    "as systems are closed": "before(runs, 'close_systems'); session(Plain())",
+    "as systems are closed": "before(sessions, 'close_systems'); session(Plain())",
     "as headlines are settled": "before(RunFile, 'settle_headlines'); session(Plain())",
-    "as the end is told": "before(runs.Run, '_tell_end'); session(Plain())",
-    "twice, and once more as hooks are told": "before(loop.RunLoop, 'run'); before(runs.Run, '_tell_end'); session(Plain())",
+    "as the end is told": "before(RunSession, '_show_end'); session(Plain())",
+    "twice, and once more as hooks are told": "before(loop.RunLoop, 'run'); before(RunSession, '_show_end'); session(Plain())",
     "and again as the end is recorded": "before(loop.RunLoop, 'run'); before(RunFile, 'finish', 3); session(Plain())",
     "and again as the file is closed": "before(loop.RunLoop, 'run'); before(RunFile, 'close', 3); session(Plain())",
 }
@@ -138,8 +140,6 @@ for number_of_moment, moment in enumerate({list(MOMENTS.values())!r}):
 def test_a_run_that_cannot_begin_is_recorded_as_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from context_bench.session.run import Run
-
     path = tmp_path / "run.sqlite"
     closed = []
 
@@ -148,9 +148,9 @@ def test_a_run_that_cannot_begin_is_recorded_as_stopped(
 
         raise ConfigurationError("no price is known")
 
-    monkeypatch.setattr(Run, "_admission", fail)
+    monkeypatch.setattr("context_bench.session.session.admission_of", fail)
     monkeypatch.setattr(
-        "context_bench.session.run.close_systems", lambda slots: closed.append(1) or []
+        "context_bench.session.session.close_systems", lambda slots: closed.append(1) or []
     )
     with pytest.raises(RunStoppedError, match="no price"):
         evaluate(Plain(), [{"id": "1"}], [One()], progress=False, run_file=str(path))

@@ -99,9 +99,9 @@ def test_another_version_is_told_with_what_makes_all_rows_alike(
     _upgrade(body)
     done = process("resume", "r.sqlite", "--format", "none", "-q")
     assert done.code == 0, done.err
-    assert "What scores toy has changed since the run began" in done.words
+    assert "The evaluators of toy have changed since the run started" in done.words
     assert "acme-scores/quick has version 2 in place of 1" in done.words
-    assert "`context-bench rescore r.sqlite` scores all alike" in done.words
+    assert "`context-bench rescore r.sqlite` scores all rows again" in done.words
     assert process("rescore", "r.sqlite", "--format", "none").code == 0
     assert [row.scores["quick"] for row in _stored(workplace).rows] == [0.5]
     assert "has changed" not in process("resume", "r.sqlite", "--format", "none", "-q").words

@@ -266,7 +266,7 @@ def test_a_reader_answers_from_what_was_derived_only_when_asked_to(
         "context": "ab",
         "response": "AB",
     }
-    assert "Derived rows ask the reader up to 3 times" in done.err
+    assert "Derived rows call the reader up to 3 times" in done.err
     done = context_bench(*RUN[:-4], "--run-file", "u.sqlite", *RUN[-2:], "--halves-read", "yes")
     assert done.code == 2
     assert "Name it with --reader" in done.words

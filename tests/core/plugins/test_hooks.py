@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from context_bench.errors import StoreError
+from context_bench.records import EvalRow
 from context_bench.store.runfile import RunFile
 
 Run = Callable[..., Any]
@@ -183,14 +184,15 @@ def test_no_row_is_read_again_once_nobody_watches(
 ) -> None:
     code = WATCH.replace('row.example_id}")', 'row.example_id}")\n            return False')
     add_watch(site, code)
-    read: list[int] = []
-    rows = RunFile.rows
+    read: list[str] = []
+    rows_at = RunFile.rows_at
 
-    def counted(store: RunFile, *places: int) -> Any:
-        read.extend(places[:1])
-        return rows(store, *places)
+    def counted(store: RunFile, numbers: Iterable[int]) -> Iterator[EvalRow]:
+        for row in rows_at(store, numbers):
+            read.append(row.example_id)
+            yield row
 
-    monkeypatch.setattr(RunFile, "rows", counted)
+    monkeypatch.setattr(RunFile, "rows_at", counted)
     assert context_bench("run", "-s", "echo", "-d", "toy", "-q").code == 0
     assert (workplace / "watched.txt").read_text().splitlines() == [
         "started",

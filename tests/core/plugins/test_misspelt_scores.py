@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from context_bench.plan.planner import Planner
 from context_bench.plan.run_config import RunConfig
+from context_bench.plan.wiring import WiringPlanner
 from context_bench.plugins.discovery import discover
 from context_bench.records import ANY_KEY
 
@@ -112,6 +112,6 @@ def test_what_rows_can_have_is_known_of_an_object_only_where_a_package_describes
     catalog = discover()
     of_a_package = catalog.find("evaluators", "special").build({})
     described = RunConfig(evaluators=(of_a_package, "exact"), score_prefixes={"special": "my_"})
-    assert sorted(Planner(catalog, described).possible_keys()) == ["exact", "my_special"]
+    assert sorted(WiringPlanner(catalog, described).possible_keys()) == ["exact", "my_special"]
     own = RunConfig(evaluators=(Undescribed(), "exact"))
-    assert ANY_KEY in Planner(catalog, own).possible_keys()
+    assert ANY_KEY in WiringPlanner(catalog, own).possible_keys()

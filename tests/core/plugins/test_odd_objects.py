@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from context_bench.errors import ContextBenchError, PluginError, message_of
-from context_bench.plan.run_hooks import RunHooks
 from context_bench.plugins.catalog import Catalog
+from context_bench.session.hooks import RunHooks
 
 KINDS: dict[str, tuple[str, str, Sequence[str]]] = {
     "evaluators": (

@@ -13,8 +13,8 @@ import pytest
 from attrs import evolve
 
 from context_bench.plan.extensions import active_extensions
-from context_bench.plan.parameters import SystemSpec
 from context_bench.plan.run_config import RunConfig
+from context_bench.plan.specs import SystemSpec
 from context_bench.plugins.catalog import BLOCKED, Catalog, Component, Distribution
 from context_bench.plugins.component_metadata import Facts
 

@@ -143,9 +143,9 @@ def test_a_revision_that_cannot_be_told_stops_the_run_before_it_begins(tmp_path:
 def test_a_file_is_recorded_by_its_hash_and_a_changed_one_is_told_on_resume(tmp_path: Path) -> None:
     pytest.importorskip("context_bench_local", reason="it reads the file")
     pytest.importorskip("context_bench_replay", reason="it is the system")
-    from context_bench.plan.parameters import parse_dataset, parse_system
     from context_bench.plan.plan import make_plan
     from context_bench.plan.run_config import RunConfig
+    from context_bench.plan.specs import parse_dataset, parse_system
     from context_bench.plugins.discovery import discover
     from context_bench.plugins.settings import PluginSettings
     from context_bench.session import run as runs

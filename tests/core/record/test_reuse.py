@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context_bench import evaluate
-from context_bench.plan.builders import system_identity
 from context_bench.plugins.discovery import discover
 from context_bench.plugins.settings import PluginSettings
+from context_bench.session.identity import system_identity
 from context_bench.store.keys import example_key, response_key
 
 EXAMPLE = {"id": "a", "question": "q", "answer": "x", "note": "n"}

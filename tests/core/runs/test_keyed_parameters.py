@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from context_bench import evaluate
-from context_bench.plan.parameters import parse_dataset, parse_system
 from context_bench.plan.run_config import PARAMETERS, RunConfig
+from context_bench.plan.specs import parse_dataset, parse_system
 from context_bench.plugins.catalog import Catalog
 from context_bench.runs import open_run
 

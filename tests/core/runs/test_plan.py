@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from context_bench.errors import ConfigurationError, LockDriftError, UnknownNameError
-from context_bench.plan.parameters import Examples, parse_dataset
 from context_bench.plan.plan import (
     check_plan,
     make_plan,
@@ -23,6 +22,7 @@ from context_bench.plan.plan import (
     plan_wiring,
 )
 from context_bench.plan.run_config import RunConfig
+from context_bench.plan.specs import Examples, parse_dataset
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.discovery import discover
 from context_bench.plugins.settings import PluginSettings

@@ -16,13 +16,15 @@ from context_bench.cli import execute
 from context_bench.config import examples_of
 from context_bench.errors import ConfigurationError, ContextBenchError, StoreError
 from context_bench.metrics import MeanScore
-from context_bench.plan.parameters import AbsentObject, Examples, parse_dataset, parse_system
+from context_bench.plan.kinds import AbsentObject
 from context_bench.plan.project import project_request
 from context_bench.plan.run_config import PARAMETERS, RunConfig, absent
+from context_bench.plan.specs import Examples, parse_dataset, parse_system
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.discovery import discover, remembered_catalog
 from context_bench.plugins.settings import PluginSettings
-from context_bench.session.run import resume, run_path
+from context_bench.session.location import run_path
+from context_bench.session.run import resume
 
 EXAMPLES = [
     {"id": str(number), "question": "one two three", "answer": "one"} for number in range(5)

@@ -32,11 +32,12 @@ from context_bench.errors import (
     UnknownNameError,
     UnusedOptionError,
 )
-from context_bench.plan.builders import derived_lines, find_dataset, oracles
+from context_bench.plan.datasets import find_dataset
 from context_bench.plan.extensions import with_extension_options
-from context_bench.plan.parameters import DatasetSpec
 from context_bench.plan.project import flags_over, project_request, request_of_flags, settings_over
 from context_bench.plan.run_config import PARAMETERS, RunConfig, require_sample
+from context_bench.plan.specs import DatasetSpec
+from context_bench.plan.systems import oracles
 from context_bench.plugins.catalog import OK, Catalog, Component, of_suffix, stated
 from context_bench.plugins.loading import attempted, build, load, unfit
 from context_bench.plugins.options import read_options
@@ -46,6 +47,7 @@ from context_bench.protocols import Reporter
 from context_bench.records import Completeness
 from context_bench.reporters import TableReporter
 from context_bench.results.result import EvalResult
+from context_bench.session.systems import derived_lines
 
 if TYPE_CHECKING:
     from context_bench.plan.plan import Plan
@@ -358,7 +360,8 @@ def run(dry_run: bool, is_locked: bool, lock_file: Path | None, **flags: Any) ->
     Evaluators are wired from the datasets; `context-bench explain wiring` tells why.
     """
     from context_bench.plan.plan import check_plan, make_plan
-    from context_bench.session import run as session
+    from context_bench.session.location import run_path
+    from context_bench.session.run import run as run_plan
 
     if lock_file is not None and not is_locked:
         raise UnusedOptionError(f"--lock-file {lock_file}", "--locked")
@@ -369,7 +372,7 @@ def run(dry_run: bool, is_locked: bool, lock_file: Path | None, **flags: Any) ->
     for line in broken_plugins(catalog):  # after planning, which refuses those that are needed
         warn(line)
     sources = [place for one in config.datasets for place in (one.name, one.options.get("path"))]
-    path = session.run_path(config)
+    path = run_path(config)
     reports = Reports(catalog, flags, [path, *sources])
     refuse_idle(catalog, plan, flags, reports.used)
     if dry_run:
@@ -379,7 +382,7 @@ def run(dry_run: bool, is_locked: bool, lock_file: Path | None, **flags: Any) ->
         _show(catalog, plan)
         return 0
     with _aside():
-        result = session.run(catalog, plan, path, on_warning=warn)
+        result = run_plan(catalog, plan, path, on_warning=warn)
     try:
         reports.write(result)
     finally:
@@ -498,14 +501,14 @@ def failed_share(result: Any, path: Path) -> int:
 @commands.catalog_options
 def resume(run_file: Path, catalog: Catalog, **flags: Any) -> int:
     """Finish a run: what was answered is not asked again, what failed is."""
-    from context_bench.session import run as session
+    from context_bench.session.run import resume as resume_run
 
     def change(request: RunConfig) -> RunConfig:
         return with_declared_flags(catalog, flags_over(request, flags), flags)
 
     reports = Reports(catalog, flags, [run_file])
     with _aside():
-        result = session.resume(catalog, run_file, change=change, on_warning=warn)
+        result = resume_run(catalog, run_file, change=change, on_warning=warn)
     reports.write(result)
     return exit_code_of_run(result, run_file)
 

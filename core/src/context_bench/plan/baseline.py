@@ -15,9 +15,9 @@ from typing import Any
 from attrs import evolve
 
 from context_bench.errors import ConfigurationError, UnknownNameError
-from context_bench.plan.builders import followed, labels_of
-from context_bench.plan.parameters import DatasetSpec, SystemSpec, parse_system, specs_in
 from context_bench.plan.run_config import RunConfig
+from context_bench.plan.specs import DatasetSpec, SystemSpec, parse_system, specs_in
+from context_bench.plan.systems import followed, labels_of
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.options import read_option
 from context_bench.results.pairing import ASKED

@@ -12,8 +12,8 @@ from typing import Any, NoReturn
 from attrs import evolve, frozen
 
 from context_bench.errors import ConfigurationError, PluginError, message_of
-from context_bench.plan.parameters import DatasetSpec, specs_in
 from context_bench.plan.run_config import RunConfig
+from context_bench.plan.specs import DatasetSpec, specs_in
 from context_bench.plugins.catalog import OK, Catalog, Component, install_line
 from context_bench.plugins.component_metadata import (
     CONVERSATION,

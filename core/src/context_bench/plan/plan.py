@@ -9,27 +9,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from attrs import frozen
 
 from context_bench.plan.baseline import resolve_baselines
-from context_bench.plan.builders import (
-    baseline_of,
-    describe_dataset,
-    find_dataset,
-    labels_of,
-    with_reader,
-)
+from context_bench.plan.datasets import describe_dataset, find_dataset
 from context_bench.plan.extensions import (
     ActiveExtension,
     describe_extensions,
 )
-from context_bench.plan.parameters import DatasetSpec, Examples, SystemSpec, specs_in
-from context_bench.plan.planner import Planner, known_extensions, known_metrics
+from context_bench.plan.locked import known_extensions, known_metrics, lock_of
 from context_bench.plan.run_config import RunConfig
-from context_bench.plan.run_hooks import RunHooks
+from context_bench.plan.specs import DatasetSpec, Examples, SystemSpec, specs_in
+from context_bench.plan.systems import baseline_of, labels_of, with_reader
+from context_bench.plan.wiring import WiringHooks, WiringPlanner, load_wiring_hooks
 from context_bench.plugins.catalog import Catalog, Component
 from context_bench.plugins.options import read_options
 from context_bench.plugins.wiring import DatasetFacts, DatasetPlan
@@ -139,7 +133,7 @@ def make_plan(catalog: Catalog, config: RunConfig, labels: Sequence[str] = ()) -
     warnings: list[str] = []
     config = resolve_baselines(catalog, config)
     extensions = tuple(known_extensions(catalog, config, warnings.append))
-    hooks = wiring_hooks(catalog, extensions, warnings.append)
+    hooks = load_wiring_hooks(extensions, warnings.append)
     systems = plan_systems(catalog, config)
     datasets = plan_datasets(catalog, config.datasets)
     wiring = plan_wiring(catalog, config, datasets, labels, hooks, warnings.append)
@@ -154,15 +148,6 @@ def make_plan(catalog: Catalog, config: RunConfig, labels: Sequence[str] = ()) -
         keys=plan_keys(wiring),
         warnings=tuple(dict.fromkeys(warnings)),
     )
-
-
-def wiring_hooks(
-    catalog: Catalog,
-    extensions: Iterable[ActiveExtension],
-    warn: Callable[[str], None] | None = None,
-) -> RunHooks:
-    """Return the hooks of the extensions that may change a plan; no other extension is loaded."""
-    return RunHooks(catalog, [one for one in extensions if one.may_adjust_wiring], warn)
 
 
 def plan_systems(catalog: Catalog, config: RunConfig) -> tuple[PlannedSystem, ...]:
@@ -225,7 +210,7 @@ def plan_wiring(
     config: RunConfig,
     datasets: Iterable[PlannedDataset],
     labels: Iterable[str] = (),
-    hooks: RunHooks | None = None,
+    hooks: WiringHooks | None = None,
     warn: Callable[[str], None] | None = None,
 ) -> dict[str, DatasetPlan]:
     """Return which evaluators score the rows of each dataset that has a spec, and of further labels, by label.
@@ -233,7 +218,7 @@ def plan_wiring(
     Raises:
         ContextBenchError: The evaluators do not fit together, or one that is needed cannot be used.
     """
-    planner = Planner(catalog, config, hooks, warn)
+    planner = WiringPlanner(catalog, config, hooks, warn)
     for dataset in datasets:
         if dataset.facts is not None:
             planner.know(dataset.facts)
@@ -269,8 +254,9 @@ def check_plan(plan: Plan) -> None:
     Raises:
         LockDriftError: They differ.
     """
-    if plan.config.locked is not None:
+    lock = lock_of(plan.config)
+    if lock is not None:
         from context_bench.plugins.lock import check_lock
 
-        wiring = {label: one.to_dict() for label, one in plan.certain_wiring().items()}
-        check_lock(Path(plan.config.locked), wiring)
+        wiring = {label: decided.to_dict() for label, decided in plan.certain_wiring().items()}
+        check_lock(lock, wiring)

@@ -44,8 +44,9 @@ from attrs import evolve
 from context_bench.errors import ConfigurationError, UnknownNameError
 from context_bench.plan.baseline import resolve_baselines
 from context_bench.plan.extensions import with_extension_options
-from context_bench.plan.parameters import Examples, SystemSpec, numbered, parse_pairs
+from context_bench.plan.kinds import parse_pairs
 from context_bench.plan.run_config import PARAMETERS, RunConfig, called_here
+from context_bench.plan.specs import Examples, SystemSpec, numbered
 from context_bench.plugins.catalog import Catalog, install_line
 from context_bench.plugins.options import Option
 from context_bench.plugins.settings import PROJECT_FILE

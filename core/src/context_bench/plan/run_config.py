@@ -14,17 +14,11 @@ from typing import Any
 from attrs import evolve, fields, frozen
 
 from context_bench.errors import ConfigurationError, ExclusiveOptionsError, UnusedOptionError
-from context_bench.plan import parameters as kinds
-from context_bench.plan.builders import explained
-from context_bench.plan.parameters import (
-    PLANNED,
-    AbsentObject,
-    Examples,
-    Parameter,
-    SystemSpec,
-    named,
-    parameter,
-)
+from context_bench.plan import kinds, spec_kinds
+from context_bench.plan.explanation import explained
+from context_bench.plan.kinds import AbsentObject
+from context_bench.plan.parameters import PLANNED, Parameter, named, parameter
+from context_bench.plan.specs import Examples, SystemSpec
 from context_bench.plugins.catalog import Catalog, Component
 from context_bench.plugins.wiring import Choice, Explanation
 from context_bench.run.examples import ById, RandomSample, Selection
@@ -49,7 +43,7 @@ class RunConfig:
     """
 
     systems: tuple[Any, ...] = parameter(
-        kinds.several_systems(),
+        spec_kinds.several_systems(),
         "A system to measure: [label=]name[:key=value,...].",
         *("--system SPEC", "-s"),
         key="systems",
@@ -67,7 +61,7 @@ class RunConfig:
         keyed=True,
     )
     datasets: tuple[Any, ...] = parameter(
-        kinds.several_datasets(),
+        spec_kinds.several_datasets(),
         "A dataset: [label=]name[:config][,key=value...], or a file.",
         *("--dataset SPEC", "-d"),
         key="datasets",
@@ -89,20 +83,20 @@ class RunConfig:
         keyed=True,
     )
     reader: SystemSpec | None = parameter(
-        kinds.one_system(),
+        spec_kinds.one_system(),
         "System that follows each context transformer.",
         "--reader SPEC",
         key="reader",
         keyed=True,
     )
     baseline: Any = parameter(
-        kinds.label_or_system(),
+        spec_kinds.label_or_system(),
         "The system that the others are held against: the label of one of them, or a spec or address of one more.",
         "--baseline LABEL",
         key="baseline",
     )
     reference: Any = parameter(
-        kinds.label_or_system(),
+        spec_kinds.label_or_system(),
         "The system whose responses stand in where there is no gold answer; as the baseline. It is asked twice there.",
         "--reference-from LABEL",
         key="reference-from",
@@ -409,7 +403,7 @@ class RunConfig:
             ContextBenchError: A dataset is no spec, or what is asked for by name cannot be used.
         """
         from context_bench.plan.extensions import describe_extensions
-        from context_bench.plan.planner import known_extensions
+        from context_bench.plan.locked import known_extensions
 
         choice = self.choice(catalog)
         choice = evolve(choice, given=choice.given | {flag.removeprefix("--") for flag in given})

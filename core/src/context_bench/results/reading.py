@@ -12,7 +12,6 @@ from context_bench.errors import UnknownNameError
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.discovery import discover
 from context_bench.plugins.settings import PluginSettings
-from context_bench.protocols import Metric
 from context_bench.records import REPORTED_CURRENCY, EvalRow
 from context_bench.results.pairing import unpaired
 from context_bench.results.registry import RunMetric, metrics_for, recalled, stored_metrics
@@ -51,14 +50,12 @@ def read_result(
     with raising_store_errors(path):
         recorded = store.run()
         metrics, told_of_metrics = _metrics_of(store, catalog, score_field, threshold)
-        fields = [getattr(metric.metric, "score_field", "score") for metric in metrics]
         told = {
             "request": recorded["config"],
             "run_file": str(path),
             "status": recorded["status"],
             **told_of(store, metrics),
             "provenance": recorded["provenance"],
-            "score_field": next((field for field in fields if field != "score"), "score"),
         }
         warnings = [*store.warnings(), *told_of_metrics]
     return EvalResult(StoredRows(store), metrics, {}, told, warnings=warnings)
@@ -82,9 +79,10 @@ def _metrics_of(
     return [*metrics, *(metric for metric, _ in old)], [line for _, line in old]
 
 
-def told_of(store: RunReader, metrics: Sequence[Metric]) -> dict[str, Any]:
+def told_of(store: RunReader, metrics: Sequence[RunMetric]) -> dict[str, Any]:
     """Return what a result's config says of the run that its file holds."""
     labels = store.labels()
+    fields = [getattr(metric.metric, "score_field", "score") for metric in metrics]
     return {
         "systems": [entry["label"] for entry in store.systems()],
         **comparison_of(store),
@@ -92,6 +90,7 @@ def told_of(store: RunReader, metrics: Sequence[Metric]) -> dict[str, Any]:
         "evaluators": [entry["id"] for entry in store.evaluators()],
         "wiring": {label.label: label.plan for label in labels},
         "metrics": [metric.name for metric in metrics],
+        "score_field": next((field for field in fields if field != "score"), "score"),
         "num_examples": sum(entry["length"] or 0 for entry in store.datasets()),
     }
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
-    from context_bench.plan.parameters import DatasetSpec, SystemSpec
+    from context_bench.plan.specs import DatasetSpec, SystemSpec
     from context_bench.protocols import Evaluator, Metric
     from context_bench.results.result import EvalResult
 

@@ -11,11 +11,11 @@ from attrs import evolve
 
 from context_bench.errors import RunStoppedError, StoreError
 from context_bench.plan.extensions import default_extensions
-from context_bench.plan.parameters import AbsentObject, redactor_of
-from context_bench.plan.plan import wiring_hooks
-from context_bench.plan.planner import OBJECT_RULE, Planner, known_extensions
+from context_bench.plan.kinds import AbsentObject
+from context_bench.plan.locked import known_extensions
 from context_bench.plan.run_config import RunConfig, absent
-from context_bench.plan.run_hooks import RunHooks
+from context_bench.plan.secrets import redactor_of
+from context_bench.plan.wiring import WiringPlanner, load_wiring_hooks
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.component_metadata import REFERENCE
 from context_bench.results.reading import read_result
@@ -28,7 +28,9 @@ from context_bench.run.processor import RowProcessor
 from context_bench.run.second_pass import Reference, RescoreJobs
 from context_bench.run.stopping import Signals
 from context_bench.runs import Run
-from context_bench.session.run import INTERRUPTED
+from context_bench.session.hooks import RunHooks
+from context_bench.session.session import INTERRUPTED
+from context_bench.session.wiring import OBJECT_RULE, Wiring
 from context_bench.store.keys import RowId
 from context_bench.store.reader import RunReader, raising_store_errors
 from context_bench.store.runfile import Rescoring
@@ -71,19 +73,20 @@ def rescore(
             try:
                 store = session.store
                 extensions = known_extensions(catalog, request, on_warning)
-                hooks = wiring_hooks(catalog, extensions, on_warning)
+                hooks = load_wiring_hooks(extensions, on_warning)
                 reference = _reference(catalog, store)
-                planner = Planner(catalog, request, hooks, on_warning, store, reference=reference)
+                planner = WiringPlanner(catalog, request, hooks, on_warning)
                 labels = store.labels()
                 planner.know_stored(labels)
+                wiring = Wiring(planner, store, reference)
                 for label in labels:
-                    planner.wire(label.label)
+                    wiring.wire(label.label)
                 slots = _silent(store.systems())
                 redactor = redactor_of(catalog, request)
                 processor = RowProcessor(WordTokenizer(), redactor=redactor)
                 RunLoop(
                     processor, store, 1, signals, Admission((), 1, stop=signals.stop), session.keep
-                ).run(RescoreJobs(store, slots, planner.wire, force, reference).jobs())
+                ).run(RescoreJobs(store, slots, wiring.wire, force, reference).jobs())
                 store.settle_headlines()
                 result = read_result(store.path, catalog=catalog)
                 store.keep_metrics(
@@ -172,10 +175,11 @@ class Recomputation:
         request = evolve(request, evaluators=tuple(known), add_evaluators=())
         reader = RunReader(self._run.path)
         reference = _reference(self._catalog, reader)
-        planner = Planner(self._catalog, request, reference=reference)
+        planner = WiringPlanner(self._catalog, request)
         labels = reader.labels()
         planner.know_stored(labels)
-        wirings = {label.label: self._unchanged(planner.wire(label.label)) for label in labels}
+        wiring = Wiring(planner, reference=reference)
+        wirings = {label.label: self._unchanged(wiring.wire(label.label)) for label in labels}
         processor = RowProcessor(WordTokenizer())
         again = RescoreJobs(
             reader, _silent(self._run.systems), wirings.__getitem__, True, reference

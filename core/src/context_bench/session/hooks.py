@@ -25,12 +25,12 @@ from context_bench.plan.extensions import (
     require_extension,
 )
 from context_bench.plan.run_config import RunConfig
+from context_bench.plan.wiring import WiringHooks
 from context_bench.plugins.call_hooks import CallHooks
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.component_metadata import CONVERSATION, ENDPOINT, REFERENCE
 from context_bench.plugins.hooks import Implementation
 from context_bench.plugins.loading import attempted
-from context_bench.plugins.wiring import DatasetPlan, with_headline
 from context_bench.protocols import (
     AnswerSource,
     BuiltSystem,
@@ -56,6 +56,7 @@ class RunHooks:
 
     Attributes:
         described: What the run file holds of each extension, by id.
+        wiring: The hooks that can change a plan.
         calls: The hooks of calls.
 
     Raises:
@@ -74,6 +75,7 @@ class RunHooks:
         self._hooks = load_extensions(extensions, warn)
         self._has_started = False
         self.described = describe_extensions(extensions)
+        self.wiring = WiringHooks(self._hooks)
         self.calls = CallHooks(self._hooks)
 
     # Before the run
@@ -145,27 +147,6 @@ class RunHooks:
                 slot = evolve(slot, description={**slot.description, **facts})
             described.append(slot)
         return described
-
-    @property
-    def adjusts_wiring(self) -> bool:
-        """Whether an extension can change which evaluators score a row."""
-        return bool(self._hooks["adjust_wiring"])
-
-    def adjust_wiring(self, plan: DatasetPlan) -> DatasetPlan:
-        """Return the plan of a dataset as the extensions change it.
-
-        Raises:
-            PluginError: What an extension returned is not a plan of this dataset.
-        """
-        for implementation in self._hooks["adjust_wiring"]:
-            adjusted = implementation(plan=plan)
-            if adjusted is None:
-                continue
-            fault = _fault_of_plan(plan, adjusted)
-            if fault is not None:
-                raise implementation.failure(f"it returned {fault}")
-            plan = with_headline(adjusted)
-        return plan
 
     def answer_source(self) -> AnswerSource:
         """Return what replaces missing gold answers.
@@ -409,17 +390,3 @@ def _check_derived(
         raise ConfigurationError(
             f"The label {spec.label!r} of {implementation.name} has no source {spec.source_label!r}."
         )
-
-
-def _fault_of_plan(plan: DatasetPlan, adjusted: Any) -> str | None:
-    """Return why a plan cannot replace another plan; None where it can."""
-    if type(adjusted) is not type(plan):
-        return f"{type(adjusted).__name__}, not a plan"
-    evaluators = [getattr(decision, "evaluator", None) for decision in adjusted.decisions or ()]
-    expected = sorted(decision.evaluator for decision in plan.decisions)
-    if adjusted.dataset != plan.dataset or sorted(map(str, evaluators)) != expected:
-        return "a plan of another dataset or of other evaluators"
-    keys = [key for decision in adjusted.wired for key in decision.keys]
-    if adjusted.headline not in (None, plan.headline, *keys):
-        return f"a plan with the primary score {adjusted.headline!r}, which none of its evaluators gives"
-    return None

@@ -1,0 +1,91 @@
+"""The datasets of a run by name: the component of a spec or a file, its label, and what wiring needs to know of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from attrs import evolve
+
+from context_bench.errors import (
+    ConfigurationError,
+    UnknownNameError,
+)
+from context_bench.plan.specs import (
+    DatasetSpec,
+    numbered,
+)
+from context_bench.plugins.catalog import Catalog, Component, of_suffix
+from context_bench.plugins.wiring import (
+    DatasetFacts,
+)
+from context_bench.store.encoding import storable
+
+if TYPE_CHECKING:
+    pass
+
+
+def find_dataset(catalog: Catalog, spec: DatasetSpec) -> tuple[Component, DatasetSpec]:
+    """Return the component of a dataset, and the spec with the options that a path stands for.
+
+    Raises:
+        ContextBenchError: The name is unknown, or no loader reads such a file.
+    """
+    if catalog.named("datasets", spec.name) or not _looks_like_path(catalog, spec.name):
+        return catalog.find("datasets", spec.name), spec
+    claims = catalog.suffixes("datasets")
+    written = (
+        spec.name.lower().rstrip("/" + os.sep) + "/"
+        if os.path.isdir(spec.name)
+        else spec.name.lower()
+    )
+    for suffix in sorted(claims, key=len, reverse=True):
+        if written.endswith(suffix):
+            return of_suffix(catalog, "datasets", suffix), evolve(
+                spec, options={"path": spec.name, **spec.options}
+            )
+    known = f"Known are {', '.join(sorted(claims))}." if claims else _NO_FILES
+    raise ConfigurationError(f"No loader reads the file {spec.name!r}. {known}")
+
+
+_NO_FILES = "No loader for files is installed: `pip install ./core ./plugins/context-bench-local`."
+
+
+def describe_dataset(
+    component: Component, spec: DatasetSpec, taken: Collection[str]
+) -> tuple[DatasetFacts, bool]:
+    """Return what wiring needs to know of a dataset, and whether its label holds for all of its rows.
+
+    The label holds, unless the dataset is a file without a name of its own: there each row's ``dataset`` field counts.
+
+    Raises:
+        UnknownNameError: The dataset has no such configuration or split.
+    """
+    facts = component.manifest
+    for what, asked, names in (
+        ("configuration", spec.config, facts.configs),
+        ("split", spec.split, facts.splits),
+    ):
+        if names and asked is not None and asked not in names:
+            raise UnknownNameError(f"{what} of dataset {component.name}", asked, names)
+    is_file = "path" in spec.options and bool(facts.files)
+    name = component.name
+    if is_file:
+        name = storable(
+            os.path.basename(os.path.normpath(str(spec.options["path"]))).partition(".")[0]
+        )
+    usual = numbered(name if spec.config is None else f"{name}:{spec.config}", "#")
+    label = storable(spec.label) if spec.label else next(one for one in usual if one not in taken)
+    names = (label,) if is_file else tuple(dict.fromkeys((label, component.name)))
+    own = facts.config_overrides.get(spec.config or facts.default_config or "", {})
+    tags, primary = own.get("tags", facts.tags), own.get("primary", facts.primary)
+    return DatasetFacts(label, names, tags, primary), spec.label is not None or not is_file
+
+
+def _looks_like_path(catalog: Catalog, name: str) -> bool:
+    if "/" in name or os.sep in name or os.path.exists(name):
+        return True
+    return name.lower().endswith(
+        (*catalog.suffixes("datasets"), ".jsonl", ".json", ".csv", ".tsv", ".gz")
+    )

@@ -1,0 +1,175 @@
+"""The systems of a run by name: the reader behind each transformer, labels, the baseline, and objects as systems."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from inspect import iscoroutinefunction
+from typing import TYPE_CHECKING, Any
+
+from attrs import evolve
+
+from context_bench.errors import (
+    ConfigurationError,
+    misfit,
+)
+from context_bench.plan.specs import (
+    SystemSpec,
+    safe_spec,
+    specs_in,
+)
+from context_bench.plugins.catalog import Catalog, Component
+from context_bench.protocols import System
+from context_bench.store.encoding import storable
+
+if TYPE_CHECKING:
+    pass
+
+
+class FunctionSystem:
+    """A plain function as a system: it gets the example, and returns an output or the response as text."""
+
+    def __init__(self, function: Callable[[dict[str, Any]], Any]) -> None:
+        self._function = function
+        self.name = getattr(function, "__name__", type(function).__name__)
+
+    def process(self, example: dict[str, Any]) -> Mapping[str, Any]:
+        """Return what the function returned; a text is a response."""
+        return _output(self._function(example))
+
+
+class AsyncFunctionSystem(FunctionSystem):
+    """An ``async def`` function as a system: it is awaited on the event loop."""
+
+    async def aprocess(self, example: dict[str, Any]) -> Mapping[str, Any]:
+        """Return what the function returned; a text is a response."""
+        return _output(await self._function(example))
+
+
+def _output(found: Any) -> Mapping[str, Any]:
+    return {"response": found} if isinstance(found, str) else found
+
+
+def with_reader(
+    catalog: Catalog, specs: Sequence[SystemSpec], reader: SystemSpec | None
+) -> list[SystemSpec]:
+    """Return the specs with the reader after each context transformer.
+
+    Raises:
+        ConfigurationError: A reader is given, but no system is a transformer.
+    """
+    read = followed(catalog, specs, reader)
+    if reader is not None and read == list(specs):
+        raise ConfigurationError(
+            f"There is a reader ({reader.text}), but no system that it could follow: none is a context transformer that "
+            "is named by a spec. Leave the reader out."
+        )
+    return read
+
+
+def followed(
+    catalog: Catalog, systems: Sequence[SystemSpec | Any], reader: SystemSpec | None
+) -> list[Any]:
+    """Return the systems with the reader, where there is one, after each spec of a context transformer."""
+
+    def read(spec: SystemSpec | Any) -> Any:
+        if reader is None or not isinstance(spec, SystemSpec) or spec.steps:
+            return spec
+        facts = catalog.find("systems", spec.name).facts
+        if facts is None or facts.system_kind != "transformer":
+            return spec
+        return evolve(spec, steps=(reader,), label=spec.label or safe_spec(catalog, spec).text)
+
+    return [read(spec) for spec in systems]
+
+
+def labels_of(catalog: Catalog, systems: Sequence[SystemSpec | Any]) -> list[str]:
+    """Return the labels of systems, made unique where the specs allow it.
+
+    Raises:
+        ConfigurationError: Two systems have one label.
+    """
+    asked = [
+        safe_spec(catalog, one) if isinstance(one, SystemSpec) else as_system(one)
+        for one in systems
+    ]
+    plain = [
+        storable(one.plain_label if isinstance(one, SystemSpec) else str(one.name)) for one in asked
+    ]
+    labels = [
+        storable(one.text)
+        if isinstance(one, SystemSpec) and one.label is None and plain.count(label) > 1
+        else label
+        for one, label in zip(asked, plain, strict=True)
+    ]
+    for label in labels:
+        if labels.count(label) > 1:
+            raise ConfigurationError(
+                f"Two systems are called {label!r}. Give each a label of its own: --system a={label} --system b={label}."
+            )
+    return labels
+
+
+def baseline_of(labels: Sequence[str], named: str | None = None) -> str | None:
+    """Return which system the others' prompts are compared with.
+
+    That is the one that the user named, else the one that is called ``direct`` or ``baseline``.
+    """
+    return (
+        named
+        if named is not None
+        else next((label for label in labels if label in _BASELINES), None)
+    )
+
+
+_BASELINES = ("direct", "baseline")
+
+
+def oracles(catalog: Catalog, systems: Iterable[Any]) -> list[str]:
+    """Return the names of the systems among specs whose manifests say that they read gold."""
+    names = dict.fromkeys(spec.name for system in systems for spec in specs_in(system))
+    found = [one for name in names for one in catalog.named("systems", name)]
+    return [component.name for component in found if component.manifest.reads_gold]
+
+
+def reaches_out(component: Component) -> bool:
+    """Return whether a system uses the network or starts a program."""
+    return bool({"network", "subprocess"} & set(component.capabilities))
+
+
+def needs_threads(catalog: Catalog, systems: Sequence[SystemSpec | Any]) -> bool:
+    """Whether a system waits for something outside this process, so that several calls at once make it faster."""
+
+    def waits(asked: SystemSpec | Any) -> bool:
+        if isinstance(asked, SystemSpec):
+            return any(reaches_out(catalog.find("systems", step.name)) for step in specs_in(asked))
+        return callable(getattr(asked, "aprocess", None)) or iscoroutinefunction(
+            getattr(asked, "process", asked)
+        )
+
+    return any(map(waits, systems))
+
+
+def as_transformer(built: Any) -> Any:
+    """Return what has ``transform(messages, tools)`` and no ``process`` as a system, and anything else as it is."""
+    is_transformer = callable(getattr(built, "transform", None)) and not hasattr(built, "process")
+    if not is_transformer or isinstance(built, type):
+        return built
+    from context_bench.messages import MessageTransformer
+
+    return MessageTransformer(built)
+
+
+def as_system(thing: Any) -> System:
+    """Return an object as a system: a system as it is, and a transformer or a function as one.
+
+    Raises:
+        ConfigurationError: It is none of these.
+    """
+    thing = as_transformer(thing)
+    if isinstance(thing, System) and not isinstance(thing, type):
+        return thing
+    if callable(thing) and not isinstance(thing, type):
+        if iscoroutinefunction(thing) or iscoroutinefunction(type(thing).__call__):
+            return AsyncFunctionSystem(thing)
+        return FunctionSystem(thing)
+    raise misfit(thing, "system", "it has no name and process(), and is no function")

@@ -1,0 +1,287 @@
+"""The evaluators of a run: each set up once, and wired to the labels whose rows they score."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from attrs import evolve
+
+from context_bench.errors import (
+    ConfigurationError,
+    UnstorableError,
+    WiringError,
+    message_of,
+)
+from context_bench.plan.wiring import WiringPlanner
+from context_bench.plugins.catalog import Component, component_of, edition
+from context_bench.plugins.component_metadata import Facts
+from context_bench.plugins.loading import unfit
+from context_bench.plugins.wiring import (
+    DatasetPlan,
+    Decision,
+)
+from context_bench.protocols import Evaluator
+from context_bench.records import ANY_KEY, KeyMeaning
+from context_bench.run.model import Effort, LabelWiring, Scorer
+from context_bench.session.identity import fingerprint_of
+from context_bench.store.keys import digest, evaluator_key
+from context_bench.store.rows import Label
+from context_bench.store.runfile import RunFile
+
+if TYPE_CHECKING:
+    from context_bench.run.second_pass import Reference
+
+
+OBJECT_RULE = "given as an object"
+"""What stands in place of a wiring rule where ``evaluate()`` was given the evaluator itself."""
+
+
+class Wiring:
+    """The evaluators of a run, wired to its labels.
+
+    Args:
+        planner: Makes the plan of each label.
+        store: Run file of a run that is resumed: evaluators and labels keep the numbers that they have there.
+        reference: The system whose responses replace missing gold answers; None without one, or until it is known.
+
+    Attributes:
+        planner: As above.
+        reference: As above.
+        by_label: The wirings made so far, by label.
+    """
+
+    def __init__(
+        self,
+        planner: WiringPlanner,
+        store: RunFile | None = None,
+        reference: Reference | None = None,
+    ) -> None:
+        self.planner = planner
+        self.reference = reference
+        self.by_label: dict[str, LabelWiring] = {}
+        self._store = store
+        self._ready: dict[str, Scorer] = {}
+        self._evaluator_numbers: dict[str, int] = {}
+        self._label_numbers: dict[str, int] = {}
+        if store is not None:
+            self._evaluator_numbers = {entry["id"]: entry["number"] for entry in store.evaluators()}
+            self._label_numbers = {label.label: label.number for label in store.labels()}
+
+    @property
+    def finishing(self) -> list[tuple[str, Any]]:
+        """The evaluators in use that have a method ``finished``, each with the name that errors use."""
+        return [
+            (f"The evaluator {scorer.id}", scorer.evaluator)
+            for scorer in self._ready.values()
+            if callable(getattr(scorer.evaluator, "finished", None))
+        ]
+
+    def possible_keys(self) -> Iterator[str]:
+        """Yield the score keys that rows of any label can have; ``*`` where they cannot be known."""
+        if self._store is not None:  # an earlier session may have stored any key
+            yield ANY_KEY
+        yield from self.planner.possible_keys()
+
+    def attach(self, store: RunFile) -> None:
+        """Record the wirings made so far, and those still to come, in a run file."""
+        self._store = store
+        for wiring in self.by_label.values():
+            self._record(wiring)
+
+    def wire(self, label: str) -> LabelWiring:
+        """Return the wiring of a label with its evaluators set up, and record it in the run file.
+
+        Raises:
+            ContextBenchError: The evaluators do not fit, or one of them cannot be used.
+        """
+        if label in self.by_label:
+            return self.by_label[label]
+        if self.reference is not None and (base := self.reference.dataset_of(label)) is not None:
+            return self._wired(
+                self.reference.agreeing(self.wire(base), _number(self._label_numbers, label))
+            )
+        plan = self.planner.plan(label)
+        scorers = [self._scorer(decision) for decision in plan.wired]
+        scorers += [self._object_scorer(evaluator) for evaluator in self.planner.objects]
+        owners: dict[str, list[str]] = {}
+        for scorer in scorers:
+            for key in scorer.keys:
+                owners.setdefault(key, []).append(scorer.id)
+        for key, names in owners.items():
+            if len(names) > 1:
+                raise WiringError(
+                    f"{' and '.join(names)} both give the score {key!r}. Leave one of them out, or give one a prefix "
+                    f"(--score-prefix {names[-1]}=other_)."
+                )
+        headline = _emitted_headline(self._headline(plan, scorers), plan, scorers)
+        record = plan.to_dict() | {"headline": headline}
+        for scorer in scorers:
+            record["evaluators"].setdefault(scorer.id, dict(scorer.provenance))
+        return self._wired(
+            LabelWiring(
+                _number(self._label_numbers, label), label, tuple(scorers), headline, record
+            )
+        )
+
+    def _wired(self, wiring: LabelWiring) -> LabelWiring:
+        self.by_label[wiring.label] = wiring
+        self._record(wiring)
+        return wiring
+
+    def _record(self, wiring: LabelWiring) -> None:
+        if self._store is None:
+            return
+        for scorer in wiring.scorers:
+            self._store.add_evaluator(scorer.number, scorer.id, scorer.key, scorer.provenance)
+        self._store.add_label(
+            Label(wiring.number, wiring.label, wiring.headline, wiring.keys, wiring.plan)
+        )
+
+    def _scorer(self, decision: Decision) -> Scorer:
+        component = decision.component
+        if component.id not in self._ready:
+            evaluator = component.build(self.planner.request.options_of(component))
+            if not isinstance(evaluator, Evaluator):
+                raise unfit(component, f"{type(evaluator).__name__} has no name or no score()")
+            if decision.consent == "executes-model-code":
+                _require_isolation(component, evaluator)
+            self._set_up(component.id, evaluator, component)
+        return _prefixed(self._ready[component.id], decision.prefix, decision.yields)
+
+    def _object_scorer(self, evaluator: Evaluator) -> Scorer:
+        component = component_of(self.planner.catalog, "evaluators", evaluator)
+        name = (
+            component.id
+            if component
+            else f"{type(evaluator).__module__}.{type(evaluator).__qualname__}"
+        )
+        taken = [ready.id for ready in self._ready.values() if ready.evaluator is not evaluator]
+        if name in taken:
+            name = f"{name}#{evaluator.name}"
+            if name in taken:
+                raise ConfigurationError(
+                    f"Two evaluators are called {name}. Give them different names."
+                )
+        if name not in self._ready:
+            self._set_up(name, evaluator, component)
+        return _prefixed(
+            self._ready[name], self.planner.prefixes.get(evaluator.name, ""), rule=OBJECT_RULE
+        )
+
+    def _set_up(self, name: str, evaluator: Evaluator, component: Component | None) -> None:
+        facts = component.manifest if component else Facts("evaluators", name)
+        version = (
+            component.manifest.version if component else str(getattr(evaluator, "version", ""))
+        )
+        given = getattr(evaluator, "score_keys", None)  # those that it gives with its options
+        named = (
+            given if isinstance(given, Sequence) and not isinstance(given, str) else facts.scores
+        )
+        self._ready[name] = Scorer(
+            number=_number(self._evaluator_numbers, name),
+            id=name,
+            evaluator=evaluator,
+            key=evaluator_key(name, version, _parameters_of(evaluator, name)),
+            needs=facts.needs,
+            reads=facts.reads,
+            deterministic=facts.deterministic,
+            cpu_bound=facts.cpu_bound
+            if component
+            else bool(getattr(evaluator, "cpu_bound", False)),
+            keys={
+                key: KeyMeaning(name, score.worst, score.better)
+                for key, score in facts.scores.items()
+                if key in named
+            },
+            ranges={key: score.range for key, score in facts.scores.items()},
+            provenance={
+                "evaluator": name,
+                "distribution": component.distribution.name if component else "",
+                **(component.version_info if component else edition("")),
+            },
+        )
+
+    def _headline(self, plan: DatasetPlan, scorers: Sequence[Scorer]) -> str | None:
+        if plan.headline is not None or not self.planner.objects:
+            return plan.headline
+        declared = [key for scorer in scorers for key in scorer.keys]
+        if plan.dataset.primary in declared:
+            return plan.dataset.primary
+        component = component_of(self.planner.catalog, "evaluators", self.planner.objects[0])
+        return (
+            component.manifest.primary if component else None
+        )  # else it is known once it has scored
+
+
+def _prefixed(scorer: Scorer, prefix: str, yields: Sequence[str] = (), **told: str) -> Scorer:
+    """Return a scorer whose keys begin with a prefix, and which leaves some of them to another one."""
+    scorer = scorer.prefixed(prefix)
+    return evolve(
+        scorer,
+        yields=frozenset(yields),
+        keys={key: meaning for key, meaning in scorer.keys.items() if key not in yields},
+        provenance={**scorer.provenance, **told},
+        effort=Effort(),
+    )
+
+
+def _emitted_headline(
+    headline: str | None, plan: DatasetPlan, scorers: Sequence[Scorer]
+) -> str | None:
+    """Return the headline that evaluators with their options give: one of them may state its own in ``primary``.
+
+    Raises:
+        WiringError: None of them gives the headline, and the one that should states no other.
+    """
+    for scorer in scorers:
+        if headline is None or headline not in scorer.ranges or headline in scorer.yields:
+            continue
+        stated = getattr(scorer.evaluator, "primary", None)
+        stated = f"{scorer.prefix}{stated}" if isinstance(stated, str) else None
+        if stated in scorer.keys and headline != plan.dataset.primary:
+            return stated
+        if headline not in scorer.keys:
+            keys = ", ".join(scorer.keys)
+            raise WiringError(
+                f"The headline score {headline!r} of {plan.dataset.label or 'this dataset'} is one that {scorer.id} does not "
+                f"give with its options: they make it give {keys}. Change the options, or choose other evaluators."
+            )
+        return headline
+    return headline
+
+
+def _number(numbers: dict[str, int], name: str) -> int:
+    return numbers.setdefault(name, max(numbers.values(), default=-1) + 1)
+
+
+def _require_isolation(component: Component, evaluator: object) -> None:
+    isolation = getattr(evaluator, "isolation", None)
+    try:
+        tier = isolation() if callable(isolation) else None
+    except RuntimeError as error:
+        raise WiringError(f"{component.id}: {message_of(error)}") from error
+    if not tier:
+        raise WiringError(
+            f"{component.id} would run code that a model wrote, and no isolating sandbox was found here. Allow it with "
+            f"--allow executes-model-code, or leave it out with --exclude {component.name}."
+        )
+
+
+def _parameters_of(evaluator: Any, name: str) -> dict[str, Any]:
+    """Return every parameter of an evaluator that can change a score.
+
+    Its ``fingerprint()``, else its public attributes. When neither has a written form, a value that never repeats, so
+    that its scores are always computed anew.
+    """
+    parameters = fingerprint_of(evaluator, f"evaluator {name}")
+    if parameters is None:
+        parameters = {
+            k: v for k, v in getattr(evaluator, "__dict__", {}).items() if not k.startswith("_")
+        }
+    try:
+        digest(parameters)
+    except (UnstorableError, RecursionError):
+        return {"unrepeatable": uuid4().hex}
+    return dict(parameters)
