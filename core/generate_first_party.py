@@ -17,9 +17,16 @@ from textwrap import wrap
 import tomli
 
 from context_bench.plan.run_config import PARAMETERS
-from context_bench.plugins.catalog import singular
-from context_bench.plugins.component_metadata import Facts
-from context_bench.plugins.manifest import FILE_NAME, parse_manifest
+from context_bench.plugins.manifest import (
+    FILE_NAME,
+    CommandManifest,
+    ComponentManifest,
+    DatasetManifest,
+    EvaluatorManifest,
+    SystemManifest,
+    parse_manifest,
+)
+from context_bench.plugins.remedies import singular
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "core" / "src" / "context_bench"
@@ -34,13 +41,14 @@ def components() -> dict[str, dict[str, tuple[str, str]]]:
     for path in sorted(ROOT.glob(f"plugins/*/src/*/{FILE_NAME}")):
         distribution = path.parents[2].name
         for (kind, name), facts in parse_manifest(path.read_bytes()).components.items():
-            if facts.class_name or facts.definition or kind in ("commands", "reporters"):
+            is_defined = isinstance(facts, DatasetManifest) and facts.definition is not None
+            if facts.class_name or is_defined or kind in ("commands", "reporters"):
                 exported = facts.class_name or (name if kind == "commands" else "")
                 found.setdefault(kind, {})[name] = (exported, distribution)
     return {kind: dict(sorted(names.items())) for kind, names in sorted(found.items())}
 
 
-def manifests() -> Iterator[tuple[str, Facts]]:
+def manifests() -> Iterator[tuple[str, ComponentManifest]]:
     """Yield the distribution and facts of every component of ours."""
     for path in sorted(ROOT.glob(f"plugins/*/src/*/{FILE_NAME}")):
         for facts in parse_manifest(path.read_bytes()).components.values():
@@ -55,6 +63,7 @@ def flags() -> dict[str, tuple[str, str]]:
     wired = {
         rule.option: (f"the {singular(facts.kind)} {facts.name}", distribution)
         for distribution, facts in manifests()
+        if isinstance(facts, EvaluatorManifest)
         for rule in facts.wire
         if rule.option
     }
@@ -101,9 +110,12 @@ def commands() -> dict[str, tuple[str, str]]:
     """Return summary and distribution of every command of ours that a package brings, by its words."""
     return dict(
         sorted(
-            (" ".join(filter(None, (facts.parent, facts.name))), (facts.summary, distribution))
-            for distribution, facts in manifests()
-            if facts.kind == "commands" and facts.extends is None
+            (
+                " ".join(filter(None, (command.parent, command.name))),
+                (command.summary, distribution),
+            )
+            for distribution, command in manifests()
+            if isinstance(command, CommandManifest) and command.extends is None
         )
     )
 
@@ -201,7 +213,11 @@ def _between(text: str, begin: str, end: str, lines: list[str]) -> str:
 def files() -> dict[Path, str]:
     """Return the text of every generated file."""
     found = components()
-    [proxy] = [facts.name for _, facts in manifests() if facts.proxy_default]
+    [proxy] = [
+        system.name
+        for _, system in manifests()
+        if isinstance(system, SystemManifest) and system.proxy_default
+    ]
     held = {
         "note": NOTE,
         "components": found,

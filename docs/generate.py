@@ -27,9 +27,16 @@ from signatures import hooks_page, protocols_page
 
 from context_bench.cli.commands import app
 from context_bench.plan.run_config import PARAMETERS
-from context_bench.plugins.catalog import install_line
-from context_bench.plugins.component_metadata import Facts
-from context_bench.plugins.manifest import FILE_NAME, parse_manifest
+from context_bench.plugins.manifest import (
+    FILE_NAME,
+    ComponentManifest,
+    DatasetManifest,
+    EvaluatorManifest,
+    ReporterManifest,
+    SystemManifest,
+    parse_manifest,
+)
+from context_bench.plugins.remedies import install_line
 
 ROOT = Path(__file__).resolve().parents[1]
 NOTE = "<!-- Written by `python docs/generate.py`: do not edit. -->"
@@ -107,7 +114,7 @@ class Package:
 
     name: str
     description: str
-    components: tuple[Facts, ...]
+    components: tuple[ComponentManifest, ...]
 
     @property
     def brings(self) -> str:
@@ -172,30 +179,32 @@ def plugins_page() -> str:
     return "\n".join(parts)
 
 
-def _component(facts: Facts) -> str:
+def _component(facts: ComponentManifest) -> str:
     lines = [f"### {facts.kind.removesuffix('s')} `{facts.name}`", "", f"{facts.summary}.", ""]
-    told = {
-        "class": f"`{facts.class_name}`",
-        "kind": facts.system_kind if facts.kind == "systems" else "",
-        "wired to": "; ".join(map(str, facts.wire))
-        or ("nothing" if facts.kind == "evaluators" else ""),
-        "scores": ", ".join(
+    told = {"class": f"`{facts.class_name}`"}
+    if isinstance(facts, SystemManifest):
+        told["kind"] = facts.system_kind
+    if isinstance(facts, EvaluatorManifest):
+        told["wired to"] = "; ".join(map(str, facts.wire)) or "nothing"
+        told["scores"] = ", ".join(
             f"`{key}`{' (headline)' if key == facts.primary else ''}" for key in facts.scores
-        ),
-        "headline": f"`{facts.primary}`" if facts.kind == "datasets" and facts.primary else "",
-        "configurations": _quoted(facts.configs),
-        "splits": _quoted(facts.splits),
-        "tags": _quoted(facts.tags),
-        "fields": _quoted(facts.fields),
-        "files": _quoted(facts.files),
-        "needs fields": ", ".join(
-            f"{side} `{n.replace('|', '` or `')}`"
-            for side in facts.needs
-            for n in facts.needs[side]
-        ),
-        "capabilities": _quoted(facts.capabilities),
-        "license": facts.license,
-    }
+        )
+        told["needs fields"] = ", ".join(
+            f"{side} `{name.replace('|', '` or `')}`"
+            for side, names in facts.needs.by_side.items()
+            for name in names
+        )
+    if isinstance(facts, DatasetManifest):
+        told["headline"] = f"`{facts.primary}`" if facts.primary else ""
+        told["configurations"] = _quoted(facts.configs)
+        told["splits"] = _quoted(facts.splits)
+        told["tags"] = _quoted(facts.tags)
+        told["fields"] = _quoted(facts.fields)
+    if isinstance(facts, DatasetManifest | ReporterManifest):
+        told["files"] = _quoted(facts.files)
+    told["capabilities"] = _quoted(facts.capabilities)
+    if isinstance(facts, DatasetManifest):
+        told["license"] = facts.license
     lines += [
         "| | |",
         "|---|---|",

@@ -7,7 +7,7 @@ import inspect
 import re
 
 from context_bench import hookspecs, protocols
-from context_bench.plugins.component_metadata import KINDS
+from context_bench.plugins.manifest import KINDS
 
 HEAD = """\
 # Protocols

@@ -37,7 +37,7 @@ def write() -> None:
         os.environ["HF_ENDPOINT"] = hub.url
         catalog = discover()
         for component in catalog.of_kind("datasets"):
-            if component.facts and component.facts.definition:
+            if component.dataset.definition is not None:
                 loader = load(component)
                 publish_dataset(hub, component.name, loader)
                 files.setdefault(file_of(component), {})[component.name] = shown(

@@ -82,7 +82,7 @@ def test_every_family_has_a_command() -> None:
     families = {
         component.distribution.name
         for component in discover().of_kind("datasets")
-        if component.facts and component.facts.definition
+        if component.dataset.definition is not None
     }
     shown = {page for page in PAGES if page.parent.name in families and commands(page)}
     assert {page.parent.name for page in shown} == families

@@ -26,9 +26,7 @@ CATALOG = discover()
 CARDS = [
     component.name
     for component in CATALOG.of_kind("datasets")
-    if component.facts
-    and component.facts.definition
-    and component.facts.definition["loader"] == "hf"
+    if component.dataset.definition is not None and component.dataset.definition.loader == "hf"
 ]
 
 
@@ -52,8 +50,7 @@ def test_a_dataset_is_loaded_by_its_name(name: str, publisher: Callable[..., Any
     loader = publisher(name)
     examples = list(loader())
     component = CATALOG.find("datasets", name)
-    facts = component.facts
-    assert facts is not None
+    facts = component.dataset
     brought = json.loads(file_of(component).read_text("utf-8"))[name]
     assert brought == shown(examples[0]), "run python tests/contract/dataset_examples.py"
     assert len(examples) >= 2
@@ -158,8 +155,9 @@ FIXED = [
     component.name
     for component in CATALOG.of_kind("datasets")
     if component.name in CARDS
-    and not component.facts.configs
-    and ("files" in component.facts.definition or "config" in component.facts.definition)
+    and not component.dataset.configs
+    and component.dataset.definition is not None
+    and {"files", "config"} & component.dataset.definition.to_dict().keys()
 ]
 """Datasets whose card says what is read, and leaves no choice: the hub is not asked what it has."""
 
@@ -202,8 +200,7 @@ def test_the_only_configuration_may_be_named(publisher: Callable[..., Any]) -> N
 
 def test_every_configuration_that_a_manifest_names_has_a_place_in_its_card() -> None:
     for name in CARDS:
-        facts = CATALOG.find("datasets", name).facts
-        assert facts is not None
+        facts = CATALOG.find("datasets", name).dataset
         for config in facts.configs:
             wanted = load(CATALOG.find("datasets", name)).wanted(config)
             assert config in (wanted.config, "all", "math-500", "bundled"), (name, config)
@@ -479,8 +476,7 @@ def test_a_dataset_is_shown_with_an_example_and_the_evaluators_that_a_run_would_
 ) -> None:
     assert execute(["datasets", "show", name, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    facts = CATALOG.find("datasets", name).facts
-    assert facts is not None
+    facts = CATALOG.find("datasets", name).dataset
     assert told["one_example"]["question"]
     assert told["license"]
     assert told["sizes"] or name in (

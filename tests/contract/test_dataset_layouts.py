@@ -113,12 +113,11 @@ def kept(name: str) -> list[Any]:
 def examples(
     name: str, records: list[dict[str, Any]], config: str | None = None
 ) -> Iterator[dict[str, Any]]:
-    facts = CATALOG.find("datasets", name).facts
-    assert facts is not None
+    facts = CATALOG.find("datasets", name).dataset
     assert facts.definition is not None
     config = config or facts.default_config
     wanted = from_definition(
-        name, {"default_config": facts.default_config, **facts.definition}, config, None
+        name, {"default_config": facts.default_config, **facts.definition.to_dict()}, config, None
     )
     make = maker(wanted)
     tables = {

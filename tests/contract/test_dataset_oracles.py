@@ -14,6 +14,7 @@ from benchmark_records import RECORDS
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.discovery import discover
 from context_bench.plugins.loading import build
+from context_bench.plugins.manifest import ConfigOverride
 from context_bench.plugins.wiring import Choice, DatasetFacts, plan_dataset
 
 pytestmark = [pytest.mark.shared, pytest.mark.one_python]
@@ -37,12 +38,11 @@ def examples(catalog: Catalog, name: str, variant: str, folder: Path) -> Iterato
     from context_bench_huggingface.row import together
     from context_bench_huggingface.wanted import from_definition
 
-    facts = catalog.find("datasets", name).facts
-    assert facts is not None
+    facts = catalog.find("datasets", name).dataset
     assert facts.definition is not None
     config = variant if variant in facts.configs else facts.default_config
     wanted = from_definition(
-        name, {"default_config": facts.default_config, **facts.definition}, config, None
+        name, {"default_config": facts.default_config, **facts.definition.to_dict()}, config, None
     )
     make = maker(wanted)
     for number, records in enumerate(together(RECORDS[name][variant](folder), wanted.group_by)):
@@ -53,14 +53,16 @@ def examples(catalog: Catalog, name: str, variant: str, folder: Path) -> Iterato
 
 def wired(catalog: Catalog, name: str, variant: str) -> tuple[str, Any]:
     component = catalog.find("datasets", name)
-    facts = component.facts
-    assert facts is not None
-    own = facts.config_overrides.get(variant or facts.default_config or "", {})
-    tags, primary = own.get("tags", facts.tags), own.get("primary", facts.primary)
+    facts = component.dataset
+    override = facts.config_overrides.get(variant or facts.default_config or "", ConfigOverride())
+    tags = facts.tags if override.tags is None else override.tags
+    primary = facts.primary if override.primary is None else override.primary
     plan = plan_dataset(catalog, DatasetFacts(name, (name,), tags, primary), Choice())
     assert plan.headline == primary, plan.warnings
     [decision] = [
-        each for each in plan.wired if primary in each.component.manifest.scores and not each.yields
+        each
+        for each in plan.wired
+        if primary in each.component.evaluator.scores and not each.yields
     ]
     return str(primary), build(decision.component, {})
 
@@ -77,7 +79,6 @@ def test_records_become_examples_that_a_system_can_be_asked(
     catalog: Catalog, outputs: Path, name: str, variant: str
 ) -> None:
     component = catalog.find("datasets", name)
-    assert component.facts is not None
     ids = list[Any]()
     for example in examples(catalog, name, variant, outputs.parent):
         ids.append(example["id"])
@@ -86,9 +87,9 @@ def test_records_become_examples_that_a_system_can_be_asked(
             example["context"].strip() or name == "scifact"
         )  # whose abstracts could not be obtained
         assert set(example) <= {
-            *component.facts.fields,
-            *component.facts.gold,
-            *component.facts.inputs,
+            *component.dataset.fields,
+            *component.dataset.gold,
+            *component.dataset.inputs,
         }
         for letter, option in zip(ascii_uppercase, example.get("choices", ())):
             assert f"{letter}. {option}" in example["question"]
@@ -189,8 +190,7 @@ def test_the_twenty_names_of_the_source_pages_are_wired_as_they_say(
         "ifeval_strict": "ifeval",
     }
     component = catalog.find("datasets", name)
-    assert component.facts is not None
-    facts = DatasetFacts(name, (name,), component.facts.tags, component.facts.primary)
+    facts = DatasetFacts(name, (name,), component.dataset.tags, component.dataset.primary)
     plan = plan_dataset(catalog, facts, Choice())
     assert plan.headline == key
     names = {decision.component.name for decision in plan.wired}

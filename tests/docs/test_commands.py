@@ -173,9 +173,9 @@ def named(catalog: Any, words: list[str]) -> list[Any]:
 
 def needs_more(component: Any) -> bool:
     """Whether a component needs something that is not here."""
-    if component is None or component.facts is None:
+    if component is None or not component.is_described:
         return True
-    declared = set(component.facts.capabilities)
+    declared = set(component.capabilities)
     return bool(declared & OUTSIDE or any(one.startswith("env:") for one in declared))
 
 
@@ -189,9 +189,7 @@ def check_names(catalog: Any, words: list[str]) -> None:
         assert catalog.named(words[0], words[2]), (
             f"no component of kind {words[0]} is called {words[2]!r}"
         )
-    suffixes = {
-        suffix for one in catalog.of_kind("reporters") if one.facts for suffix in one.facts.files
-    }
+    suffixes = {suffix for one in catalog.of_kind("reporters") for suffix in one.reporter.files}
     for flag, word in pairwise(words):
         if flag == "-o" and words[0] in ("run", "report"):
             assert os.path.splitext(word)[1] in {*suffixes, ".txt", ".json", ".jsonl"}, word

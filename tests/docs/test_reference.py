@@ -21,55 +21,38 @@ def first(lines: list[list[str]]) -> list[str]:
     return [name for line in lines for name in line[0].replace("`", "").split(", ")]
 
 
-MANIFEST = """
-schema = 1
-api = "1.0"
-[evaluators.e.scores.k]
-[evaluators.e.options.o]
-[datasets.d]
-[systems.s]
-[reporters.r]
-[metrics.m.values.v]
-"""
+def keys(cls: type[Any]) -> set[str]:
+    from context_bench.plugins.manifest_reader import keys_of
+
+    return {name for name, declared in keys_of(cls).items() if declared.entry.in_table}
 
 
-@pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, set[str]]:
-    """The keys that the manifest's reader asks for, by the path of their table."""
-    from context_bench.plugins.manifest import parse_manifest
-    from context_bench.plugins.manifest_fields import Table
+def test_the_manifest_page_has_every_key_and_no_other(tables: Tables) -> None:
+    from context_bench.plugins import manifest as manifests
+    from context_bench.plugins.options import Option
 
-    found: dict[str, set[str]] = {}
-    take = Table.take
-
-    def recording(self: Any, key: str, *rest: Any, **named: Any) -> Any:
-        found.setdefault(self.path, set()).add(key)
-        return take(self, key, *rest, **named)
-
-    monkeypatch.setattr(Table, "take", recording)
-    parse_manifest(MANIFEST.encode())
-    return found
-
-
-def test_the_manifest_page_has_every_key_and_no_other(
-    asked: dict[str, set[str]], tables: Tables
-) -> None:
     page = {
         heading: set(first(lines)) for heading, lines in tables("reference/manifest.md").items()
     }
     common = page["Every component"]
     documented = {
-        "": page["Top level"],
-        "metrics.m": common | page["Metrics"],
-        "metrics.m.values.v": page["Values of a metric"],
-        "evaluators.e": common | page["Evaluators"],
-        "evaluators.e.scores.k": page["Scores"],
-        "evaluators.e.options.o": page["Options"],
-        "datasets.d": common | page["Datasets"],
-        "systems.s": common | page["Systems"],
-        "reporters.r": common | page["Reporters"],
+        manifests.PluginManifest: page["Top level"],
+        manifests.EvaluatorManifest: common | page["Evaluators"],
+        manifests.DatasetManifest: common | page["Datasets"],
+        manifests.SystemManifest: common | page["Systems"],
+        manifests.MetricManifest: common | page["Metrics"],
+        manifests.ReporterManifest: common | page["Reporters"],
+        manifests.CommandManifest: common | page["Commands"],
+        manifests.ExtensionManifest: common | page["Extensions"],
+        manifests.TokenizerManifest: common,
+        manifests.OptionGroupManifest: common,
+        manifests.DatasetDefinition: page["Dataset definitions"] | {"split"},
+        manifests.SummaryValue: page["Values of a metric"],
+        manifests.Score: page["Scores"],
+        manifests.WireRule: page["Wiring rules"],
+        Option: page["Options"],
     }
-    assert documented == asked
+    assert documented == {cls: keys(cls) for cls in documented}
 
 
 def test_the_manifest_page_says_which_keys_are_required(tables: Tables) -> None:
@@ -77,27 +60,22 @@ def test_the_manifest_page_says_which_keys_are_required(tables: Tables) -> None:
 
     page = tables("reference/manifest.md")
     required = {line[0] for line in page["Every component"] + page["Evaluators"] if line[2]}
-    manifest = parse_manifest(b"[evaluators.e]")
-    missing = {fault.split(":")[0] for fault in manifest.component_faults["evaluators", "e"]}
-    assert {f"evaluators.e.{key}" for key in required} == missing
-    assert {line[0] for line in page["Top level"] if line[2]} == {
-        fault.split(":")[0] for fault in manifest.faults
-    }
+    missing = {fault.place for fault in parse_manifest(b"[evaluators.e]").faults}
+    top = {line[0] for line in page["Top level"] if line[2]}
+    assert {f"evaluators.e.{key}" for key in required} | top == missing
 
 
 def test_the_manifest_page_names_the_terms_there_are(tables: Tables, root: Path) -> None:
-    from context_bench.plugins.component_metadata import CAPABILITIES, WireRule
-    from context_bench.plugins.manifest import API, SCHEMA, parse_manifest
+    from context_bench.plugins.manifest import API, CAPABILITIES, SCHEMA, parse_manifest
     from context_bench.plugins.options import OPTION_TYPES
 
     text = (root / "docs" / "reference" / "manifest.md").read_text(encoding="utf-8")
-    assert set(first(tables("reference/manifest.md")["Wiring rules"])) == set(WireRule._fields)
     assert all(f"`{name}`" in text for name in (*CAPABILITIES, *OPTION_TYPES))
     assert f"format of the manifest: {SCHEMA}" in text
     assert f'this version has `"{API[0]}.{API[1]}"`' in text
     [whole] = re.findall(r"## A whole one\n\n```toml\n(.*?)```", text, flags=re.DOTALL)
     manifest = parse_manifest(whole.encode())
-    assert (manifest.faults, manifest.component_faults, manifest.warnings) == ((), {}, ())
+    assert (manifest.faults, manifest.warnings) == ((), ())
 
 
 def signatures(text: str) -> dict[tuple[str, str], tuple[list[tuple[str, str, object]], object]]:
@@ -150,7 +128,7 @@ def test_the_protocols_page_has_every_signature_as_the_code_has_it(root: Path) -
 
 def test_the_protocols_page_has_every_class_and_kind(root: Path) -> None:
     from context_bench import protocols
-    from context_bench.plugins.component_metadata import EXTENSIBLE, KINDS
+    from context_bench.plugins.manifest import EXTENSIBLE, KINDS
 
     text = (root / "docs" / "reference" / "protocols.md").read_text(encoding="utf-8")
     public = [
@@ -341,7 +319,7 @@ def test_the_exit_codes_are_those_of_the_command_line(tables: Tables, name: str)
 
 
 def test_the_states_are_those_of_the_catalog(tables: Tables) -> None:
-    from context_bench.plugins.catalog import OPTIONAL, STATES
+    from context_bench.plugins.component import OPTIONAL, STATES
 
     assert first(tables("how-to/choose-plugins.md")["See what there is"]) == [*STATES, OPTIONAL]
 

@@ -9,7 +9,8 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from context_bench.plugins.catalog import Catalog, Component
+from context_bench.plugins.catalog import Catalog
+from context_bench.plugins.component import Component
 from context_bench.plugins.discovery import discover
 from context_bench.plugins.settings import PluginSettings, load_project
 

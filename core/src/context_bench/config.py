@@ -84,9 +84,9 @@ class SystemConfig:
     def option(self, name: str) -> tuple[tuple[Any, ...], Any] | None:
         """Return the choices and the value of an option that one of its steps declares; None when none declares it."""
         for step in specs_in(self._spec):
-            facts = self._catalog.find("systems", step.name).facts
-            if facts is not None and name in facts.options:
-                declared = facts.options[name]
+            options = self._catalog.find("systems", step.name).manifest.options
+            if name in options:
+                declared = options[name]
                 return declared.choices, _given(step).get(name, declared.default)
         return None
 
@@ -104,8 +104,7 @@ class SystemConfig:
     def _changed(
         self, spec: SystemSpec, changes: Mapping[str, Any], unless_given: Mapping[str, Any]
     ) -> SystemSpec:
-        facts = self._catalog.find("systems", spec.name).facts
-        declared = facts.options if facts is not None else {}
+        declared = self._catalog.find("systems", spec.name).manifest.options
         own, weak = (
             {name: told[name] for name in told if name in declared}
             for told in (changes, unless_given)

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from context_bench.plugins.catalog import Component
+    from context_bench.plugins.component import Component
 
 REDACTED = "***"
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from context_bench.plugins import discovery
-from context_bench.plugins.catalog import install_line
+from context_bench.plugins.remedies import install_line
 
 
 @pytest.fixture

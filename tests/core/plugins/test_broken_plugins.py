@@ -13,7 +13,7 @@ import pytest
 from attrs import frozen
 
 from context_bench.plugins import discovery
-from context_bench.plugins.catalog import install_line
+from context_bench.plugins.remedies import install_line
 
 Run = Callable[..., Any]
 SPECIAL = '[{ datasets = ["special"] }]'
@@ -94,7 +94,7 @@ BROKEN = {
         _with_manifest(lambda text: text.replace('api = "1.0"', 'api = "0.9"')),
         "incompatible",
         "it was written for plugin API 0.9, this version has 1.0",
-        "install a version of acme-broken that fits",
+        "install another acme-broken",
     ),
     "manifest format 2": Broken(
         _with_manifest(lambda text: text.replace("schema = 1", "schema = 2")),
@@ -489,9 +489,9 @@ def test_what_is_missing_of_ours_is_installed_from_a_checkout(
     site.evaluator(
         "acme-stands", "stands", requires=("nowhere-to-be-found", "context-bench-http>=1", ours[1])
     )
-    discover = discovery.Metadata.discover
+    discover = discovery.importlib_metadata.Distribution.discover
     monkeypatch.setattr(
-        discovery.Metadata,
+        discovery.importlib_metadata.Distribution,
         "discover",
         lambda **named: [one for one in discover(**named) if one.metadata["Name"] not in ours],
     )

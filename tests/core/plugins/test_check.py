@@ -149,7 +149,7 @@ MANIFEST_FAULTS = {
     "an unknown key": (
         "[hooks.watch]",
         "[hooks.watch]\n    sumary = 's'",
-        "manifest: hooks.watch.sumary: unknown key.",
+        "manifest: hooks.watch.sumary: unknown key",
     ),
     "a wrong value": (
         'version = "1"',

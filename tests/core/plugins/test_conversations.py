@@ -13,7 +13,7 @@ import pytest
 from context_bench import evaluate
 from context_bench.errors import RunStoppedError
 from context_bench.plugins import discovery
-from context_bench.plugins.catalog import install_line
+from context_bench.plugins.remedies import install_line
 from context_bench.runs import open_run
 
 PACKAGE = "context-bench-conversations"
@@ -101,9 +101,9 @@ def talking(site: Any, context_bench: Callable[..., Any], workplace: Path) -> Ca
 
 
 def take_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    discover = discovery.Metadata.discover
+    discover = discovery.importlib_metadata.Distribution.discover
     monkeypatch.setattr(
-        discovery.Metadata,
+        discovery.importlib_metadata.Distribution,
         "discover",
         lambda **named: [one for one in discover(**named) if one.metadata["Name"] != PACKAGE],
     )

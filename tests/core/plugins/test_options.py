@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from context_bench.errors import ConfigurationError, UnknownNameError
-from context_bench.plugins.catalog import Component, Distribution
-from context_bench.plugins.component_metadata import Facts
+from context_bench.plugins.component import Component, Distribution
+from context_bench.plugins.manifest import SystemManifest
 from context_bench.plugins.options import Option, read_options
 from context_bench.redaction import is_redacted, without_secrets
 
@@ -82,8 +82,10 @@ def test_an_undeclared_option_is_refused_unless_the_manifest_takes_extra_options
 
 
 def test_an_undeclared_option_that_is_called_like_a_secret_is_not_kept() -> None:
-    facts = Facts("systems", "x", options={"max_token": Option("max_token")}, extra_options=True)
-    component = Component("systems", "x", Distribution("d", "1", ""), "d:X", facts)
+    manifest = SystemManifest(
+        name="x", options={"max_token": Option("max_token", secret=False)}, extra_options=True
+    )
+    component = Component("systems", "x", Distribution("d", "1"), "d:X", manifest, True)
     kept = without_secrets(
         [component],
         {

@@ -15,8 +15,9 @@ from attrs import evolve
 from context_bench.plan.extensions import active_extensions
 from context_bench.plan.run_config import RunConfig
 from context_bench.plan.specs import SystemSpec
-from context_bench.plugins.catalog import BLOCKED, Catalog, Component, Distribution
-from context_bench.plugins.component_metadata import Facts
+from context_bench.plugins.catalog import Catalog
+from context_bench.plugins.component import BLOCKED, Component, Distribution, State, with_state
+from context_bench.plugins.manifest import MANIFESTS
 
 CODE = """
     import os
@@ -190,9 +191,8 @@ def test_a_blocked_or_replaced_default_rate_limiter_is_not_active(
 
 
 def component(distribution: str, kind: str, name: str, **facts: Any) -> Component:
-    return Component(
-        kind, name, Distribution(distribution, "1.0"), f"{name}:It", Facts(kind, name, **facts)
-    )
+    manifest = MANIFESTS[kind](name=name, **facts)
+    return Component(kind, name, Distribution(distribution, "1.0"), f"{name}:It", manifest, True)
 
 
 def active(*components: Component, request: RunConfig) -> list[str]:
@@ -207,7 +207,7 @@ def test_installing_a_rate_limiter_does_not_replace_that_of_the_project() -> Non
     limits = component("context-bench-limits", "hooks", "limits", **facts)
     request = RunConfig(systems=(SystemSpec("ask"),))
     assert active(asks, acme, limits, request=request) == [limits.id]
-    blocked = limits.with_state(BLOCKED, "switched off", "")
+    blocked = with_state(limits, State(BLOCKED, "switched off", ""))
     assert active(asks, acme, blocked, request=request) == [acme.id]
     named = evolve(request, extensions=(acme.name,))
     assert active(asks, acme, limits, request=named) == [acme.id]

@@ -65,12 +65,6 @@ RULES = {
         True,
         "option --judge-url",
     ),
-    "by an option given with dashes": (
-        '[{ option = "--judge-url" }]',
-        ("--given", "--judge-url"),
-        True,
-        "option --judge-url",
-    ),
     "by the closest of its rules": ('[{ always = true }, { tags = ["qa"] }]', (), True, "tag qa"),
     "not by another name": (
         '[{ datasets = ["quizzes"] }]',

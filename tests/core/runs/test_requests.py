@@ -21,7 +21,8 @@ from context_bench.plan.project import project_request
 from context_bench.plan.run_config import PARAMETERS, RunConfig, absent
 from context_bench.plan.specs import Examples, parse_dataset, parse_system
 from context_bench.plugins.catalog import Catalog
-from context_bench.plugins.discovery import discover, remembered_catalog
+from context_bench.plugins.catalog_cache import remembered_catalog
+from context_bench.plugins.discovery import discover
 from context_bench.plugins.settings import PluginSettings
 from context_bench.session.location import run_path
 from context_bench.session.run import resume
@@ -285,8 +286,8 @@ def test_the_catalog_is_taken_again_until_anything_changes(
         looked.append(1)
         return discover(settings)
 
-    monkeypatch.setattr("context_bench.plugins.discovery.discover", look)
-    monkeypatch.setattr("context_bench.plugins.discovery._remembered", [])
+    monkeypatch.setattr("context_bench.plugins.catalog_cache.discover", look)
+    monkeypatch.setattr("context_bench.plugins.catalog_cache._remembered", [])
     monkeypatch.setattr("sys.path", [str(tmp_path)])
     info, package = tmp_path / "toy_things-1.0.dist-info", tmp_path / "toy_things"
 

@@ -44,7 +44,7 @@ def test_the_kit_passes_its_own_check(capsys: pytest.CaptureFixture[str]) -> Non
         (
             MANIFEST.replace('"one"\nversion', '"two"\nversion'),
             2,
-            "evaluators.one.primary: 'two' is none of its scores",
+            "evaluators.one.primary: 'two' is not one of its scores",
         ),
         (MANIFEST + "colour = 1\n", 2, "evaluators.one.colour: unknown key"),
         ("schema = ", 2, "not valid TOML"),

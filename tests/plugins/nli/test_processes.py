@@ -36,5 +36,4 @@ def test_a_process_of_its_own_says_the_same() -> None:
 
 def test_it_is_declared() -> None:
     component = discover(PluginSettings()).find("evaluators", "nli")
-    assert component.facts is not None
-    assert component.facts.cpu_bound
+    assert component.evaluator.cpu_bound

@@ -24,19 +24,13 @@ from context_bench.errors import (
     PluginError,
     UnknownNameError,
 )
-from context_bench.plugins.catalog import (
-    OK,
-    Catalog,
-    Component,
-    absent_commands,
-    command_rows,
-    commands,
-    install_line,
-    singular,
-)
+from context_bench.plugins.catalog import Catalog
+from context_bench.plugins.commands import absent_commands, command_rows, commands
+from context_bench.plugins.component import OK, Component, definition_of
 from context_bench.plugins.discovery import discover
 from context_bench.plugins.loading import load
 from context_bench.plugins.options import Option
+from context_bench.plugins.remedies import install_line, singular
 from context_bench.plugins.settings import PluginSettings, load_project
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -310,7 +304,7 @@ class DeclaredOptions(click.Command):
 
     def takes(self, component: Component) -> bool:
         """Whether flags of a component are flags of this command."""
-        is_of_run = component.kind == "commands" and component.manifest.extends == "run"
+        is_of_run = component.kind == "commands" and component.command.extends == "run"
         return is_of_run or component.kind in (
             "datasets",
             "evaluators",
@@ -458,7 +452,7 @@ class AdmissionOptions(DeclaredOptions):
 
     def takes(self, component: Component) -> bool:
         """Return whether it is an extension that admits calls."""
-        return component.kind == "hooks" and "admit_call" in component.manifest.implements
+        return component.kind == "hooks" and "admit_call" in component.extension.implements
 
 
 class ReportOptions(DeclaredOptions):
@@ -470,7 +464,7 @@ class ReportOptions(DeclaredOptions):
 
 
 def _is_defined(component: Component) -> bool:
-    return bool(component.manifest.definition) and component.state == OK
+    return definition_of(component) is not None and component.state == OK
 
 
 def _entry(component: Component) -> tuple[str, str]:
@@ -480,7 +474,7 @@ def _entry(component: Component) -> tuple[str, str]:
         f"{o.name}={o.type.upper() if o.default is None or o.secret else o.default}"
         for o in options
     ]
-    summary = component.facts.summary if component.facts else "no manifest"
+    summary = component.manifest.summary if component.is_described else "no manifest"
     state = "" if component.state == OK else f"[{component.state}] "
     return component.name, f"{state}{summary}{'. Options: ' + ', '.join(shown) if shown else ''}"
 

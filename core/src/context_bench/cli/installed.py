@@ -25,17 +25,11 @@ from context_bench.cli.listed import (
 )
 from context_bench.console import echo, style, wrap_text, write_json
 from context_bench.errors import UnknownNameError
-from context_bench.plugins.catalog import (
-    OK,
-    OPTIONAL,
-    PACKAGE_HINT,
-    STATES,
-    Catalog,
-    Component,
-    describe,
-    singular,
-)
-from context_bench.plugins.component_metadata import KINDS
+from context_bench.plugins.catalog import PACKAGE_HINT, Catalog
+from context_bench.plugins.component import OK, OPTIONAL, STATES, Component
+from context_bench.plugins.describe import describe
+from context_bench.plugins.manifest import KINDS
+from context_bench.plugins.remedies import singular
 
 if TYPE_CHECKING:
     from context_bench.plugins.wiring import DatasetPlan
@@ -142,7 +136,7 @@ def _tell(told: list[dict[str, Any]], as_json: bool, is_one: bool = False) -> No
 
 
 def table(told: dict[str, Any]) -> Iterator[str]:
-    """Yield the lines of a component that is told as :func:`~context_bench.plugins.catalog.describe` does."""
+    """Yield the lines of a component that is told as :func:`~context_bench.plugins.describe.describe` does."""
     yield style(told["id"], bold=True)
     for key, value in told.items():
         label = key.replace("_", " ")
@@ -156,13 +150,15 @@ def table(told: dict[str, Any]) -> Iterator[str]:
 
 def _tagged(components: list[Component], tags: Sequence[str]) -> list[Component]:
     """Return the components that have every tag; a tag that none has is an error."""
+    if not tags:
+        return components
     for tag in tags:
-        known = {each for component in components for each in component.manifest.tags}
+        known = {each for component in components for each in component.dataset.tags}
         if tag not in known:
             raise UnknownNameError(
                 "tag of a dataset", tag, known, f"There are: {', '.join(sorted(known))}."
             )
-    return [component for component in components if set(tags) <= set(component.manifest.tags)]
+    return [component for component in components if set(tags) <= set(component.dataset.tags)]
 
 
 def _plan(catalog: Catalog, dataset: str) -> DatasetPlan:
@@ -245,8 +241,8 @@ def _group(kind: str) -> click.Group:
             for component in components:
                 state = "" if component.state == OK else f"[{component.state}] "
                 summary = (
-                    component.facts.summary
-                    if component.facts
+                    component.manifest.summary
+                    if component.is_described
                     else component.reason or "no manifest"
                 )
                 echo(wrap_text(component.name, f"{state}{summary}", 0, longest + 2))

@@ -6,17 +6,17 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from context_bench.console import escape_control, style, wrap_text
-from context_bench.plugins.catalog import (
+from context_bench.plugins.catalog import Catalog
+from context_bench.plugins.component import (
     BLOCKED,
     CONFLICT,
     OK,
     OPTIONAL,
     PACKAGE,
-    Catalog,
     Component,
     stated,
 )
-from context_bench.plugins.component_metadata import Facts
+from context_bench.plugins.manifest import EvaluatorManifest
 from context_bench.plugins.settings import CORE
 
 
@@ -124,10 +124,7 @@ def _title(component: Component, names: int, states: int) -> str:
 
 
 def _lines(component: Component, catalog: Catalog) -> Iterator[str]:
-    facts, unknown = (
-        component.facts,
-        "" if component.facts else f"unknown: {_undescribed(component)}",
-    )
+    unknown = "" if component.is_described else f"unknown: {_undescribed(component)}"
     if component.manifest.summary:
         yield wrap_text("", component.manifest.summary, 4, 0)
     if component.state != OK:
@@ -135,29 +132,32 @@ def _lines(component: Component, catalog: Catalog) -> Iterator[str]:
         yield wrap_text("remedy", component.remedy)
     if component.kind == "evaluators":
         yield wrap_text("wired to", _wiring(component))
-        yield wrap_text("scores", unknown or _scores(component.manifest))
-    elif component.kind == "datasets" and facts:
+        yield wrap_text("scores", unknown or _scores(component.evaluator))
+    elif component.kind == "datasets" and component.is_described:
+        dataset = component.dataset
         lists = {
-            "configs": ", ".join(facts.configs),
-            "tags": ", ".join(facts.tags),
-            "license": facts.license,
+            "configs": ", ".join(dataset.configs),
+            "tags": ", ".join(dataset.tags),
+            "license": dataset.license,
         }
-        for label, told in {**lists, "files": " ".join(facts.files)}.items():
+        for label, told in {**lists, "files": " ".join(dataset.files)}.items():
             if told:
                 yield wrap_text(label, told)
         yield wrap_text(
             "scored by", ", ".join(scorers(component, catalog)) or "no installed evaluator"
         )
-    elif component.kind == "systems" and facts:
-        yield wrap_text("kind", facts.system_kind)
+    elif component.kind == "reporters" and component.reporter.files:
+        yield wrap_text("files", " ".join(component.reporter.files))
+    elif component.kind == "systems" and component.is_described:
+        yield wrap_text("kind", component.system.system_kind)
     elif component.kind == "hooks":
         yield wrap_text(
             "hooks",
-            ", ".join(component.manifest.implements) or "unknown: its manifest does not say",
+            ", ".join(component.extension.implements) or "unknown: its manifest does not say",
         )
         yield wrap_text("active", _when_active(component))
     if component.kind in ("evaluators", "datasets", "systems", "hooks"):
-        yield wrap_text("needs", unknown or _needs(component.manifest))
+        yield wrap_text("needs", unknown or _needs(component))
     for warning in component.distribution.warnings:
         yield wrap_text("note", warning)
 
@@ -173,20 +173,22 @@ def _when_active(component: Component) -> str:
         "reference": "in runs with --reference-from",
         "conversation": "in runs with conversations",
     }
-    default = by_default.get(component.manifest.active_when)
+    default = by_default.get(component.extension.active_when)
     return named if default is None else f"{default}, and {named}"
 
 
 def _wiring(component: Component) -> str:
-    if component.facts is None:
+    if not component.is_described:
         return f"nothing: {_undescribed(component)}, so it works only when asked for by name"
-    return "; ".join(map(str, component.facts.wire)) or "nothing: ask for it by name"
+    return "; ".join(map(str, component.evaluator.wire)) or "nothing: ask for it by name"
 
 
 def _uses(component: Component, catalog: Catalog) -> str:
     if component.kind == "datasets":
         return ", ".join(scorers(component, catalog))
-    return "; ".join(map(str, component.manifest.wire))
+    if component.kind != "evaluators":
+        return ""
+    return "; ".join(map(str, component.evaluator.wire))
 
 
 FIELDS: dict[str, Callable[[Component, Catalog], str]] = {
@@ -208,27 +210,33 @@ FIELDS: dict[str, Callable[[Component, Catalog], str]] = {
 USUAL_FIELDS = tuple(FIELDS)[:6]
 
 
-def _scores(facts: Facts) -> str:
-    return ", ".join(f"{key} (headline)" if key == facts.primary else key for key in facts.scores)
+def _scores(evaluator: EvaluatorManifest) -> str:
+    primary = evaluator.primary
+    return ", ".join(f"{key} (headline)" if key == primary else key for key in evaluator.scores)
 
 
 def scorers(dataset: Component, catalog: Catalog) -> Iterable[str]:
     """Yield the names of the evaluators whose own rules choose a dataset."""
     for component in catalog.of_kind("evaluators"):
-        rules = component.manifest.wire if component.state == OK else ()
-        if any(rule.match((dataset.name,), dataset.manifest.tags, frozenset()) for rule in rules):
+        rules = component.evaluator.wire if component.state == OK else ()
+        if any(rule.match((dataset.name,), dataset.dataset.tags, frozenset()) for rule in rules):
             yield component.name
 
 
-def _needs(facts: Facts) -> str:
-    things = [f"key {name[4:]}" if name.startswith("env:") else name for name in facts.capabilities]
+def _needs(component: Component) -> str:
+    things = [
+        f"key {name[4:]}" if name.startswith("env:") else name for name in component.capabilities
+    ]
+    needs = component.evaluator.needs.by_side if component.kind == "evaluators" else {}
     owners = {"original": "the example's", "processed": "the output's"}
     fields = [
         f"{owners.get(side, side)} {need.replace('|', ' or ')}"
-        for side, needs in facts.needs.items()
-        for need in needs
+        for side, names in needs.items()
+        for need in names
     ]
-    required = [f"option {option.name}" for option in facts.options.values() if option.required]
+    required = [
+        f"option {option.name}" for option in component.manifest.options.values() if option.required
+    ]
     return ", ".join([*things, *required, *fields]) or "nothing"
 
 

@@ -38,7 +38,8 @@ from context_bench.plan.project import flags_over, project_request, request_of_f
 from context_bench.plan.run_config import PARAMETERS, RunConfig, require_sample
 from context_bench.plan.specs import DatasetSpec
 from context_bench.plan.systems import oracles
-from context_bench.plugins.catalog import OK, Catalog, Component, of_suffix, stated
+from context_bench.plugins.catalog import Catalog, of_suffix
+from context_bench.plugins.component import OK, Component, stated
 from context_bench.plugins.loading import attempted, build, load, unfit
 from context_bench.plugins.options import read_options
 from context_bench.plugins.settings import LOCK_FILE, load_project
@@ -180,7 +181,7 @@ def _extending(catalog: Catalog, what: str) -> list[Component]:
     return [
         one
         for one in catalog.of_kind("commands")
-        if one.state == OK and one.manifest.extends == what
+        if one.state == OK and one.command.extends == what
     ]
 
 

@@ -225,8 +225,9 @@ def _distinct(
 def _declared(catalog: Catalog, name: str) -> Mapping[str, Any]:
     """Return the options that a system declares; none where it takes any."""
     known = catalog.named("systems", name)
-    facts = known[0].facts if known else None
-    return {} if facts is None or facts.extra_options else facts.options
+    if not known or not known[0].is_described or known[0].manifest.extra_options:
+        return {}
+    return known[0].manifest.options
 
 
 def _filled(catalog: Catalog, system: Any, defaults: Mapping[str, Any]) -> Any:

@@ -16,7 +16,9 @@ from context_bench.plan.specs import (
     DatasetSpec,
     numbered,
 )
-from context_bench.plugins.catalog import Catalog, Component, of_suffix
+from context_bench.plugins.catalog import Catalog, of_suffix
+from context_bench.plugins.component import Component
+from context_bench.plugins.manifest import ConfigOverride
 from context_bench.plugins.wiring import (
     DatasetFacts,
 )
@@ -62,7 +64,7 @@ def describe_dataset(
     Raises:
         UnknownNameError: The dataset has no such configuration or split.
     """
-    facts = component.manifest
+    facts = component.dataset
     for what, asked, names in (
         ("configuration", spec.config, facts.configs),
         ("split", spec.split, facts.splits),
@@ -78,8 +80,11 @@ def describe_dataset(
     usual = numbered(name if spec.config is None else f"{name}:{spec.config}", "#")
     label = storable(spec.label) if spec.label else next(one for one in usual if one not in taken)
     names = (label,) if is_file else tuple(dict.fromkeys((label, component.name)))
-    own = facts.config_overrides.get(spec.config or facts.default_config or "", {})
-    tags, primary = own.get("tags", facts.tags), own.get("primary", facts.primary)
+    override = facts.config_overrides.get(
+        spec.config or facts.default_config or "", ConfigOverride()
+    )
+    tags = facts.tags if override.tags is None else override.tags
+    primary = facts.primary if override.primary is None else override.primary
     return DatasetFacts(label, names, tags, primary), spec.label is not None or not is_file
 
 

@@ -14,16 +14,18 @@ from attrs import evolve, frozen
 from context_bench.errors import ConfigurationError, PluginError, message_of
 from context_bench.plan.run_config import RunConfig
 from context_bench.plan.specs import DatasetSpec, specs_in
-from context_bench.plugins.catalog import OK, Catalog, Component, install_line
-from context_bench.plugins.component_metadata import (
+from context_bench.plugins.catalog import Catalog
+from context_bench.plugins.component import OK, Component, edition_of
+from context_bench.plugins.first_party import COMPONENTS
+from context_bench.plugins.hooks import WATCHING, Hooks
+from context_bench.plugins.manifest import (
     CONVERSATION,
     ENDPOINT,
     INSTALLED,
     REFERENCE,
 )
-from context_bench.plugins.first_party import COMPONENTS
-from context_bench.plugins.hooks import WATCHING, Hooks
 from context_bench.plugins.options import read_option
+from context_bench.plugins.remedies import install_line
 from context_bench.redaction import without_secrets
 from context_bench.run.model import endpoint_of
 
@@ -45,20 +47,20 @@ class ActiveExtension:
     @property
     def only_watches(self) -> bool:
         """Whether its manifest declares hooks that watch, and no others."""
-        implements = self.component.manifest.implements
+        implements = self.component.extension.implements
         return bool(implements) and WATCHING.issuperset(implements)
 
     @property
     def may_adjust_wiring(self) -> bool:
         """Whether it can change a plan, as its manifest tells; an extension without a manifest may."""
-        implements = self.component.manifest.implements
+        implements = self.component.extension.implements
         return not implements or "adjust_wiring" in implements
 
     def describe(self) -> dict[str, Any]:
         """Return what the plan, the lock file and the run file hold of it."""
         return {
-            **self.component.version_info,
-            "implements": list(self.component.manifest.implements),
+            **edition_of(self.component),
+            "implements": list(self.component.extension.implements),
             "capabilities": list(self.component.capabilities),
             "options": without_secrets([self.component], self.options),
         }
@@ -74,7 +76,7 @@ def active_extensions(catalog: Catalog, request: RunConfig) -> list[ActiveExtens
     by_default = default_extensions(catalog, _conditions(catalog, request), requested)
     active = [*requested, *by_default]
     if request.reference is not None and not any(
-        "answer_source" in extension.component.manifest.implements for extension in active
+        "answer_source" in extension.component.extension.implements for extension in active
     ):
         require_extension(catalog, REFERENCE, "--reference-from", "context-bench-agreement")
     return active
@@ -99,10 +101,12 @@ def default_extensions(
         requested: The extensions that the user requested.
     """
     ids = {extension.component.id for extension in requested}
-    provided = {name for extension in requested for name in extension.component.manifest.implements}
+    provided = {
+        name for extension in requested for name in extension.component.extension.implements
+    }
     extensions = []
     for component in _candidates(catalog, conditions):
-        decided = set(component.manifest.implements) - WATCHING
+        decided = set(component.extension.implements) - WATCHING
         if component.state != OK or component.id in ids or (decided and decided <= provided):
             continue
         provided |= decided
@@ -170,7 +174,7 @@ def names_conversations(catalog: Catalog, request: RunConfig) -> bool:
     """Return whether a request names a dataset whose manifest declares conversations."""
     names = [spec.name for spec in request.datasets if isinstance(spec, DatasetSpec)]
     return any(
-        "multi_turn" in component.manifest.fields
+        "multi_turn" in component.dataset.fields
         for name in names
         for component in catalog.named("datasets", name)
     )
@@ -230,7 +234,7 @@ def _candidates(catalog: Catalog, conditions: Iterable[str]) -> list[Component]:
     components = [
         component.called_by_id()
         for component in catalog.of_kind("hooks")
-        if component.manifest.active_when in conditions
+        if component.extension.active_when in conditions
     ]
     return sorted(
         components,

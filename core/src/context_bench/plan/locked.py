@@ -10,7 +10,9 @@ from attrs import evolve
 
 from context_bench.plan.extensions import ActiveExtension, active_extensions, describe_extensions
 from context_bench.plan.run_config import RunConfig
-from context_bench.plugins.catalog import Catalog, singular
+from context_bench.plugins.catalog import Catalog
+from context_bench.plugins.component import edition_of
+from context_bench.plugins.remedies import singular
 from context_bench.results.registry import RunMetric, active_metrics, metrics_for
 
 if TYPE_CHECKING:
@@ -50,7 +52,7 @@ def known_metrics(
         ContextBenchError: A metric is unknown; or it is asked for by name, and not locked.
     """
     active, named = active_metrics(catalog, request.metrics, request.add_metrics, request.exclude)
-    told = {one.id: one.version_info for one in active}
+    told = {one.id: edition_of(one) for one in active}
     strange = _unlocked(request, "metrics", told, named, warn)
     kept = {name: one for name, one in told.items() if name not in strange}
     return evolve(request, exclude=(*request.exclude, *strange)), kept

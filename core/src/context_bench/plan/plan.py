@@ -24,7 +24,8 @@ from context_bench.plan.run_config import RunConfig
 from context_bench.plan.specs import DatasetSpec, Examples, SystemSpec, specs_in
 from context_bench.plan.systems import baseline_of, labels_of, with_reader
 from context_bench.plan.wiring import WiringHooks, WiringPlanner, load_wiring_hooks
-from context_bench.plugins.catalog import Catalog, Component
+from context_bench.plugins.catalog import Catalog
+from context_bench.plugins.component import Component
 from context_bench.plugins.options import read_options
 from context_bench.plugins.wiring import DatasetFacts, DatasetPlan
 from context_bench.records import ANY_KEY
@@ -172,13 +173,13 @@ def _components_of(catalog: Catalog, source: Any) -> tuple[Component, ...]:
     for step in specs_in(source):
         component = catalog.find("systems", step.name).require_ok()
         components.append(component)
-        if component.facts is not None:
+        if component.is_described:
             read_options(
-                component.facts.options,
+                component.manifest.options,
                 step.options,
                 f"system {step.name}",
                 os.environ,
-                more=component.facts.extra_options,
+                more=component.manifest.extra_options,
             )
     return tuple(components)
 

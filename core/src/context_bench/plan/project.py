@@ -47,8 +47,9 @@ from context_bench.plan.extensions import with_extension_options
 from context_bench.plan.kinds import parse_pairs
 from context_bench.plan.run_config import PARAMETERS, RunConfig, called_here
 from context_bench.plan.specs import Examples, SystemSpec, numbered
-from context_bench.plugins.catalog import Catalog, install_line
+from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.options import Option
+from context_bench.plugins.remedies import install_line
 from context_bench.plugins.settings import PROJECT_FILE
 
 _KEYS = {one.key: one for one in PARAMETERS.values() if one.key is not None}

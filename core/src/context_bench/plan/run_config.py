@@ -19,7 +19,8 @@ from context_bench.plan.explanation import explained
 from context_bench.plan.kinds import AbsentObject
 from context_bench.plan.parameters import PLANNED, Parameter, named, parameter
 from context_bench.plan.specs import Examples, SystemSpec
-from context_bench.plugins.catalog import Catalog, Component
+from context_bench.plugins.catalog import Catalog
+from context_bench.plugins.component import Component
 from context_bench.plugins.wiring import Choice, Explanation
 from context_bench.run.examples import ById, RandomSample, Selection
 from context_bench.store.keys import require_room

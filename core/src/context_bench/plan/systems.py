@@ -17,7 +17,8 @@ from context_bench.plan.specs import (
     safe_spec,
     specs_in,
 )
-from context_bench.plugins.catalog import Catalog, Component
+from context_bench.plugins.catalog import Catalog
+from context_bench.plugins.component import Component
 from context_bench.protocols import System
 from context_bench.store.encoding import storable
 
@@ -74,8 +75,7 @@ def followed(
     def read(spec: SystemSpec | Any) -> Any:
         if reader is None or not isinstance(spec, SystemSpec) or spec.steps:
             return spec
-        facts = catalog.find("systems", spec.name).facts
-        if facts is None or facts.system_kind != "transformer":
+        if catalog.find("systems", spec.name).system.system_kind != "transformer":
             return spec
         return evolve(spec, steps=(reader,), label=spec.label or safe_spec(catalog, spec).text)
 
@@ -128,7 +128,7 @@ def oracles(catalog: Catalog, systems: Iterable[Any]) -> list[str]:
     """Return the names of the systems among specs whose manifests say that they read gold."""
     names = dict.fromkeys(spec.name for system in systems for spec in specs_in(system))
     found = [one for name in names for one in catalog.named("systems", name)]
-    return [component.name for component in found if component.manifest.reads_gold]
+    return [component.name for component in found if component.system.reads_gold]
 
 
 def reaches_out(component: Component) -> bool:

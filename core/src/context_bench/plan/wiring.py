@@ -168,23 +168,23 @@ class WiringPlanner:
             yield ANY_KEY
         for evaluator in self.objects:
             component = component_of(self.catalog, "evaluators", evaluator)
-            if component is None or not component.manifest.scores:
+            if component is None or not component.evaluator.scores:
                 yield ANY_KEY
                 continue
             prefix = self.prefixes.get(evaluator.name, "")
-            for key in component.manifest.scores:
+            for key in component.evaluator.scores:
                 yield prefix + key
         for decision in decide_dataset(self.catalog, DatasetFacts(""), self._choice):
-            if decision.wired or (self._choice.exact is None and decision.component.manifest.wire):
+            if decision.wired or (self._choice.exact is None and decision.component.evaluator.wire):
                 yield from decision.keys or [ANY_KEY]
 
     def _dataset(self, label: str) -> DatasetFacts:
         if label in self._facts:
             return self._facts[label]
         described = [
-            component.facts
+            component.dataset
             for component in self.catalog.named("datasets", label)
-            if component.facts is not None
+            if component.is_described
         ]
         names = (label,) if label else ()
         if len(described) == 1:

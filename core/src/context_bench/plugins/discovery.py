@@ -8,39 +8,34 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from importlib.util import find_spec
-from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from importlib_metadata import Distribution as Metadata
-from importlib_metadata import PackageNotFoundError
+import importlib_metadata
+from attrs import evolve, frozen
 
-from context_bench.plugins.catalog import (
-    BLOCKED,
+from context_bench.plugins.catalog import Catalog
+from context_bench.plugins.component import (
     INCOMPATIBLE,
     INVALID,
-    MISSING_DEPENDENCY,
     PACKAGE,
-    Catalog,
     Component,
     Distribution,
-    install_line,
-    reinstallation,
+    State,
+    definition_of,
+    with_state,
 )
-from context_bench.plugins.component_metadata import KINDS
-from context_bench.plugins.conflicts import settle_contests, settle_definitions, settle_groups
-from context_bench.plugins.manifest import FILE_NAME, Manifest, parse_manifest
+from context_bench.plugins.conflicts import find_conflicts
+from context_bench.plugins.manifest import FILE_NAME, KINDS, PluginManifest, parse_manifest
+from context_bench.plugins.manifest_reader import Fault
+from context_bench.plugins.remedies import reinstallation
+from context_bench.plugins.requirements import Requirements, normalize
 from context_bench.plugins.settings import PluginSettings, switches
+from context_bench.plugins.sharing import bind_definitions, share_options
 
 GROUP_PREFIX = "context_bench."
-_REQUIREMENT = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)[^;]*(?:;(.*))?", re.DOTALL)
-_EXTRA = re.compile(r"""[\s(]*extra\s*==\s*["']([^"']+)["'][\s)]*""")
-
-State = tuple[str, str, str]
-"""State, reason and remedy."""
 
 
 def discover(settings: PluginSettings | None = None) -> Catalog:
@@ -54,226 +49,166 @@ def discover(settings: PluginSettings | None = None) -> Catalog:
     components: list[Component] = []
     names: set[str] = set()
     installed: dict[str, bool] = {}
-    for metadata in Metadata.discover():
+    for metadata in importlib_metadata.Distribution.discover():
         try:
             if GROUP_PREFIX not in (metadata.read_text("entry_points.txt") or ""):
                 continue
             headers = metadata.metadata  # parsed at each access
             name = normalize(headers["Name"])
-            if name in names:  # a second copy, behind the one that Python imports
+            if name in names:  # a second copy, after the one that Python imports
                 continue
             names.add(name)
+            requirements = Requirements.read(headers.get_all("Requires-Dist") or (), installed)
             distribution = Distribution(
-                name,
-                headers["Version"],
-                str(metadata.locate_file("")),
-                _editable_source(metadata),
+                name=name,
+                version=headers["Version"],
+                location=str(metadata.locate_file("")),
+                editable=_editable_source(metadata),
             )
-            requirements = _Requirements(
-                requirements_by_extra(headers.get_all("Requires-Dist") or ()), installed
-            )
-            components += _components(metadata, distribution, requirements, settings)
+            for package, component in _components(metadata, distribution):
+                state = _state(package, component, requirements, settings)
+                components.append(with_state(component, state) if state else component)
         except Exception as error:  # noqa: BLE001 - a damaged distribution must not hide the others
             components.append(_unreadable(metadata, error, settings))
-    kinds = (*KINDS, PACKAGE)
+    kinds = [*KINDS, PACKAGE]
     components.sort(key=lambda component: (kinds.index(component.kind), component.id))
-    settled = settle_contests(settle_definitions(settle_groups(components)), settings)
-    return Catalog(settled)
+    shared = bind_definitions(share_options(components))
+    return Catalog(find_conflicts(shared, settings))
 
 
-def _components(
-    metadata: Metadata,
-    distribution: Distribution,
-    requirements: _Requirements,
-    settings: PluginSettings,
-) -> Iterator[Component]:
-    """Yield the components of one distribution."""
-    missing = requirements.state_without(None, distribution)
-    packages: dict[str, _Package] = {}
-    found: dict[tuple[str, str], tuple[str, _Package]] = {}
-    for point in metadata.entry_points:
-        if not point.group.startswith(GROUP_PREFIX):
-            continue
-        package = point.value.partition(":")[0].strip().partition(".")[0]
-        if package not in packages:
-            packages[package] = _Package.located(package, distribution)
-        kind = point.group.removeprefix(GROUP_PREFIX)
-        if kind in KINDS:
-            found[kind, point.name] = (point.value, packages[package])
-    for seen in packages.values():
-        for key in seen.manifest.components if seen.manifest else ():
-            found.setdefault(key, ("", seen))
-    for key, (target, seen) in found.items():
-        facts = seen.manifest.components.get(key) if seen.manifest else None
-        component = Component(*key, seen.distribution, target, facts)
-        block = settings.blocked_by(switches(component))
-        state = (BLOCKED, *block) if block else missing or _state_of(component, seen)
-        if state is None and facts is not None and facts.extra is not None:
-            state = requirements.state_without(facts.extra, distribution)
-            component = component._replace(lacks_extra=state is not None)
-        yield component.with_state(*state) if state else component
+@frozen
+class _Package:
+    """A top-level package, as it can be seen without importing it.
 
-
-def _unreadable(metadata: Metadata, error: Exception, settings: PluginSettings) -> Component:
-    """Return the component that stands for a distribution whose metadata cannot be read."""
-    folder = str(getattr(metadata, "_path", "") or "an unknown place")
-    name = normalize(os.path.basename(folder).partition("-")[0])
-    component = Component(PACKAGE, name, Distribution(name, "?", folder), "")
-    if block := settings.blocked_by(component.names):
-        return component.with_state(BLOCKED, *block)
-    reason = f"its metadata in {folder} cannot be read: {type(error).__name__}: {error}"
-    return component.with_state(INVALID, reason, reinstallation(name))
-
-
-def _state_of(component: Component, seen: _Package) -> State | None:
-    """Return what is wrong with a component, apart from requirements and blocking; None where nothing is."""
-    kind, name = component.kind, component.distribution.name
-    if not component.target and component.manifest.definition is None:
-        why = f"its manifest describes it, but no entry point in {GROUP_PREFIX}{kind} names it"
-        remedy = (
-            f"add the entry point to {name}, or remove [{kind}.{component.name}] from its manifest"
-        )
-        return INVALID, why, remedy
-    if not seen.exists:
-        why = f"its entry point {component.target} names the package {seen.name}, which does not exist"
-        return INVALID, why, f"reinstall {name}, or uninstall it: `pip uninstall {name}`"
-    if seen.manifest is None:
-        return None
-    without = f"leave it out with --exclude {component.name}"
-    if seen.manifest.incompatibility:
-        upgrade = f"install a version of {name} that fits"
-        if seen.manifest.is_newer:
-            upgrade = "upgrade context-bench"
-        return INCOMPATIBLE, seen.manifest.incompatibility, f"{upgrade}, or {without}"
-    faults = [
-        *seen.manifest.faults,
-        *seen.manifest.component_faults.get((kind, component.name), ()),
-    ]
-    if not faults:
-        return None
-    count = "a fault" if len(faults) == 1 else f"{len(faults)} faults"
-    report = f"report it to the authors of {name} (`context-bench plugins check {name}` shows all)"
-    remedy = f"{report}, {without}, or uninstall it"
-    return INVALID, f"its manifest has {count}: {faults[0]}", remedy
-
-
-class _Package(NamedTuple):
-    """A top-level package, as it can be seen without importing it."""
+    Attributes:
+        name: Its name.
+        exists: Whether Python can import it.
+        manifest_path: File of its manifest; None when it has none.
+        manifest_source: Bytes of the manifest.
+        manifest: What the manifest declares; None when it has none.
+    """
 
     name: str
     exists: bool
-    distribution: Distribution
-    manifest: Manifest | None = None
+    manifest_path: str | None = None
+    manifest_source: bytes = b""
+    manifest: PluginManifest | None = None
 
-    @classmethod
-    def located(cls, name: str, distribution: Distribution) -> _Package:
-        """Return a package with its manifest, where it has one."""
+
+def _components(
+    metadata: importlib_metadata.Distribution, distribution: Distribution
+) -> Iterator[tuple[_Package, Component]]:
+    """Yield the components that the entry points and the manifests of a distribution name, with their packages."""
+    packages: dict[str, _Package] = {}
+    named: dict[tuple[str, str], tuple[_Package, str]] = {}
+    for point in metadata.entry_points:
+        if not point.group.startswith(GROUP_PREFIX):
+            continue
+        name = point.value.partition(":")[0].strip().partition(".")[0]
+        if name not in packages:
+            packages[name] = _locate(name)
+        kind = point.group.removeprefix(GROUP_PREFIX)
+        if kind in KINDS:
+            named[kind, point.name] = packages[name], point.value
+    for package in packages.values():
+        for key in package.manifest.components if package.manifest else ():
+            named.setdefault(key, (package, ""))
+    for (kind, short), (package, target) in named.items():
+        shipped = evolve(
+            distribution,
+            manifest_path=package.manifest_path,
+            manifest_source=package.manifest_source,
+            warnings=_warnings(package),
+        )
+        component = Component(kind, short, shipped, target)
+        if package.manifest is not None:
+            manifest = package.manifest.components.get((kind, short))
+            if manifest is not None:
+                component = evolve(component, manifest=manifest, is_described=True)
+        yield package, component
+
+
+def _warnings(package: _Package) -> tuple[str, ...]:
+    warnings = package.manifest.warnings if package.manifest else ()
+    return tuple(f"manifest: {warning}" for warning in warnings)
+
+
+def _locate(name: str) -> _Package:
+    try:
+        spec = find_spec(name)
+    except (ImportError, ValueError):  # ValueError: an imported module without a spec
+        spec = None
+    if spec is None:
+        return _Package(name, exists=name in sys.modules)
+    for folder in spec.submodule_search_locations or ():
+        path = os.path.join(folder, FILE_NAME)
         try:
-            spec = find_spec(name)
-        except (ImportError, ValueError):  # ValueError: an imported module without a spec
-            spec = None
-        if spec is None:
-            return cls(name, name in sys.modules, distribution)
-        for folder in spec.submodule_search_locations or ():
-            path = os.path.join(folder, FILE_NAME)
-            try:
-                with open(path, "rb") as file:
-                    source = file.read()
-            except FileNotFoundError:
-                continue
-            except OSError as error:
-                fault = Manifest(faults=(f"cannot be read: {error.strerror}",))
-                return cls(name, True, distribution._replace(manifest_path=path), fault)
-            manifest = parse_manifest(source)
-            described = distribution._replace(
-                manifest_path=path,
-                manifest_source=source,
-                warnings=tuple(f"manifest: {warning}" for warning in manifest.warnings),
-            )
-            return cls(name, True, described, manifest)
-        return cls(name, True, distribution)
+            with open(path, "rb") as file:
+                source = file.read()
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            fault = Fault((), "unreadable", f"cannot be read: {error.strerror}")
+            return _Package(name, True, path, b"", PluginManifest(faults=(fault,)))
+        return _Package(name, True, path, source, parse_manifest(source))
+    return _Package(name, exists=True)
 
 
-def requirements_by_extra(lines: Iterable[str]) -> dict[str | None, list[str]]:
-    """Return the names of required distributions, by the extra that requires them; None stands for none.
-
-    Requirements with another marker than an extra are left to the import.
-
-    Args:
-        lines: Values of ``Requires-Dist``.
-
-    Raises:
-        ValueError: A line is not a requirement.
-    """
-    by_extra: dict[str | None, list[str]] = {}
-    for line in lines:
-        match = _REQUIREMENT.match(line)
-        if match is None:
-            raise ValueError(f"{line!r} is not a requirement")
-        name, marker = match.groups()
-        extra = _EXTRA.fullmatch(marker) if marker else None
-        if marker is None or extra is not None:
-            by_extra.setdefault(normalize(extra[1]) if extra else None, []).append(name)
-    return by_extra
+def _state(
+    package: _Package, component: Component, requirements: Requirements, settings: PluginSettings
+) -> State | None:
+    """Return the state of a component, looked at alone; None when it is ok."""
+    if blocked := settings.blocked_by(switches(component)):
+        return blocked
+    if missing := requirements.state_without(None, component.distribution.name):
+        return missing
+    if fault := _fault(package, component):
+        return fault
+    if component.manifest.extra is None:
+        return None
+    return requirements.state_without(component.manifest.extra, component.distribution.name)
 
 
-def requirement_names(lines: Iterable[str]) -> dict[str, bool]:
-    """Return the names of required distributions, and whether each is required without any marker."""
-    names: dict[str, bool] = {}
-    for line in lines:
-        if match := _REQUIREMENT.match(line):
-            name, marker = match.groups()
-            names[name] = names.get(name, False) or marker is None
-    return names
+def _fault(package: _Package, component: Component) -> State | None:
+    """Return what is wrong with a component itself; None when nothing is."""
+    kind, name = component.kind, component.distribution.name
+    without = f"leave it out with --exclude {component.name}"
+    manifest = package.manifest or PluginManifest()
+    if manifest.incompatibility:
+        upgrade = "upgrade context-bench" if manifest.is_newer else f"install another {name}"
+        return State(INCOMPATIBLE, manifest.incompatibility, f"{upgrade}, or {without}")
+    if faults := manifest.faults_of(kind, component.name):
+        count = "a fault" if len(faults) == 1 else f"{len(faults)} faults"
+        report = (
+            f"report it to the authors of {name} (`context-bench plugins check {name}` shows all)"
+        )
+        reason = f"its manifest has {count}: {faults[0]}"
+        return State(INVALID, reason, f"{report}, {without}, or uninstall it")
+    if not component.target and definition_of(component) is None:
+        reason = f"its manifest describes it, but no entry point in {GROUP_PREFIX}{kind} names it"
+        table = f"[{kind}.{component.name}]"
+        remedy = f"add the entry point to {name}, or remove {table} from its manifest"
+        return State(INVALID, reason, remedy)
+    if not package.exists:
+        reason = f"its entry point {component.target} names the package {package.name}, which does not exist"
+        return State(INVALID, reason, f"reinstall {name}, or uninstall it: `pip uninstall {name}`")
+    return None
 
 
-class _Requirements(NamedTuple):
-    """What a distribution requires.
-
-    Attributes:
-        by_extra: Names of distributions, by extra.
-        installed: Which names were found to be installed; shared by all distributions.
-    """
-
-    by_extra: dict[str | None, list[str]]
-    installed: dict[str, bool]
-
-    def state_without(self, extra: str | None, distribution: Distribution) -> State | None:
-        """Return the state of a component that needs an extra; None where everything is installed."""
-        required = self.by_extra.get(None if extra is None else normalize(extra), ())
-        missing = [name for name in required if not self._is_installed(normalize(name))]
-        if not missing:
-            return None
-        verb = "is" if len(missing) == 1 else "are"
-        command = _install_command(missing)
-        if extra is not None:
-            command = f'pip install "{distribution.name}[{extra}]"'
-        why = f"it requires {', '.join(missing)}, which {verb} not installed"
-        return MISSING_DEPENDENCY, why, f"`{command}`"
-
-    def _is_installed(self, name: str) -> bool:
-        if name not in self.installed:
-            try:
-                Metadata.from_name(name)
-            except PackageNotFoundError:
-                self.installed[name] = False
-            else:
-                self.installed[name] = True
-        return self.installed[name]
+def _unreadable(
+    metadata: importlib_metadata.Distribution, error: Exception, settings: PluginSettings
+) -> Component:
+    """Return the component that represents a distribution whose metadata cannot be read."""
+    folder = str(getattr(metadata, "_path", "") or "an unknown place")
+    name = normalize(os.path.basename(folder).partition("-")[0])
+    component = Component(PACKAGE, name, Distribution(name, "?", folder), "")
+    if blocked := settings.blocked_by(component.names):
+        return with_state(component, blocked)
+    reason = f"its metadata in {folder} cannot be read: {type(error).__name__}: {error}"
+    return with_state(component, State(INVALID, reason, reinstallation(name)))
 
 
-def _install_command(missing: list[str]) -> str:
-    """Return the command that installs what is missing, the project's own packages from a checkout."""
-    from context_bench.plugins.first_party import COMPONENTS, NEEDS
-
-    first_party = {home for named in COMPONENTS.values() for _, home in named.values()}
-    first_party.update(*map(str.split, NEEDS.values()))
-    local = [name for name in missing if name in first_party]
-    line = install_line(*local) if local else "pip install"
-    return " ".join([line, *(name for name in missing if name not in local)])
-
-
-def _editable_source(metadata: Metadata) -> str | None:
+def _editable_source(metadata: importlib_metadata.Distribution) -> str | None:
     """Return the folder of the sources of an editable install, else None."""
     text = metadata.read_text("direct_url.json")
     if not text:
@@ -282,38 +217,3 @@ def _editable_source(metadata: Metadata) -> str | None:
     if not origin.get("dir_info", {}).get("editable"):
         return None
     return unquote(urlsplit(origin["url"]).path)
-
-
-def normalize(name: str) -> str:
-    """Return the name of a distribution in its normal form: lower case, with single dashes."""
-    return re.sub(r"[-_.]+", "-", name).lower()
-
-
-_remembered: list[tuple[object, Catalog]] = []
-
-
-def remembered_catalog(settings: PluginSettings) -> Catalog:
-    """Return what :func:`discover` returns, without looking again in this process where nothing has changed.
-
-    The folders of the path, the finders of modules, and the manifests decide whether something has.
-    """
-    surroundings = settings, tuple(sys.path), [id(finder) for finder in sys.meta_path], os.getcwd()
-    for known, catalog in _remembered:
-        if known == (surroundings, _stamps(catalog)):
-            return catalog
-    catalog = discover(settings)
-    _remembered[:] = [((surroundings, _stamps(catalog)), catalog)]
-    return catalog
-
-
-def _stamps(catalog: Catalog) -> list[tuple[int, int] | None]:
-    """Return time stamp and size of the folders of the path, and of the manifests of a catalog."""
-    manifests = {component.distribution.manifest_path for component in catalog}
-    stamps: list[tuple[int, int] | None] = []
-    for path in [*sys.path, *sorted(filter(None, manifests))]:
-        try:
-            status = os.stat(path or os.curdir)
-            stamps.append((status.st_mtime_ns, status.st_size))
-        except OSError:
-            stamps.append(None)
-    return stamps

@@ -15,7 +15,7 @@ from attrs import frozen
 from context_bench import hookspecs
 from context_bench.errors import ConfigurationError, ContextBenchError, PluginError, message_of
 from context_bench.hookspecs import HOOKS, PROJECT
-from context_bench.plugins.catalog import Component
+from context_bench.plugins.component import Component
 
 WATCHING = frozenset(name for name, hook in HOOKS.items() if hook.watches)
 """The hooks that watch: an error in them stops no run."""
@@ -190,7 +190,7 @@ def _manager() -> Any:
 
 def _check_declared(implemented: dict[str, Any], component: Component) -> None:
     """Refuse an extension that implements other hooks than its manifest declares, or wraps those of others."""
-    declared = component.manifest.implements
+    declared = component.extension.implements
     for name, implementation in implemented.items():
         if implementation.hookwrapper or getattr(implementation, "wrapper", False):
             raise ConfigurationError(f"its {name} is a wrapper, which is not supported")

@@ -16,8 +16,17 @@ from context_bench.errors import (
     PluginError,
     message_of,
 )
-from context_bench.plugins.catalog import FAILED, MISSING_DEPENDENCY, OK, Component, install_line
+from context_bench.plugins.component import (
+    FAILED,
+    MISSING_DEPENDENCY,
+    OK,
+    Component,
+    State,
+    definition_of,
+    with_state,
+)
 from context_bench.plugins.options import read_options
+from context_bench.plugins.remedies import install_line
 from context_bench.redaction import Redactor, secrets_in
 
 
@@ -52,12 +61,10 @@ def try_load(component: Component) -> tuple[Component, Any, BaseException | None
     except BaseException as error:  # noqa: BLE001 - a plugin may raise anything at import, SystemExit and its like too
         missing = error.name if isinstance(error, ModuleNotFoundError) else None
         if missing and missing.partition(".")[0] != module_name.partition(".")[0]:
-            broken = component.with_state(
-                MISSING_DEPENDENCY,
-                f"it needs the module {missing!r}, which is not installed",
-                f"reinstall {name} with its dependencies, or install what provides {missing!r}",
-            )
-            return broken, None, error
+            reason = f"it needs the module {missing!r}, which is not installed"
+            remedy = f"reinstall {name} with its dependencies, or install what provides {missing!r}"
+            state = State(MISSING_DEPENDENCY, reason, remedy)
+            return with_state(component, state), None, error
         return _failed(component, error), None, error
     return component, value, None
 
@@ -84,13 +91,16 @@ def _bind(loader: Any, component: Component) -> Any:
     Raises:
         TypeError: The loader reads no cards.
     """
-    facts = component.manifest
-    if not facts.definition:
+    definition = definition_of(component)
+    if definition is None:
         return loader
     make = getattr(loader, "from_definition", None)
     if make is None:
-        raise TypeError(f"{component.target} reads no cards: it has no from_definition(name, card)")
-    return make(component.name, {"default_config": facts.default_config, **facts.definition})
+        raise TypeError(
+            f"{component.target} reads no definitions: it has no from_definition(name, definition)"
+        )
+    default_config = component.dataset.default_config
+    return make(component.name, {"default_config": default_config, **definition.to_dict()})
 
 
 def build(
@@ -110,7 +120,7 @@ def build(
     factory = load(component)
     where = f"{component.noun} {component.name}"
     declared = component.manifest.options
-    more = component.facts is None or component.facts.extra_options
+    more = component.manifest.extra_options or not component.is_described
     arguments = read_options(declared, options, where, environ, more=more)
     if not callable(factory):
         if arguments:
@@ -155,11 +165,10 @@ def attempted(who: str, function: Callable[..., Any], *arguments: Any, **options
 
 def _failed(component: Component, error: BaseException) -> Component:
     text = " ".join(message_of(error).split())[:_LONGEST] or "no message"
-    return component.with_state(
-        FAILED,
-        f"loading it raised {type(error).__name__}: {text}",
-        f"upgrade {component.distribution.name}, uninstall it, or leave it out with --exclude {component.name}",
-    )
+    reason = f"loading it raised {type(error).__name__}: {text}"
+    name = component.distribution.name
+    remedy = f"upgrade {name}, uninstall it, or leave it out with --exclude {component.name}"
+    return with_state(component, State(FAILED, reason, remedy))
 
 
 def facade(

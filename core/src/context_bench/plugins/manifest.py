@@ -1,31 +1,28 @@
-"""Manifests: what a plugin says about itself in ``context_bench_plugin.toml``, without being imported.
+"""Manifests: what a package declares in ``context_bench_plugin.toml``, a frozen class for each kind of component.
 
-Every fault is collected with the path of its field, so that an author sees all of them at once.
-``docs/reference/manifest.md`` describes each key.
+The classes are the format: a field is a key with its type and its default, and :mod:`context_bench.plugins.manifest_reader` reads
+a file by them, without importing the package. ``docs/reference/manifest.md`` describes each key.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+import sys
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, ClassVar
+
+from attrs import Factory, evolve, frozen
 
 from context_bench.hookspecs import HOOKS
-from context_bench.plugins import manifest_fields as fields
-from context_bench.plugins.component_metadata import (
-    ACTIVE_WHEN,
-    EXTENSIBLE,
-    FACTS,
-    FACTS_OF_KIND,
-    INSTALLED,
-    KINDS,
-    Facts,
-    Score,
-    SummaryValue,
+from context_bench.plugins.manifest_reader import (
+    Checked,
+    Fault,
+    Findings,
+    Pattern,
+    entry,
+    keys_of,
+    read_table,
+    table_name,
 )
-from context_bench.plugins.manifest_fields import Reader, Table, boolean, one_of, text, texts
-from context_bench.plugins.options import OPTION_TYPES, Option
-from context_bench.redaction import is_secret_name
+from context_bench.plugins.options import Option
 
 SCHEMA = 1
 """The manifest format that this version reads."""
@@ -35,27 +32,524 @@ API = (1, 0)
 
 FILE_NAME = "context_bench_plugin.toml"
 
+INSTALLED = "installed"
+ENDPOINT = "endpoint"
+REFERENCE = "reference"
+CONVERSATION = "conversation"
+ACTIVE_WHEN = {
+    INSTALLED: (),
+    ENDPOINT: ("rate_limiter",),
+    REFERENCE: ("answer_source",),
+    CONVERSATION: ("drive_conversation",),
+}
+"""When an extension can be active by default, and which hooks it may then implement in addition to those that watch."""
 
-class Manifest(NamedTuple):
-    """A manifest as read.
+EXTENSIBLE = ("run", "table", "result", "report")
+"""What a command can extend: options of ``run``, sections of the table, methods of a result, pictures of a report."""
+
+CAPABILITIES = ("network", "subprocess", "executes-model-code", "model-download")
+"""What a component can need, in addition to ``env:NAME``."""
+
+FORMATS = ("score", "percent", "count", "money", "factor", "seconds", "number")
+"""How people see a value of a metric."""
+
+ALWAYS = "always"
+"""The reason of a rule that chooses an evaluator for every dataset."""
+
+_DIRECTIONS = ("higher", "lower", "neither")
+_AGGREGATES = ("mean", "sum", "none")
+_COMPONENT_NAME = Pattern(
+    r"[a-z][a-z0-9.-]*", "lower-case letters, digits, '-' and '.', and a letter first"
+)
+_SCORE_KEY = Pattern(r"[^\W\d][\w@]*", "a score key in snake_case")
+_METRIC_KEY = Pattern(r"[\w:]+\*?|\*", "a key of a metric in snake_case, with '*' only at its end")
+_OPTION_NAME = Pattern(r"[a-z_]\w*", "a keyword argument, in snake_case")
+_CAPABILITY = Pattern(
+    "|".join([*CAPABILITIES, "env:.+"]), f"one of {', '.join(CAPABILITIES)}, env:NAME"
+)
+_OPTION_FLAG = Pattern(r"[a-z0-9][a-z0-9-]*", "a flag without its dashes, such as judge-url")
+_EXTRA = Pattern(r"[A-Za-z0-9][A-Za-z0-9._-]*", "the name of an extra")
+_API = Pattern(r"[0-9]{1,9}\.[0-9]{1,9}", "'MAJOR.MINOR', such as '1.0'")
+_TARGET = Pattern(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*", "'module:name'")
+
+
+def _read_range(value: Any) -> tuple[float | None, float | None]:
+    if not isinstance(value, list) or len(value) != 2:
+        raise ValueError("expected [lowest, highest]")
+    low = _read_bound(value[0])
+    high = _read_bound(value[1])
+    if low is not None and high is not None and low >= high:
+        raise ValueError(f"expected [lowest, highest], got {value}")
+    return low, high
+
+
+def _read_bound(value: Any) -> float | None:
+    if value in ("inf", "-inf"):
+        return None
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or value != value:
+        raise ValueError(f"expected numbers, 'inf' or '-inf', got {value!r}")
+    return float(value) if abs(value) <= sys.float_info.max else None
+
+
+@frozen(kw_only=True)
+class Score:
+    """What a number means: gates, Pareto fronts and failed rows depend on it.
 
     Attributes:
-        schema: Its format; 0 when it says none.
-        api: Plugin API that it was written for, as text; empty when it says none.
-        components: Facts by (kind, name), those with faults included as far as they could be read.
-        faults: What is wrong with the file as a whole, a line each.
-        component_faults: What is wrong with a component, by (kind, name).
-        warnings: Keys that this version does not know, a line each.
-        doctor: ``module:function`` that tells ``context-bench doctor`` how the plugin fares here, or None.
+        range: Lowest and highest value; None where it is unbounded.
+        better: ``"higher"``, ``"lower"`` or ``"neither"``.
+        aggregate: ``"mean"``, ``"sum"`` or ``"none"``.
     """
 
-    schema: int = 0
-    api: str = ""
-    components: Mapping[tuple[str, str], Facts] = {}
-    faults: tuple[str, ...] = ()
-    component_faults: Mapping[tuple[str, str], tuple[str, ...]] = {}
-    warnings: tuple[str, ...] = ()
-    doctor: str | None = None
+    range: tuple[float | None, float | None] = entry((0.0, 1.0), read=_read_range)
+    better: str = entry("higher", choices=_DIRECTIONS)
+    aggregate: str = entry("mean", choices=_AGGREGATES)
+
+    @property
+    def worst(self) -> float | None:
+        """The value of a failed row: the bad end of the range, None when that end is open."""
+        return {"higher": self.range[0], "lower": self.range[1]}.get(self.better)
+
+
+@frozen(kw_only=True)
+class SummaryValue:
+    """What a value of a metric means, and how people see it.
+
+    Attributes:
+        heading: Heading of its column; ``*`` is replaced by what the ``*`` of the key matches.
+        format: One of :data:`FORMATS`.
+        better: ``"higher"``, ``"lower"`` or ``"neither"``.
+        aggregate: How it comes from the rows: ``"mean"``, ``"sum"`` or ``"none"`` of these.
+        order: Position of its column: the smallest is first.
+        detail: Whether the table on a terminal leaves it to files.
+    """
+
+    heading: str = entry("", from_name=True)
+    format: str = entry("number", choices=FORMATS)
+    better: str = entry("neither", choices=_DIRECTIONS)
+    aggregate: str = entry("none", choices=_AGGREGATES)
+    order: int = entry(500)
+    detail: bool = entry(False)
+
+
+@frozen(kw_only=True)
+class WireRule(Checked):
+    """One rule that chooses an evaluator for rows without a request. Exactly one of the attributes is set."""
+
+    always: bool = entry(False)
+    datasets: tuple[str, ...] = entry(())
+    tags: tuple[str, ...] = entry(())
+    option: str | None = entry(None, pattern=_OPTION_FLAG)
+
+    def contradictions(self, table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+        """Yield what is wrong with a rule that is not exactly one condition."""
+        conditions = [self.always, "datasets" in table, "tags" in table, "option" in table]
+        if conditions.count(True) != 1:
+            yield "", "a rule has exactly one of always = true, datasets, tags, option"
+
+    def match(
+        self, names: tuple[str, ...], tags: tuple[str, ...], given: frozenset[str]
+    ) -> str | None:
+        """Return why this rule chooses the evaluator for a dataset, or None when it does not.
+
+        Args:
+            names: Names that the dataset answers to.
+            tags: Tags of the dataset.
+            given: Flags that the user gave, without their dashes.
+        """
+        if self.always:
+            return ALWAYS
+        for name in names:
+            if name in self.datasets:
+                return f"dataset {name}"
+        for tag in tags:
+            if tag in self.tags:
+                return f"tag {tag}"
+        if self.option is not None and self.option in given:
+            return f"option --{self.option}"
+        return None
+
+    def __str__(self) -> str:
+        if self.always:
+            return "every dataset"
+        if self.option is not None:
+            return f"any dataset with --{self.option}"
+        return ", ".join([*self.datasets, *(f"tag {tag}" for tag in self.tags)])
+
+
+@frozen(kw_only=True)
+class Needs:
+    """Fields that an evaluator requires; ``a|b`` means one of them.
+
+    Attributes:
+        original: Those of the example.
+        processed: Those of the output.
+    """
+
+    original: tuple[str, ...] = entry(())
+    processed: tuple[str, ...] = entry(())
+
+    @property
+    def by_side(self) -> dict[str, tuple[str, ...]]:
+        """The required fields by side, without a side that requires none."""
+        sides = {"original": self.original, "processed": self.processed}
+        return {side: names for side, names in sides.items() if names}
+
+
+@frozen(kw_only=True)
+class DefinitionPart:
+    """What a definition and its overrides for a configuration can set; see ``docs/reference/manifest.md``."""
+
+    source: str | None = entry(None)
+    revision: str | None = entry(None)
+    config: str | None = entry(None)
+    split: str | None = entry(None)
+    files: str | None = entry(None)
+    format: str | None = entry(None)
+    group_by: str | None = entry(None)
+    parts: tuple[str, ...] | None = entry(None)
+    fields: Mapping[str, str] | None = entry(None)
+    example: str | None = entry(None, pattern=_TARGET)
+    tables: Mapping[str, Mapping[str, str]] | None = entry(None)
+    prompt: str | None = entry(None, multiline=True)
+    fewshot_template: str | None = entry(None, multiline=True)
+    fewshot_split: str | None = entry(None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what is set, by key."""
+        values: dict[str, Any] = {}
+        for name in keys_of(type(self)):
+            value = getattr(self, name)
+            if name == "config_overrides":
+                value = {config: part.to_dict() for config, part in value.items()} or None
+            if value is not None:
+                values[name] = value
+        return values
+
+
+@frozen(kw_only=True)
+class DatasetDefinition(DefinitionPart):
+    """How a loader of another package reads a dataset.
+
+    Attributes:
+        loader: The dataset component that reads it.
+        config_overrides: What is different about a configuration, by its name.
+    """
+
+    loader: str = entry("", required=True)
+    config_overrides: Mapping[str, DefinitionPart] = entry(Factory(dict))
+
+
+@frozen(kw_only=True)
+class ConfigOverride:
+    """What wiring sees differently in a configuration of a dataset; None as in the dataset."""
+
+    primary: str | None = entry(None)
+    tags: tuple[str, ...] | None = entry(None)
+
+
+@frozen(kw_only=True)
+class ComponentManifest(Checked):
+    """What the manifest of every component can declare.
+
+    Attributes:
+        name: Short name.
+        summary: One line.
+        class_name: Attribute of the top-level package, under which the facades export it too.
+        version: The component's own version: raised when what it returns can change.
+        deterministic: Whether the same input always gives the same result.
+        capabilities: What it needs: some of :data:`CAPABILITIES`, or ``env:NAME``.
+        extra: Extra of its distribution with the libraries that it needs; None when the distribution requires them.
+        options: Declared options by name.
+        extra_options: Whether it takes further options, which are passed on unchanged.
+        option_groups: Names of the option groups whose options it takes too.
+    """
+
+    kind: ClassVar[str] = ""
+
+    name: str = table_name()
+    summary: str = entry("", required=True)
+    class_name: str | None = entry(None, name="class")
+    version: str = entry("")
+    deterministic: bool = entry(True)
+    capabilities: tuple[str, ...] = entry((), pattern=_CAPABILITY)
+    extra: str | None = entry(None, pattern=_EXTRA)
+    options: Mapping[str, Option] = entry(Factory(dict), names=_OPTION_NAME)
+    extra_options: bool = entry(False)
+    option_groups: tuple[str, ...] = entry(())
+
+
+@frozen(kw_only=True)
+class EvaluatorManifest(ComponentManifest):
+    """What the manifest of an evaluator can declare.
+
+    Attributes:
+        primary: Entry of the primary score that it gives its rows.
+        scores: What its keys mean.
+        needs: Fields that it requires.
+        reads: Fields of the example that can change a score; None means any.
+        wire: Rules that choose it automatically.
+        cpu_bound: Whether it is better run in a separate process.
+    """
+
+    kind: ClassVar[str] = "evaluators"
+
+    class_name: str | None = entry(None, name="class", required=True)
+    version: str = entry("", required=True)
+    primary: str | None = entry(None, required=True)
+    scores: Mapping[str, Score] = entry(Factory(dict), required=True, names=_SCORE_KEY)
+    needs: Needs = entry(Needs())
+    reads: tuple[str, ...] | None = entry(None)
+    wire: tuple[WireRule, ...] = entry(())
+    cpu_bound: bool = entry(False)
+
+    def contradictions(self, table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+        """Yield that the primary score is not a score."""
+        if self.primary is not None and "scores" in table and self.primary not in self.scores:
+            yield "primary", f"{self.primary!r} is not one of its scores ({', '.join(self.scores)})"
+
+
+@frozen(kw_only=True)
+class DatasetManifest(ComponentManifest):
+    """What the manifest of a dataset can declare.
+
+    Attributes:
+        primary: Entry of the primary score that it asks for.
+        tags: What wiring rules can ask for.
+        splits: Its splits; empty when any is accepted.
+        configs: Its configurations; empty when any is accepted.
+        default_config: The configuration that is loaded where the user names none.
+        license: License of the data.
+        homepage: Address of the data.
+        citation: How it is cited.
+        language: Languages of its examples.
+        sizes: Number of its examples by split.
+        inputs: Fields that a system may see; empty when the dataset does not declare them.
+        gold: Fields that are the right answer, or reveal it: hidden from systems.
+        fields: Fields of its examples.
+        files: Suffixes of the files that it loads.
+        config_overrides: What is different about a configuration, by its name.
+        definition: How a loader of another package reads it; None for a dataset with a loader.
+    """
+
+    kind: ClassVar[str] = "datasets"
+
+    primary: str | None = entry(None)
+    tags: tuple[str, ...] = entry(())
+    splits: tuple[str, ...] = entry(())
+    configs: tuple[str, ...] = entry(())
+    default_config: str | None = entry(None)
+    license: str = entry("")
+    homepage: str = entry("")
+    citation: str = entry("")
+    language: tuple[str, ...] = entry(())
+    sizes: Mapping[str, int] = entry(Factory(dict), minimum=0)
+    inputs: tuple[str, ...] = entry(())
+    gold: tuple[str, ...] = entry(())
+    fields: tuple[str, ...] = entry(())
+    files: tuple[str, ...] = entry(())
+    config_overrides: Mapping[str, ConfigOverride] = entry(Factory(dict))
+    definition: DatasetDefinition | None = entry(None)
+
+    def contradictions(self, table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+        """Yield what does not fit to the loader or to the configurations."""
+        if "class" not in table and "definition" not in table:
+            yield "class", "missing, as there is no definition"
+        if self.configs and self.default_config not in (None, *self.configs):
+            yield "default_config", f"{self.default_config!r} is not one of its configs"
+
+
+@frozen(kw_only=True)
+class SystemManifest(ComponentManifest):
+    """What the manifest of a system can declare.
+
+    Attributes:
+        system_kind: ``transformer``, ``reader``, ``endpoint`` or ``system``.
+        reads: Fields of the example that can change the output; None means any.
+        reads_gold: Whether it is an oracle, which is given the right answers too.
+        proxy_default: Whether ``--proxy`` and an address as the baseline mean this system.
+    """
+
+    kind: ClassVar[str] = "systems"
+
+    class_name: str | None = entry(None, name="class", required=True)
+    system_kind: str = entry(
+        "system", name="kind", choices=("transformer", "reader", "endpoint", "system")
+    )
+    reads: tuple[str, ...] | None = entry(None)
+    reads_gold: bool = entry(False)
+    proxy_default: bool = entry(False)
+
+
+@frozen(kw_only=True)
+class MetricManifest(ComponentManifest):
+    """What the manifest of a metric can declare.
+
+    Attributes:
+        default: Whether a run computes it without a request.
+        values: What its keys mean; ``*`` at the end of a key matches anything.
+    """
+
+    kind: ClassVar[str] = "metrics"
+
+    default: bool = entry(False)
+    values: Mapping[str, SummaryValue] = entry(Factory(dict), names=_METRIC_KEY)
+
+
+@frozen(kw_only=True)
+class ReporterManifest(ComponentManifest):
+    """What the manifest of a reporter can declare.
+
+    Attributes:
+        files: Suffixes of the files that it writes.
+    """
+
+    kind: ClassVar[str] = "reporters"
+
+    files: tuple[str, ...] = entry(())
+
+
+@frozen(kw_only=True)
+class TokenizerManifest(ComponentManifest):
+    """What the manifest of a tokenizer can declare."""
+
+    kind: ClassVar[str] = "tokenizers"
+
+
+@frozen(kw_only=True)
+class ExtensionManifest(ComponentManifest):
+    """What the manifest of an extension can declare.
+
+    Attributes:
+        implements: Names of the hooks that it implements, as :mod:`context_bench.hookspecs` has them.
+        active_when: Entry of :data:`ACTIVE_WHEN`: when it is active by default; empty for never.
+    """
+
+    kind: ClassVar[str] = "hooks"
+
+    implements: tuple[str, ...] = entry((), required=True, choices=tuple(HOOKS))
+    active_when: str = entry("", name="default", choices=tuple(ACTIVE_WHEN))
+
+    def contradictions(self, table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+        """Yield why it cannot be active by default: the user has not requested what it does."""
+        if not self.active_when:
+            return
+        allowed = ACTIVE_WHEN[self.active_when]
+        for hook in self.implements:
+            if hook not in allowed and not HOOKS[hook].watches:
+                yield (
+                    "default",
+                    f"an extension that implements {hook} must be requested by the user",
+                )
+        if self.active_when == INSTALLED and self.capabilities:
+            need = self.capabilities[0]
+            yield "default", f"an extension that needs {need} must be requested by the user"
+
+
+@frozen(kw_only=True)
+class CommandManifest(ComponentManifest):
+    """What the manifest of a command can declare.
+
+    Attributes:
+        parent: The command group that it belongs to; None for one at the top.
+        extends: One of :data:`EXTENSIBLE`, for what is not a command.
+        is_group: Whether it has commands below it.
+    """
+
+    kind: ClassVar[str] = "commands"
+
+    parent: str | None = entry(None)
+    extends: str | None = entry(None, choices=EXTENSIBLE)
+    is_group: bool = entry(False, name="group")
+
+    def contradictions(self, table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+        """Yield that something that is not a command has a parent."""
+        if self.parent is not None and self.extends is not None:
+            yield "parent", f"what extends {self.extends} is not a command, and has no parent"
+
+
+@frozen(kw_only=True)
+class OptionGroupManifest(ComponentManifest):
+    """What the manifest of an option group can declare."""
+
+    kind: ClassVar[str] = "flags"
+
+    def contradictions(self, table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+        """Yield the options that have no flag."""
+        for name, option in self.options.items():
+            if option.flag is None:
+                yield f"options.{name}", "each option of an option group has a flag"
+
+
+MANIFESTS: dict[str, type[ComponentManifest]] = {
+    manifest.kind: manifest
+    for manifest in (
+        EvaluatorManifest,
+        DatasetManifest,
+        SystemManifest,
+        MetricManifest,
+        ReporterManifest,
+        TokenizerManifest,
+        ExtensionManifest,
+        CommandManifest,
+        OptionGroupManifest,
+    )
+}
+"""The class of each kind of component."""
+
+KINDS = tuple(MANIFESTS)
+"""The kinds of component, as manifest tables and as ``context_bench.KIND`` entry-point groups."""
+
+
+def undeclared(kind: str, name: str) -> ComponentManifest:
+    """Return the manifest of a component that no manifest describes: the defaults of its kind."""
+    return MANIFESTS.get(kind, ComponentManifest)(name=name)
+
+
+@frozen(kw_only=True)
+class PluginManifest:
+    """A manifest file.
+
+    Attributes:
+        schema: Its format; 0 when it has none.
+        api: Plugin API that it was written for; empty when it has none.
+        doctor: ``module:function`` that reports to ``context-bench doctor`` how the plugin fares here, or None.
+        faults: What is wrong with it.
+        warnings: Keys that this version does not know, and values that are doubtful.
+    """
+
+    schema: int = entry(0, required=True, minimum=1)
+    api: str = entry("", required=True, pattern=_API)
+    doctor: str | None = entry(None, pattern=_TARGET)
+    evaluators: Mapping[str, EvaluatorManifest] = entry(Factory(dict), names=_COMPONENT_NAME)
+    datasets: Mapping[str, DatasetManifest] = entry(Factory(dict), names=_COMPONENT_NAME)
+    systems: Mapping[str, SystemManifest] = entry(Factory(dict), names=_COMPONENT_NAME)
+    metrics: Mapping[str, MetricManifest] = entry(Factory(dict), names=_COMPONENT_NAME)
+    reporters: Mapping[str, ReporterManifest] = entry(Factory(dict), names=_COMPONENT_NAME)
+    tokenizers: Mapping[str, TokenizerManifest] = entry(Factory(dict), names=_COMPONENT_NAME)
+    hooks: Mapping[str, ExtensionManifest] = entry(Factory(dict), names=_COMPONENT_NAME)
+    commands: Mapping[str, CommandManifest] = entry(Factory(dict), names=_COMPONENT_NAME)
+    flags: Mapping[str, OptionGroupManifest] = entry(Factory(dict), names=_COMPONENT_NAME)
+    faults: tuple[Fault, ...] = ()
+    warnings: tuple[Fault, ...] = ()
+
+    @property
+    def components(self) -> dict[tuple[str, str], ComponentManifest]:
+        """The components by kind and name, those with faults included as far as they could be read."""
+        return {
+            (kind, name): manifest
+            for kind in KINDS
+            for name, manifest in getattr(self, kind).items()
+        }
+
+    def faults_of(self, kind: str, name: str) -> list[Fault]:
+        """Return the faults of the file as a whole and of one of its components."""
+        return [
+            fault
+            for fault in self.faults
+            if fault.path[:2] == (kind, name) or not _is_of_component(fault)
+        ]
 
     @property
     def incompatibility(self) -> str | None:
@@ -64,231 +558,45 @@ class Manifest(NamedTuple):
             return f"its manifest has format {self.schema}, this version reads {SCHEMA}"
         if not self.api:
             return None  # a fault, not an incompatibility
-        major, minor = map(int, self.api.split("."))
-        ours = ".".join(map(str, API))
+        major, minor = self._api
+        current = ".".join(map(str, API))
         if major != API[0]:
-            return f"it was written for plugin API {self.api}, this version has {ours}"
-        return (
-            f"it needs plugin API {self.api}, this version has only {ours}"
-            if minor > API[1]
-            else None
-        )
+            return f"it was written for plugin API {self.api}, this version has {current}"
+        if minor > API[1]:
+            return f"it needs plugin API {self.api}, this version has only {current}"
+        return None
 
     @property
     def is_newer(self) -> bool:
         """Whether a newer version of context-bench could use the plugin."""
-        return self.schema > SCHEMA or (
-            bool(self.api) and tuple(map(int, self.api.split("."))) > API
-        )
+        return self.schema > SCHEMA or (bool(self.api) and self._api > API)
+
+    @property
+    def _api(self) -> tuple[int, int]:
+        major, _, minor = self.api.partition(".")
+        return int(major), int(minor)
+
+
+def _is_of_component(fault: Fault) -> bool:
+    return len(fault.path) > 1 and fault.path[0] in KINDS
 
 
 @lru_cache(maxsize=256)
-def parse_manifest(source: bytes) -> Manifest:
+def parse_manifest(source: bytes) -> PluginManifest:
     """Read a manifest; never raises, every fault is in the result. A process that looks again reads the same text once."""
     import tomli
 
     try:
         document = tomli.loads(source.decode("utf-8"))
     except (ValueError, RecursionError) as error:  # of tomli, or of the encoding
-        return Manifest(faults=(f"not valid TOML: {error}",))
-    faults: list[str] = []
-    warnings: list[str] = []
-    top = Table("", document, faults, warnings)
-    schema = top.take("schema", fields.at_least(1), 0, required=True)
-    api = top.take("api", fields.api, "", required=True)
-    doctor = top.take("doctor", fields.target, None)
-    components: dict[tuple[str, str], Facts] = {}
-    component_faults: dict[tuple[str, str], tuple[str, ...]] = {}
-    for kind in KINDS:
-        for name, body in top.take(kind, fields.mapping, {}).items():
-            own: list[str] = []
-            components[kind, name] = _facts(kind, name, body, own, warnings)
-            if own:
-                component_faults[kind, name] = tuple(own)
-    top.close()
-    return Manifest(
-        schema, api, components, tuple(faults), component_faults, tuple(warnings), doctor
-    )
-
-
-FORMATS = ("score", "percent", "count", "money", "factor", "seconds", "number")
-_KEYS = {
-    "class_name": "class",
-    "is_group": "group",
-    "system_kind": "kind",
-    "active_when": "default",
-}
-"""What a manifest calls those facts that Python cannot, or that two kinds have under one name."""
-_REQUIRED = {
-    "evaluators": ("summary", "class_name", "version", "primary"),
-    "systems": ("summary", "class_name"),
-    "datasets": ("summary", "class_name"),
-    "hooks": ("summary", "implements"),
-}
-
-
-def _facts(kind: str, name: str, body: Any, faults: list[str], warnings: list[str]) -> Facts:
-    path = f"{kind}.{name}"
-    if not isinstance(body, dict):
-        faults.append(f"{path}: expected a table, got {fields.kind_of(body)}")
-        return Facts(kind, name)
-    letters = name.replace("-", "").replace(".", "")
-    if not (name.isascii() and name[:1].isalpha() and name == name.lower() and letters.isalnum()):
-        faults.append(
-            f"{path}: a component name is lower-case letters, digits, '-' and '.', and starts with a letter"
-        )
-    table = Table(path, body, faults, warnings)
-    has_definition = kind == "datasets" and "definition" in body
-    required = ("summary",) if has_definition else _REQUIRED.get(kind, ("summary",))
-    names = (*FACTS, *FACTS_OF_KIND.get(kind, ()))
-    said = _take(
-        table, [name for name in names if name not in _TABLES], Facts._field_defaults, required
-    )
-    said |= {name: table.tables(name, _TABLES[name]) for name in names if name in _TABLES}
-    table.close()
-    if has_definition and said["definition"] is None:
-        said["definition"] = {}  # it has one, which cannot be read: no loader of its own is missing
-    facts = Facts(kind, name, **said)
-    for key, fault in _contradictions(facts, body):
-        table.fault(key, fault)
-    return facts
-
-
-def _contradictions(facts: Facts, body: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the keys that do not fit to others, and why."""
-    if facts.kind == "evaluators" and not facts.scores:
-        yield "scores", "missing; say what each key means, {} for the defaults"
-    elif (
-        facts.kind == "evaluators"
-        and facts.primary is not None
-        and facts.primary not in facts.scores
-    ):
-        yield "primary", f"{facts.primary!r} is none of its scores ({', '.join(facts.scores)})"
-    if (
-        facts.default_config is not None
-        and facts.configs
-        and facts.default_config not in facts.configs
-    ):
-        yield "default_config", f"{facts.default_config!r} is none of its configs"
-    if facts.parent is not None and facts.extends is not None:
-        yield "parent", f"what extends {facts.extends} is no command, and has no parent"
-    if facts.active_when:
-        yield from _not_by_default(facts)
-    if facts.kind == "flags" and any("flag" not in body["options"][name] for name in facts.options):
-        yield "options", "each option of a option group has a flag"
-
-
-def _not_by_default(facts: Facts) -> Iterator[tuple[str, str]]:
-    """Yield why an extension cannot be active by default: the user has not asked for what it does."""
-    allowed = ACTIVE_WHEN[facts.active_when]
-    for name in facts.implements:
-        if name not in allowed and not HOOKS[name].watches:
-            yield "default", f"an extension that implements {name} must be requested by the user"
-    if facts.active_when == INSTALLED and facts.capabilities:
-        yield (
-            "default",
-            f"an extension that needs {facts.capabilities[0]} must be requested by the user",
-        )
-
-
-def _take(
-    table: Table, names: Iterable[str], defaults: Mapping[str, Any], required: Collection[str] = ()
-) -> dict[str, Any]:
-    return {
-        name: table.take(
-            _KEYS.get(name, name), _READERS[name], defaults[name], required=name in required
-        )
-        for name in names
-    }
-
-
-def _config_overrides(name: str, table: Table) -> dict[str, Any]:
-    found = _take(table, ("primary", "tags"), {"primary": None, "tags": None})
-    return {key: value for key, value in found.items() if value is not None}
-
-
-def _summary_value(name: str, table: Table) -> SummaryValue:
-    if not name.replace("_", "").replace(":", "").removesuffix("*").isalnum():
-        table.faults.append(f"{table.path}: a key of a metric is snake_case")
-    return SummaryValue(
-        **_take(table, SummaryValue._fields, {**SummaryValue._field_defaults, "heading": name})
-    )
-
-
-def _score(name: str, table: Table) -> Score:
-    if not name.replace("_", "").replace("@", "").isalnum():
-        table.faults.append(f"{table.path}: a score key is snake_case")
-    return Score(**_take(table, Score._fields, Score._field_defaults))
-
-
-def _option(name: str, table: Table) -> Option:
-    if not name.isidentifier() or name[:1].isupper():
-        table.faults.append(
-            f"{table.path}: an option is a keyword, in snake_case where its class does not say otherwise"
-        )
-    is_secret = is_secret_name(name)
-    option = Option(
-        name, **_take(table, _OPTION, {**Option._field_defaults, "secret": is_secret}, ("help",))
-    )
-    if is_secret and not option.secret and name != "key":  # which is a place in a table, too
-        table.warnings.append(
-            f"{table.at('secret')}: false, though only secrets are called {name}: give it another name"
-        )
-
-    def fitting(value: Any) -> Any:
-        if problem := option.misfit(value):
-            raise fields.FaultError(problem)
-        return value
-
-    option = option._replace(choices=table.take("choices", fields.list_of(fitting), ()))
-    return option._replace(default=table.take("default", fitting, None))
-
-
-_OPTION = ("type", "help", "secret", "flag", "env", "required", "bare", "key")
-_TABLES: dict[str, Callable[[str, Table], Any]]
-_TABLES = {
-    "options": _option,
-    "scores": _score,
-    "config_overrides": _config_overrides,
-    "values": _summary_value,
-}
-_READERS: dict[str, Reader] = {
-    **dict.fromkeys(
-        ("summary", "class_name", "version", "primary", "parent", "default_config", "license"), text
-    ),
-    **dict.fromkeys(("homepage", "citation", "heading", "help", "env", "bare", "key"), text),
-    **dict.fromkeys(
-        ("option_groups", "reads", "tags", "splits", "configs", "fields", "files"), texts
-    ),
-    **dict.fromkeys(("language", "inputs", "gold"), texts),
-    **dict.fromkeys(
-        ("deterministic", "extra_options", "cpu_bound", "reads_gold", "proxy_default"), boolean
-    ),
-    **dict.fromkeys(("is_group", "default", "detail", "secret", "required"), boolean),
-    "capabilities": fields.list_of(fields.capability),
-    "extra": fields.word,
-    "needs": fields.needs,
-    "wire": fields.list_of(fields.rule),
-    "sizes": fields.table_of(fields.at_least(0)),
-    "definition": fields.definition,
-    "system_kind": one_of("transformer", "reader", "endpoint", "system"),
-    "active_when": one_of(*ACTIVE_WHEN),
-    "extends": one_of(*EXTENSIBLE),
-    "implements": fields.list_of(one_of(*HOOKS)),
-    "range": fields.value_range,
-    "better": one_of("higher", "lower", "neither"),
-    "aggregate": one_of("mean", "sum", "none"),
-    "format": one_of(*FORMATS),
-    "order": fields.integer,
-    "type": one_of(*OPTION_TYPES),
-    "flag": fields.flag,
-}
-"""How each fact is read, whatever has it."""
+        return PluginManifest(faults=(Fault((), "not-toml", f"not valid TOML: {error}"),))
+    findings = Findings()
+    manifest = read_table(PluginManifest, document, (), findings)
+    return evolve(manifest, faults=tuple(findings.faults), warnings=tuple(findings.warnings))
 
 
 def read_faults(source: bytes) -> list[str]:
-    """Return every fault of a manifest, those of its components and its unknown keys included, a line each."""
+    """Return every fault of a manifest, its incompatibility and its unknown keys included, a line each."""
     manifest = parse_manifest(source)
-    of_components = [fault for faults in manifest.component_faults.values() for fault in faults]
-    old = [manifest.incompatibility] if manifest.incompatibility else []
-    return [*manifest.faults, *old, *of_components, *manifest.warnings]
+    incompatible = [manifest.incompatibility] if manifest.incompatibility else []
+    return [*map(str, manifest.faults), *incompatible, *map(str, manifest.warnings)]

@@ -3,16 +3,18 @@
 A value comes from a spec, a flag, the project file or the environment, as text or typed; each type has one converter.
 """
 
-from __future__ import annotations
-
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, time
 from math import isfinite
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import Any
+
+from attrs import Factory, frozen
 
 from context_bench.errors import ConfigurationError, UnknownNameError
+from context_bench.plugins.manifest_reader import Checked, Pattern, entry, table_name
+from context_bench.redaction import is_secret_name
 
 _TYPES: dict[str, tuple[type, ...]] = {"int": (int,), "float": (float, int), "bool": (bool,)}
 _TYPES |= {
@@ -20,11 +22,12 @@ _TYPES |= {
     **dict.fromkeys(("list", "words", "tables"), (list,)),
 }
 
-
 OPTION_TYPES = ("str", "int", "float", "bool", "path", "list", "words", "tables")
+_FLAG = Pattern(r"--[a-z0-9][a-z0-9-]*", "a flag such as --judge-url")
 
 
-class Option(NamedTuple):
+@frozen
+class Option(Checked):
     """One declared option: a keyword argument of the component.
 
     Attributes:
@@ -44,31 +47,44 @@ class Option(NamedTuple):
         bare: Value of its flag when the flag is given without one; None where it needs one.
     """
 
-    name: str
-    type: str = "str"
-    default: Any = None
-    help: str = ""
-    secret: bool = False
-    choices: tuple[Any, ...] = ()
-    flag: str | None = None
-    env: str | None = None
-    required: bool = False
-    key: str | None = None
+    name: str = table_name()
+    type: str = entry("str", choices=OPTION_TYPES)
+    default: Any = entry(None)
+    help: str = entry("", required=True)
+    secret: bool = entry(Factory(lambda self: is_secret_name(self.name), takes_self=True))
+    choices: tuple[Any, ...] = entry(())
+    flag: str | None = entry(None, pattern=_FLAG)
+    env: str | None = entry(None)
+    required: bool = entry(False)
+    key: str | None = entry(None)
+    bare: str | None = entry(None)
     group: str | None = None
-    bare: str | None = None
 
-    def misfit(self, value: Any) -> str | None:
-        """Return what is wrong with a default or choice in a manifest, which is not converted; None when it fits."""
-        if not isinstance(value, _TYPES[self.type]) or (
-            isinstance(value, bool) and self.type != "bool"
-        ):
+    def contradictions(self, table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+        """Yield a default and choices that do not fit to the type."""
+        for place, choice in enumerate(self.choices):
+            if problem := self._problem_of(choice):
+                yield f"choices.[{place}]", problem
+        if self.default is None:
+            return
+        if problem := self._problem_of(self.default):
+            yield "default", problem
+        elif self.choices and self.default not in self.choices:
+            choices = ", ".join(map(str, self.choices))
+            yield "default", f"expected one of its choices ({choices}), got {self.default!r}"
+
+    def doubts(self, table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+        """Yield that an option with the name of a secret is declared to be none."""
+        if not self.secret and self.name != "key" and is_secret_name(self.name):
+            yield "secret", f"false, but only secrets are called {self.name}: choose another name"
+
+    def _problem_of(self, value: Any) -> str | None:
+        """Return what is wrong with a value of the manifest, which is not converted; None when it fits."""
+        expected = _TYPES[self.type]
+        if not isinstance(value, expected) or (isinstance(value, bool) and bool not in expected):
             return f"expected a value of type {self.type}, got {value!r}"
-        if isinstance(value, float) and value - value != 0:
+        if isinstance(value, float) and not isfinite(value):
             return f"expected a finite number, got {value!r}"
-        if self.choices and value not in self.choices:
-            return (
-                f"expected one of its choices ({', '.join(map(str, self.choices))}), got {value!r}"
-            )
         return None
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from context_bench.errors import ConfigurationError, UnknownNameError
+from context_bench.plugins.component import BLOCKED, Component, State
 
 DISABLE_VARIABLE = "CONTEXT_BENCH_DISABLE_PLUGINS"
 ALLOW_VARIABLE = "CONTEXT_BENCH_PLUGINS"
@@ -100,22 +101,22 @@ class PluginSettings(NamedTuple):
         )
         return cls(layers, dict(project.get("prefer", {})))
 
-    def blocked_by(self, names: frozenset[str]) -> tuple[str, str] | None:
-        """Return why a component that answers to ``names`` may not be used and how to change that; None when it may."""
-        blocker = None
+    def blocked_by(self, names: frozenset[str]) -> State | None:
+        """Return the state of a component that answers to ``names`` and may not be used; None when it may."""
+        blocked: State | None = None
         for layer in self.layers:
-            said = [(name, on) for name, on in layer.switches if name in names]
-            if said:
-                name, on = said[-1]
-                blocker = (
-                    None if on else (f"switched off by {layer.off}", layer.undo.format(name=name))
-                )
+            switches = [switch for switch in layer.switches if switch[0] in names]
+            if switches:
+                name, is_on = switches[-1]
+                undo = layer.undo.format(name=name)
+                blocked = None if is_on else State(BLOCKED, f"switched off by {layer.off}", undo)
             elif layer.allowed is not None and CORE not in names:
                 admit = layer.admit.format(name=min(names, key=len))
-                blocker = None if names & layer.allowed else (f"not in {layer.list}", admit)
-        return blocker
+                is_allowed = bool(names & layer.allowed)
+                blocked = None if is_allowed else State(BLOCKED, f"not in {layer.list}", admit)
+        return blocked
 
-    def require_known(self, installed: Iterable[Any], without: Iterable[str] = ()) -> None:
+    def require_known(self, installed: Iterable[Component], without: Iterable[str] = ()) -> None:
         """Refuse names that mean nothing: a misspelt one would leave on what somebody meant to switch off.
 
         The environment and the project may speak of plugins of ours that are not installed here, the command line may not.
@@ -143,10 +144,11 @@ class PluginSettings(NamedTuple):
                 raise UnknownNameError("plugin", name, whole or known, hint)
 
 
-def switches(component: Any) -> frozenset[str]:
-    """Return the names that switch a component: of a option group no short one, which a component may have."""
-    names: frozenset[str] = component.names
-    return names - {component.name} | {CORE} if component.kind == "flags" else names
+def switches(component: Component) -> frozenset[str]:
+    """Return the names that switch a component: not the short one of an option group, which a component may have."""
+    if component.kind == "flags":
+        return component.names - {component.name} | {CORE}
+    return component.names
 
 
 def _ours() -> frozenset[str]:

@@ -14,8 +14,9 @@ from attrs import Factory, evolve, field, frozen
 
 from context_bench.console import style, wrap_text
 from context_bench.errors import ConfigurationError, UnknownNameError, WiringError
-from context_bench.plugins.catalog import BLOCKED, OK, Catalog, Component, stated
-from context_bench.plugins.component_metadata import ALWAYS, CAPABILITIES, Score, WireRule
+from context_bench.plugins.catalog import Catalog
+from context_bench.plugins.component import BLOCKED, OK, Component, edition_of, stated
+from context_bench.plugins.manifest import ALWAYS, CAPABILITIES, Score, WireRule
 
 
 @frozen
@@ -101,7 +102,7 @@ class Decision:
     @property
     def scores(self) -> Mapping[str, Score]:
         """What its manifest says about its keys, without the prefix."""
-        return self.component.manifest.scores
+        return self.component.evaluator.scores
 
     @property
     def keys(self) -> list[str]:
@@ -111,7 +112,7 @@ class Decision:
     @property
     def primary(self) -> str | None:
         """The evaluator's own headline, with the prefix."""
-        primary = self.component.manifest.primary
+        primary = self.component.evaluator.primary
         return self.prefix + primary if primary else None
 
 
@@ -154,7 +155,7 @@ class DatasetPlan:
                 decision.evaluator: {
                     "rule": decision.reason,
                     "distribution": decision.component.distribution.name,
-                    **decision.component.version_info,
+                    **edition_of(decision.component),
                     "keys": decision.keys,
                     "prefix": decision.prefix,
                     "yields": list(decision.yields),
@@ -335,7 +336,7 @@ def _broken_line(components: list[Component]) -> str:
 def _decide(
     component: Component, dataset: DatasetFacts, choice: Choice, explicit: bool
 ) -> Decision:
-    rules = component.manifest.wire
+    rules = component.evaluator.wire
     fit = _fit(rules, dataset)
     prefix = choice.prefixes.get(component.id, choice.prefixes.get(component.name, ""))
 
@@ -351,9 +352,9 @@ def _decide(
         return Decision(component, True, reason, True, fit, prefix)
     if choice.exact is not None:
         return out("not among the evaluators that were chosen")
-    if component.state == BLOCKED or (component.facts is None and component.state != OK):
+    if component.state == BLOCKED or (not component.is_described and component.state != OK):
         return out(f"{component.state}: {component.reason}")
-    if component.facts is None:
+    if not component.is_described:
         has_manifest = component.distribution.manifest_path is not None
         undescribed = "its manifest does not describe it" if has_manifest else "it has no manifest"
         return out(f"{undescribed}, so it is used only when asked for by name")

@@ -13,13 +13,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from attrs import Factory, frozen
+from attrs import Factory, asdict, fields_dict, frozen
 
 from context_bench.errors import ConfigurationError, ContextBenchError, PluginError, misfit
-from context_bench.plugins.catalog import BLOCKED, Catalog, Component, component_of, install_line
-from context_bench.plugins.component_metadata import SummaryValue
+from context_bench.plugins.catalog import Catalog, component_of
+from context_bench.plugins.component import BLOCKED, Component
 from context_bench.plugins.loading import build, unfit
+from context_bench.plugins.manifest import SummaryValue
 from context_bench.plugins.options import written_options
+from context_bench.plugins.remedies import install_line
 from context_bench.plugins.settings import CORE, PluginSettings
 from context_bench.protocols import Metric
 
@@ -62,7 +64,7 @@ class RunMetric:
             "component": self.component,
             "version": self.version,
             "options": dict(self.options),
-            "values": {key: dict(value._asdict()) for key, value in self.values.items()},
+            "values": {key: asdict(value) for key, value in self.values.items()},
         }
 
 
@@ -183,11 +185,11 @@ def with_declarations(metric: Metric, catalog: Catalog | None = None) -> RunMetr
             metric, {str(key): _summary_value(str(key), value) for key, value in declared.items()}
         )
     if catalog is None:
-        from context_bench.plugins.discovery import remembered_catalog
+        from context_bench.plugins.catalog_cache import remembered_catalog
 
         catalog = remembered_catalog(PluginSettings.read(environ=os.environ))
     component = component_of(catalog, "metrics", metric)
-    return RunMetric(metric, component.manifest.values if component else {})
+    return RunMetric(metric, component.metric.values if component else {})
 
 
 def _default_components(catalog: Catalog, without: Iterable[str]) -> list[Component]:
@@ -196,7 +198,7 @@ def _default_components(catalog: Catalog, without: Iterable[str]) -> list[Compon
     return [
         component
         for component in catalog.of_kind("metrics")
-        if component.manifest.default
+        if component.metric.default
         and component.state != BLOCKED
         and component.overridden_by is None
         and not excluded & component.names
@@ -236,7 +238,7 @@ def _build_metric(
         raise unfit(component, _NOT_A_METRIC)
     return RunMetric(
         metric=metric,
-        values=component.manifest.values,
+        values=component.metric.values,
         component=component.id,
         version=component.distribution.version,
         options=used,
@@ -246,11 +248,11 @@ def _build_metric(
 def _summary_value(key: str, value: object) -> SummaryValue:
     if isinstance(value, SummaryValue):
         return value
-    if isinstance(value, Mapping) and set(value) <= set(SummaryValue._fields):
+    if isinstance(value, Mapping) and set(value) <= set(fields_dict(SummaryValue)):
         return SummaryValue(**{"heading": key, **value})
     raise ConfigurationError(
         f"What the metric's value {key!r} means is {value!r}, but must be a table of "
-        f"{', '.join(SummaryValue._fields)}."
+        f"{', '.join(fields_dict(SummaryValue))}."
     )
 
 

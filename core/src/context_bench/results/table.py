@@ -8,7 +8,7 @@ from typing import Any
 
 from attrs import frozen
 
-from context_bench.plugins.component_metadata import SummaryValue
+from context_bench.plugins.manifest import SummaryValue
 from context_bench.records import ANY_KEY, shown_seconds
 from context_bench.results.columns import SOURCES
 from context_bench.results.registry import RunMetric
@@ -81,7 +81,7 @@ def summary_columns(
     patterns = list(pattern_by_key.values())
     ordered = []
     for key, pattern in pattern_by_key.items():
-        value = declared.get(pattern, SummaryValue(key, "score"))
+        value = declared.get(pattern, SummaryValue(heading=key, format="score"))
         if pattern.endswith("*") and patterns.count(pattern) == 1:
             continue  # the mean of a single dataset is the mean of all rows
         if value.detail and not everything:

@@ -21,7 +21,8 @@ from context_bench.plan.specs import (
     DatasetSpec,
     Examples,
 )
-from context_bench.plugins.catalog import Catalog, Component
+from context_bench.plugins.catalog import Catalog
+from context_bench.plugins.component import Component, edition_of
 from context_bench.plugins.loading import load
 from context_bench.plugins.options import read_options
 from context_bench.plugins.wiring import (
@@ -79,11 +80,11 @@ def _of_spec(
     catalog: Catalog, spec: DatasetSpec, number: int, request: RunConfig, taken: Collection[str]
 ) -> tuple[RunDataset, DatasetFacts]:
     component, spec = find_dataset(catalog, spec)
-    facts, limit, where = component.manifest, request.limit, f"dataset {component.name}"
+    facts, limit, where = component.dataset, request.limit, f"dataset {component.name}"
     known, fixed = describe_dataset(component, spec, taken)
     loader = load(component)
     options = read_options(
-        facts.options, spec.options, where, os.environ, more=component.facts is None
+        facts.options, spec.options, where, os.environ, more=not component.is_described
     )
     which = _present(config=spec.config, split=spec.split)
     examples = _load(loader, component, _present(limit=limit) | which, options)
@@ -95,7 +96,7 @@ def _of_spec(
     description = {
         "label": known.label,
         "component": component.id,
-        **component.version_info,
+        **edition_of(component),
         "config": spec.config,
         "split": spec.split,
         "options": without_secrets([component], spec.options),

@@ -28,9 +28,9 @@ from context_bench.plan.run_config import RunConfig
 from context_bench.plan.wiring import WiringHooks
 from context_bench.plugins.call_hooks import CallHooks
 from context_bench.plugins.catalog import Catalog
-from context_bench.plugins.component_metadata import CONVERSATION, ENDPOINT, REFERENCE
 from context_bench.plugins.hooks import Implementation
 from context_bench.plugins.loading import attempted
+from context_bench.plugins.manifest import CONVERSATION, ENDPOINT, REFERENCE
 from context_bench.protocols import (
     AnswerSource,
     BuiltSystem,

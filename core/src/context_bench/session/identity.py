@@ -10,7 +10,8 @@ from context_bench.errors import (
     UnstorableError,
     reason_of,
 )
-from context_bench.plugins.catalog import Catalog, component_of, edition
+from context_bench.plugins.catalog import Catalog, component_of
+from context_bench.plugins.component import edition_of
 from context_bench.run.model import (
     COLUMNS,
     EVERYTHING,
@@ -38,7 +39,7 @@ def system_identity(
     component = component_of(catalog, "systems", system)
     own = getattr(system, "transformer", system)
     adapter = component.id if component else f"{type(own).__module__}.{type(own).__qualname__}"
-    told = component.version_info if component else edition(str(getattr(system, "version", "")))
+    told = edition_of(component, str(getattr(system, "version", "")))
     description: dict[str, Any] = {"adapter": adapter, **told}
     parameters = fingerprint_of(system, f"system {system.name}")
     if parameters is None:
@@ -84,7 +85,7 @@ def system_reads(catalog: Catalog, system: Any) -> tuple[str, ...] | None:
     if hasattr(system, "reads"):
         return None if system.reads is None else tuple(system.reads)
     component = component_of(catalog, "systems", system)
-    return component.manifest.reads if component else None
+    return component.system.reads if component else None
 
 
 def system_sees(catalog: Catalog, system: Any) -> str:
@@ -96,6 +97,6 @@ def system_sees(catalog: Catalog, system: Any) -> str:
         seen = [system_sees(catalog, step) for step in system.steps]
         return next((sight for sight in (EVERYTHING, COLUMNS) if sight in seen), INPUT)
     component = component_of(catalog, "systems", system)
-    if getattr(system, "reads_gold", bool(component and component.manifest.reads_gold)):
+    if getattr(system, "reads_gold", bool(component and component.system.reads_gold)):
         return EVERYTHING
     return COLUMNS if getattr(system, "reads_columns", False) else INPUT

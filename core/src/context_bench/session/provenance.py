@@ -51,7 +51,7 @@ def dependencies(names: Iterable[str]) -> dict[str, dict[str, str | None]]:
     """
     from importlib_metadata import Distribution, PackageNotFoundError
 
-    from context_bench.plugins.discovery import requirement_names
+    from context_bench.plugins.requirements import requirement_names
 
     @cache
     def version(name: str) -> str | None:

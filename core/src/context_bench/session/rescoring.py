@@ -17,7 +17,7 @@ from context_bench.plan.run_config import RunConfig, absent
 from context_bench.plan.secrets import redactor_of
 from context_bench.plan.wiring import WiringPlanner, load_wiring_hooks
 from context_bench.plugins.catalog import Catalog
-from context_bench.plugins.component_metadata import REFERENCE
+from context_bench.plugins.manifest import REFERENCE
 from context_bench.results.reading import read_result
 from context_bench.results.registry import metrics_record
 from context_bench.results.result import EvalResult

@@ -88,7 +88,7 @@ def evaluate_request(arguments: Mapping[str, Any]) -> EvalResult:
         arguments: The arguments by name.
     """
     from context_bench.plan.project import request_of_arguments
-    from context_bench.plugins.discovery import remembered_catalog
+    from context_bench.plugins.catalog_cache import remembered_catalog
 
     on_warning = arguments["on_warning"]
     warnings = Warnings(on_warning or issue_warning, on_one_thread=on_warning is None)

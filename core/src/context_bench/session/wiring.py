@@ -15,9 +15,10 @@ from context_bench.errors import (
     message_of,
 )
 from context_bench.plan.wiring import WiringPlanner
-from context_bench.plugins.catalog import Component, component_of, edition
-from context_bench.plugins.component_metadata import Facts
+from context_bench.plugins.catalog import component_of
+from context_bench.plugins.component import Component, edition_of
 from context_bench.plugins.loading import unfit
+from context_bench.plugins.manifest import EvaluatorManifest
 from context_bench.plugins.wiring import (
     DatasetPlan,
     Decision,
@@ -171,7 +172,7 @@ class Wiring:
         )
 
     def _set_up(self, name: str, evaluator: Evaluator, component: Component | None) -> None:
-        facts = component.manifest if component else Facts("evaluators", name)
+        facts = component.evaluator if component else EvaluatorManifest(name=name)
         version = (
             component.manifest.version if component else str(getattr(evaluator, "version", ""))
         )
@@ -184,7 +185,7 @@ class Wiring:
             id=name,
             evaluator=evaluator,
             key=evaluator_key(name, version, _parameters_of(evaluator, name)),
-            needs=facts.needs,
+            needs=facts.needs.by_side,
             reads=facts.reads,
             deterministic=facts.deterministic,
             cpu_bound=facts.cpu_bound
@@ -199,7 +200,7 @@ class Wiring:
             provenance={
                 "evaluator": name,
                 "distribution": component.distribution.name if component else "",
-                **(component.version_info if component else edition("")),
+                **edition_of(component),
             },
         )
 
@@ -211,7 +212,7 @@ class Wiring:
             return plan.dataset.primary
         component = component_of(self.planner.catalog, "evaluators", self.planner.objects[0])
         return (
-            component.manifest.primary if component else None
+            component.evaluator.primary if component else None
         )  # else it is known once it has scored
 
 

@@ -114,11 +114,7 @@ def pictures_of(run: Any) -> tuple[Picture, ...]:
         return ()
     found: list[Picture] = []
     for component in open_catalog().of_kind("commands"):
-        if (
-            component.state == "ok"
-            and component.facts is not None
-            and component.facts.extends == "report"
-        ):
+        if component.state == "ok" and component.command.extends == "report":
             found += _pictures(component, run)
     return tuple(found)
 

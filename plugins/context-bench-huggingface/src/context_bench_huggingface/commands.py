@@ -101,11 +101,10 @@ def _loader(catalog: Catalog, name: str) -> tuple[Any, str | None]:
     """Return what loads a dataset, and its configuration."""
     short, _, config = name.partition(":")
     component = catalog.find("datasets", short).require_ok()
-    facts = component.facts
-    if facts is not None and facts.definition and facts.definition["loader"] == "hf":
-        return hf.from_definition(
-            component.name, {"default_config": facts.default_config, **facts.definition}
-        ), config or None
+    definition = component.dataset.definition
+    if definition is not None and definition.loader == "hf":
+        described = {"default_config": component.dataset.default_config, **definition.to_dict()}
+        return hf.from_definition(component.name, described), config or None
     module, _, attribute = component.target.partition(":")
     return getattr(import_module(module), attribute), config or None
 

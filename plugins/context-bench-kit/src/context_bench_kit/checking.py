@@ -54,8 +54,8 @@ def _faults(component: Component) -> Iterator[str]:
         yield f"{component.state}: {component.reason}. {component.remedy_text}"
     yield from component.distribution.warnings
     yield from told
-    if component.facts is not None:
-        yield from _rule_faults(component.facts)
+    if component.kind == "evaluators":
+        yield from _rule_faults(component)
 
 
 def faults_of_code(component: Component, thing: Any) -> list[str]:
@@ -76,26 +76,26 @@ def _doctor_faults(component: Component) -> Iterator[str]:
         yield f"doctor = {doctor.target!r} names {type(function).__name__}, which cannot be called"
 
 
-def _rule_faults(facts: Any) -> Iterator[str]:
-    flags = {option.flag for option in facts.options.values()}
-    for rule in facts.wire:
+def _rule_faults(component: Component) -> Iterator[str]:
+    flags = {option.flag for option in component.manifest.options.values()}
+    for rule in component.evaluator.wire:
         if rule.option is not None and f"--{rule.option}" not in flags:
             yield f"a wiring rule waits for --{rule.option}, but none of its options has that flag"
 
 
 def _code_faults(component: Component, thing: Any) -> Iterator[str]:
-    facts = component.facts
-    if facts is not None and facts.class_name:
+    class_name = component.manifest.class_name
+    if class_name:
         from importlib import import_module
 
         package = component.target.partition(":")[0].strip().partition(".")[0]
-        exported = getattr(import_module(package), facts.class_name, None)
+        exported = getattr(import_module(package), class_name, None)
         if exported is None:
-            yield f"class = {facts.class_name!r}, but the package {package} has no such attribute"
+            yield f"class = {class_name!r}, but the package {package} has no such attribute"
         elif exported is not thing:
-            yield f"class = {facts.class_name!r} is not what its entry point {component.target} names"
-    if component.kind == "hooks" and facts is not None:
-        yield from _hook_faults(facts, thing)
+            yield f"class = {class_name!r} is not what its entry point {component.target} names"
+    if component.kind == "hooks" and component.is_described:
+        yield from _hook_faults(component, thing)
     methods = _METHODS.get(component.kind, ())
     if methods and not any(callable(getattr(thing, method, None)) for method in methods):
         told = " or ".join(f"{method}()" for method in methods)
@@ -106,37 +106,39 @@ def _code_faults(component: Component, thing: Any) -> Iterator[str]:
         "commands",
     ):
         yield f"its entry point names {type(thing).__name__}, which cannot be called"
-    elif callable(thing) and facts is not None and component.kind not in ("commands", "flags"):
-        yield from _option_faults(component.kind, facts, thing)
+    elif callable(thing) and component.is_described and component.kind not in ("commands", "flags"):
+        yield from _option_faults(component, thing)
 
 
-def _hook_faults(facts: Any, thing: Any) -> Iterator[str]:
+def _hook_faults(component: Component, thing: Any) -> Iterator[str]:
     """Yield the hooks that an extension implements without declaring them, or declares without implementing them."""
     from context_bench.hookspecs import HOOKS, implemented_hooks
 
+    declared = set(component.extension.implements)
     implemented = implemented_hooks(thing)
     for name in sorted(implemented - HOOKS.keys()):
         yield f"it implements {name}, which is not a hook"
-    for name in sorted(implemented & HOOKS.keys() - {*facts.implements}):
+    for name in sorted(implemented & HOOKS.keys() - declared):
         yield f"it implements {name}, which implements in the manifest does not name"
-    for name in sorted({*facts.implements} - implemented):
+    for name in sorted(declared - implemented):
         yield f"implements names {name}, which the code does not implement"
 
 
-def _option_faults(kind: str, facts: Any, thing: Any) -> Iterator[str]:
+def _option_faults(component: Component, thing: Any) -> Iterator[str]:
     try:
         parameters = inspect.signature(thing).parameters
     except (TypeError, ValueError):
         return
     takes_all = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
-    given = _GIVEN_TO_LOADERS if kind == "datasets" else ()
-    for name in (*given, *facts.options):
+    given = _GIVEN_TO_LOADERS if component.kind == "datasets" else ()
+    declared = component.manifest.options
+    for name in (*given, *declared):
         if name not in parameters and not takes_all:
             yield f"{'argument' if name in given else 'option'} {name}: its class or function takes no such argument"
     for name, parameter in parameters.items():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD) or name in given:
             continue
-        option = facts.options.get(name)
+        option = declared.get(name)
         if option is None:
             if parameter.default is parameter.empty:
                 yield f"it needs the argument {name}, which the manifest does not declare as an option"

@@ -16,6 +16,8 @@ from subprocess import DEVNULL, PIPE, Popen
 from threading import Thread
 from types import TracebackType
 
+from attrs import evolve
+
 from context_bench.catalog import Component
 
 _START_SECONDS = 120.0
@@ -113,9 +115,9 @@ def examine_in_child(
                 except (TimeoutError, EOFError, OSError) as error:
                     name = component.distribution.name
                     remedy = f"report it to the authors of {name}, or uninstall it: `pip uninstall {name}`"
-                    yield component.with_state("failed", str(error), remedy), []
+                    yield evolve(component, state="failed", reason=str(error), remedy=remedy), []
                     break  # the process cannot be used any more: the next one goes on
-                yield component.with_state(state, reason, remedy), faults
+                yield evolve(component, state=state, reason=reason, remedy=remedy), faults
 
 
 def _serve(descriptor: int) -> None:

@@ -54,7 +54,7 @@ def _differences(
         yield f"{name}: {component.state}: {component.reason}"
     now = {
         "distribution_version": component.distribution.version,
-        "version": component.facts.version if component.facts else "",
+        "version": component.manifest.version,
         "manifest_sha256": component.distribution.manifest_hash,
     }
     for fact in _FACTS:

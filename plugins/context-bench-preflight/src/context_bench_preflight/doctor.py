@@ -161,9 +161,9 @@ def _brings(components: Sequence[Component]) -> str:
 def _keys(catalog: Catalog, environ: Mapping[str, str]) -> Iterator[Check]:
     owners: dict[str, list[str]] = {}
     for component in catalog:
-        if component.state != "ok" or component.facts is None:
+        if component.state != "ok" or not component.is_described:
             continue
-        wanted = [option.env for option in component.facts.options.values() if option.env]
+        wanted = [option.env for option in component.manifest.options.values() if option.env]
         wanted += [
             name.removeprefix("env:") for name in component.capabilities if name.startswith("env:")
         ]

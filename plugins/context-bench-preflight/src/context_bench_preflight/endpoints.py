@@ -42,7 +42,7 @@ def _of_evaluators(catalog: Catalog, config: RunConfig, timeout: float) -> Itera
     """Yield the endpoints of evaluators that the project file sets up, of those that can be asked for their models."""
     for name, given in config.options.items():
         for component in catalog.named("evaluators", name):
-            declared = component.facts.options if component.facts is not None else {}
+            declared = component.manifest.options
             patience = {"timeout": timeout}
             options = {
                 **given,
