@@ -134,7 +134,7 @@ def test_every_score_is_in_the_summary_by_dataset_and_an_evaluator_that_said_not
 
 
 def test_a_mean_of_many_rows_is_summed_in_parts() -> None:
-    from context_bench.results.columns import ScoreMeans
+    from context_bench.results.score_means import ScoreMeans
 
     means = ScoreMeans()
     group = means.group("", False, {})

@@ -20,8 +20,9 @@ from context_bench.records import (
     number_passing,
     passes,
 )
-from context_bench.results.columns import Columns, percentiles
+from context_bench.results.columns import Columns
 from context_bench.results.findings import weak_baseline
+from context_bench.results.percentiles import percentiles
 
 
 def row(

@@ -164,7 +164,7 @@ def load_config(
     Raises:
         ConfigurationError: The project file or a spec cannot be read.
     """
-    from context_bench.cli.commands import catalog_of_environment
+    from context_bench.cli.options import catalog_of_environment
     from context_bench.plan.project import project_request, proxies_of
     from context_bench.plugins.settings import load_project
 
@@ -202,8 +202,13 @@ def run_options(
     def decorate(function: Callable[..., Any]) -> Any:
         import click
 
-        from context_bench.cli.commands import RunOptions
-        from context_bench.cli.run import asked, refuse_idle, request_options, wiring_options
+        from context_bench.cli.declared_options import RunOptions
+        from context_bench.cli.run_options import (
+            request_options,
+            requested_config,
+            require_used,
+            wiring_options,
+        )
         from context_bench.plan.plan import make_plan
 
         own: Sequence[Any] = tuple(getattr(function, "__click_params__", ()))
@@ -212,10 +217,10 @@ def run_options(
         @wraps(function)
         def call(**flags: Any) -> Any:
             given = {param.name: flags.pop(param.name) for param in own}
-            catalog, request = asked(flags)
+            catalog, request = requested_config(flags)
             with hiding(redactor_of(catalog, request).of), redact_errors(catalog, request):
                 if not only_wiring:
-                    refuse_idle(catalog, make_plan(catalog, request), flags)
+                    require_used(catalog, make_plan(catalog, request), flags)
                 return function(config=request, catalog=catalog, **given)
 
         if only_wiring:

@@ -15,7 +15,7 @@ Core has the metrics of scores. The metrics of installed packages are here, too,
 from __future__ import annotations
 
 from context_bench.plugins.loading import facade
-from context_bench.results.columns import NO_SOURCE, REPORTED, SOURCES, Columns, percentiles
+from context_bench.results.columns import NO_SOURCE, REPORTED, SOURCES, Columns
 from context_bench.results.metrics import (
     ColumnMetric,
     Counts,
@@ -23,6 +23,7 @@ from context_bench.results.metrics import (
     PassRate,
     PerDatasetBreakdown,
 )
+from context_bench.results.percentiles import percentiles
 
 __all__ = [
     "NO_SOURCE",

@@ -15,13 +15,13 @@ COMMANDS = {
         "context_bench.cli.run:run",
         "Give a dataset's examples to systems and score the answers.",
     ),
-    "resume": ("context_bench.cli.run:resume", "Finish a run that was interrupted."),
+    "resume": ("context_bench.cli.run_files:resume", "Finish a run that was interrupted."),
     "rescore": (
-        "context_bench.cli.run:rescore",
+        "context_bench.cli.run_files:rescore",
         "Score stored responses with new or changed evaluators.",
     ),
-    "report": ("context_bench.cli.run:report", "Show or write the result of a run file."),
-    "export": ("context_bench.cli.run:export", "Write the rows of a run file as JSON lines."),
+    "report": ("context_bench.cli.run_files:report", "Show or write the result of a run file."),
+    "export": ("context_bench.cli.run_files:export", "Write the rows of a run file as JSON lines."),
     "lock": ("context_bench.cli.run:lock", "Write down which evaluators score which dataset."),
     "explain": ("context_bench.cli.commands:explain", "Tell why things are as they are."),
     "plugins": (

@@ -9,12 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from context_bench.cli.commands import (
-    Command,
-    CommandGroup,
-    catalog_options,
-    json_option,
-)
+from context_bench.cli.commands import CommandGroup
 from context_bench.cli.listed import (
     FIELDS,
     USUAL_FIELDS,
@@ -23,6 +18,7 @@ from context_bench.cli.listed import (
     overview,
     scorers,
 )
+from context_bench.cli.options import Command, catalog_options, json_option
 from context_bench.console import echo, style, wrap_text, write_json
 from context_bench.errors import UnknownNameError
 from context_bench.plugins.catalog import PACKAGE_HINT, Catalog

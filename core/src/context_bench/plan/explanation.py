@@ -2,64 +2,83 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
 from attrs import evolve
 
-from context_bench.errors import (
-    ContextBenchError,
-    PluginError,
-    UnknownNameError,
-    did_you_mean,
-)
+from context_bench.errors import ContextBenchError, PluginError, UnknownNameError, did_you_mean
 from context_bench.plan.datasets import describe_dataset, find_dataset
-from context_bench.plan.specs import (
-    parse_dataset,
-)
+from context_bench.plan.extensions import describe_extensions
+from context_bench.plan.locked import known_extensions
+from context_bench.plan.run_config import RunConfig
+from context_bench.plan.specs import parse_dataset
+from context_bench.plan.wiring import WiringPlanner, load_wiring_hooks
 from context_bench.plugins.catalog import Catalog
-from context_bench.plugins.wiring import (
-    Choice,
-    DatasetFacts,
-    DatasetPlan,
-    decide_dataset,
-    plan_dataset,
-)
-
-if TYPE_CHECKING:
-    pass
+from context_bench.plugins.wiring import DatasetFacts, DatasetPlan, Explanation
 
 
-def explained(catalog: Catalog, dataset: str, tags: Iterable[str], choice: Choice) -> DatasetPlan:
-    """Return the wiring of a dataset, a file, or any label that rows may carry, whether or not a run could go on.
+def explain(
+    catalog: Catalog,
+    config: RunConfig,
+    datasets: Iterable[str],
+    tags: Sequence[str] = (),
+    flags: Iterable[str] = (),
+) -> Explanation:
+    """Return which evaluators would score the rows of datasets, and why the others would not.
+
+    The plans are those that :func:`~context_bench.plan.plan.make_plan` makes. A fault that would stop a run is part of a plan.
 
     Args:
         catalog: What is installed.
-        dataset: The dataset.
-        tags: Tags beyond its own.
-        choice: What the user says about evaluators.
+        config: The configuration.
+        datasets: Dataset specs, files, or any labels that rows may have.
+        tags: Tags in addition to those of the datasets.
+        flags: Flags that would be given in addition to the options of evaluators, such as ``judge-url``.
 
     Raises:
-        ContextBenchError: The dataset is no spec, or the choice names what is not installed.
+        ContextBenchError: A dataset is not a spec, or a requested component cannot be used.
     """
-    spec, facts = parse_dataset(dataset), DatasetFacts(dataset, (dataset,))
-    warnings, stop = list[str](), list[ContextBenchError]()
+    extensions = known_extensions(catalog, config)
+    planner = WiringPlanner(catalog, config, load_wiring_hooks(extensions), flags=flags)
+    plans = tuple(_explain_dataset(planner, dataset, tags) for dataset in datasets)
+    return Explanation(plans, describe_extensions(extensions))
+
+
+def _explain_dataset(planner: WiringPlanner, dataset: str, tags: Sequence[str]) -> DatasetPlan:
+    """Return the plan of a dataset, with the first error that would stop a run."""
+    facts, warnings, error = _facts_of(planner.catalog, dataset)
+    facts = evolve(facts, tags=tuple(dict.fromkeys((*facts.tags, *tags))))
+    planner.know(facts)
+    try:
+        plan = planner.plan(facts.label)
+    except ContextBenchError as fault:
+        plan = planner.undecided_plan(facts)
+        error = error or fault
+    return evolve(
+        plan,
+        error=None if error is None else str(error),
+        warnings=(*warnings, *plan.warnings),
+    )
+
+
+def _facts_of(
+    catalog: Catalog, dataset: str
+) -> tuple[DatasetFacts, list[str], ContextBenchError | None]:
+    """Return what wiring needs to know of a dataset, warnings, and why a run could not use the dataset."""
+    spec = parse_dataset(dataset)
+    facts = DatasetFacts(dataset, (dataset,))
     try:
         component, spec = find_dataset(catalog, spec)
         facts, _ = describe_dataset(component, spec, ())
         component.require_ok()
     except PluginError as error:
-        stop.append(error)
+        return facts, [], error
     except UnknownNameError as error:
         if error.kind != "dataset":
             raise
+        warning = f"Unknown dataset {dataset!r}, so it is taken for a label that rows carry."
         hint = did_you_mean(dataset, error.known)
-        told = f"Unknown dataset {dataset!r}, so it is taken for a label that rows carry. "
-        warnings.append(f"{told}{hint if hint.startswith('Did') else ''}".rstrip())
-    facts = evolve(facts, tags=tuple(dict.fromkeys((*facts.tags, *tags))))
-    try:
-        plan = plan_dataset(catalog, facts, choice)
-    except ContextBenchError as error:
-        plan = DatasetPlan(facts, tuple(decide_dataset(catalog, facts, choice)), None)
-        stop.append(error)
-    return evolve(plan, error=str(stop[0]) if stop else None, warnings=(*warnings, *plan.warnings))
+        if hint.startswith("Did"):
+            warning += f" {hint}"
+        return facts, [warning.rstrip()], None
+    return facts, [], None

@@ -11,11 +11,10 @@ from functools import partial
 from math import inf
 from typing import Any
 
-from attrs import evolve, fields, frozen
+from attrs import fields, frozen
 
 from context_bench.errors import ConfigurationError, ExclusiveOptionsError, UnusedOptionError
 from context_bench.plan import kinds, spec_kinds
-from context_bench.plan.explanation import explained
 from context_bench.plan.kinds import AbsentObject
 from context_bench.plan.parameters import PLANNED, Parameter, named, parameter
 from context_bench.plan.specs import Examples, SystemSpec
@@ -392,7 +391,7 @@ class RunConfig:
         tags: Sequence[str] = (),
         given: Sequence[str] = (),
     ) -> Explanation:
-        """Return which evaluators would score the rows of datasets, and why the others would not; nothing is imported.
+        """Return which evaluators would score the rows of datasets, and why the others would not; none is imported.
 
         Args:
             catalog: What is installed.
@@ -403,13 +402,9 @@ class RunConfig:
         Raises:
             ContextBenchError: A dataset is no spec, or what is asked for by name cannot be used.
         """
-        from context_bench.plan.extensions import describe_extensions
-        from context_bench.plan.locked import known_extensions
+        from context_bench.plan.explanation import explain
 
-        choice = self.choice(catalog)
-        choice = evolve(choice, given=choice.given | {flag.removeprefix("--") for flag in given})
-        plans = tuple(explained(catalog, dataset, tags, choice) for dataset in datasets)
-        return Explanation(plans, describe_extensions(known_extensions(catalog, self)))
+        return explain(catalog, self, datasets, tags, given)
 
 
 def require_sample(request: RunConfig) -> None:

@@ -80,6 +80,7 @@ class WiringPlanner:
         on_warning: Receives what the user should know.
         is_locked: Whether each plan must equal that of the lock file of the configuration, if it names one.
         plans: Plans that are made already, by label.
+        flags: Flags of evaluators that count as given, in addition to their options.
 
     Attributes:
         catalog: As above.
@@ -102,6 +103,7 @@ class WiringPlanner:
         *,
         is_locked: bool = False,
         plans: Mapping[str, DatasetPlan] | None = None,
+        flags: Iterable[str] = (),
     ) -> None:
         self.catalog = catalog
         self.request = request
@@ -114,6 +116,7 @@ class WiringPlanner:
         self._facts: dict[str, DatasetFacts] = {}
         self._warned: set[str] = set()
         choice = request.choice(catalog)
+        choice = evolve(choice, given=choice.given | {flag.removeprefix("--") for flag in flags})
         self.prefixes = choice.prefixes
         names = {evaluator.name for evaluator in self.objects}
         prefixes = {name: prefix for name, prefix in choice.prefixes.items() if name not in names}
@@ -161,6 +164,10 @@ class WiringPlanner:
                 self.warn(warning)
         self.plans[label] = plan
         return plan
+
+    def undecided_plan(self, facts: DatasetFacts) -> DatasetPlan:
+        """Return the decisions about a dataset whose plan has a fault."""
+        return DatasetPlan(facts, tuple(decide_dataset(self.catalog, facts, self._choice)), None)
 
     def possible_keys(self) -> Iterator[str]:
         """Yield the score keys that rows of any label can have; ``*`` where they cannot be known."""

@@ -1,0 +1,103 @@
+"""Options that many commands have, and what is installed under them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from functools import wraps
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from context_bench.errors import (
+    ContextBenchError,
+)
+from context_bench.plugins.catalog import Catalog
+from context_bench.plugins.discovery import discover
+from context_bench.plugins.settings import PluginSettings, load_project
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+plugin_option = click.option(
+    "-p",
+    "plugin_switches",
+    multiple=True,
+    metavar="[no:]NAME",
+    help="Switch a plugin off (no:NAME) or on, against the environment and the project file.",
+)
+
+
+project_option = click.option(
+    "--project",
+    "project_path",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Project file.  [default: context-bench.toml here, if there is one]",
+)
+
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Write JSON.")
+
+
+def together(*options: Callable[[Any], Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return what gives a command several options; its help shows them in this order."""
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+def catalog_options(command: Command) -> Callable[..., Any]:
+    """Give a command ``-p`` and ``--project``; in their place it gets what is installed under them, as ``catalog``."""
+
+    @together(plugin_option, project_option)
+    @wraps(command)
+    def call(plugin_switches: tuple[str, ...], project_path: Path | None, **values: Any) -> Any:
+        return command(catalog=open_catalog(plugin_switches, load_project(project_path)), **values)
+
+    return call
+
+
+def open_catalog(
+    switches: tuple[str, ...], project: Mapping[str, Any], without: tuple[str, ...] = ()
+) -> Catalog:
+    """Discover what is installed, with the settings of the project, the environment and the command line.
+
+    Args:
+        switches: Values of ``-p``.
+        project: The project file.
+        without: Values of ``--exclude``: to leave an evaluator out is to switch it off.
+
+    Raises:
+        UnknownNameError: A switch, the environment or the project file names what nobody has heard of.
+    """
+    settings = PluginSettings.read(
+        project.get("plugins", {}), os.environ, (*switches, *(f"no:{name}" for name in without))
+    )
+    catalog = discovered(settings)
+    settings.require_known(catalog, without)
+    return catalog
+
+
+def catalog_of_environment() -> Catalog:
+    """Discover what is installed while the command line itself is being read; faulty settings are told later."""
+    try:
+        return open_catalog((), load_project())
+    except ContextBenchError:
+        return discovered(PluginSettings.read({}, os.environ))
+
+
+def discovered(settings: PluginSettings) -> Catalog:
+    """Return what is installed under these settings, looked for once in a call of the command line, which keeps it."""
+    context = click.get_current_context(silent=True)
+    kept = context.find_root().obj if context else None
+    found: list[tuple[PluginSettings, Catalog]] = kept if isinstance(kept, list) else []
+    for known, catalog in found:
+        if known == settings:
+            return catalog
+    found.append((settings, discover(settings)))
+    return found[-1][1]

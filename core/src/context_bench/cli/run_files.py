@@ -1,0 +1,164 @@
+"""What is done with a run file: ``resume``, ``rescore``, ``report`` and ``export``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from attrs import evolve
+
+from context_bench.cli.declared_options import (
+    AdmissionOptions,
+    ReportOptions,
+)
+from context_bench.cli.options import (
+    catalog_options,
+    open_catalog,
+    plugin_option,
+)
+from context_bench.cli.reports import Reports, divert_output, exit_code_of_run, report_options
+from context_bench.cli.run_options import (
+    parameters_of,
+    set_option,
+    unused_options,
+    with_declared_flags,
+)
+from context_bench.console import (
+    warn,
+    write_json,
+)
+from context_bench.plan.project import flags_over, settings_over
+from context_bench.plan.run_config import RunConfig
+from context_bench.plugins.catalog import Catalog
+from context_bench.records import Completeness
+
+if TYPE_CHECKING:
+    pass
+
+
+INCOMPLETE = 3
+
+
+_partial_option = click.option(
+    "--partial",
+    is_flag=True,
+    help="Take a run that is not complete as it is; else the exit code is 3.",
+)
+
+
+_run_argument = click.argument("run_file", metavar="RUN", type=click.Path(path_type=Path))
+
+
+@click.command(cls=AdmissionOptions)
+@_run_argument
+@parameters_of("resume")
+@report_options
+@catalog_options
+def resume(run_file: Path, catalog: Catalog, **flags: Any) -> int:
+    """Finish a run: answered rows are kept, failed rows are repeated."""
+    from context_bench.session.run import resume as resume_run
+
+    def change(request: RunConfig) -> RunConfig:
+        return with_declared_flags(catalog, flags_over(request, flags), flags)
+
+    reports = Reports(catalog, flags, [run_file])
+    with divert_output():
+        result = resume_run(catalog, run_file, change=change, on_warning=warn)
+    reports.write(result)
+    return exit_code_of_run(result, run_file)
+
+
+@click.command()
+@_run_argument
+@parameters_of("rescore")
+@set_option
+@click.option(
+    "--force", is_flag=True, help="Score again also what the same evaluators scored before."
+)
+@report_options
+@catalog_options
+def rescore(run_file: Path, force: bool, catalog: Catalog, **flags: Any) -> None:
+    """Score the stored responses of a run with new or changed evaluators; no system is called."""
+    from context_bench.session.rescoring import rescore as score_again
+
+    def change(request: RunConfig) -> RunConfig:
+        changed = settings_over(
+            flags_over(request, flags), flags, Catalog()
+        )  # what extensions declare is for a run
+        merged: dict[str, Any] = {
+            name: tuple(dict.fromkeys((*getattr(request, name), *flags[name])))
+            for name in ("add_evaluators", "exclude")
+        }
+        return evolve(changed, **merged)
+
+    reports = Reports(catalog, flags, [run_file])
+    with divert_output():
+        result = score_again(catalog, run_file, change, force=force, on_warning=warn)
+    reports.write(result)
+
+
+@click.command(cls=ReportOptions)
+@_run_argument
+@click.option(
+    "--score-field", metavar="KEY", help="Score that the metrics look at.  [default: as in the run]"
+)
+@click.option(
+    "--threshold", type=float, metavar="X", help="Score that passes.  [default: as in the run]"
+)
+@click.option(
+    "--baseline",
+    metavar="LABEL",
+    help="The system that the others are held against.  [default: as in the run]",
+)
+@report_options
+@_partial_option
+@plugin_option
+def report(
+    run_file: Path,
+    score_field: str | None,
+    threshold: float | None,
+    baseline: str | None,
+    partial: bool,
+    **flags: Any,
+) -> int:
+    """Show the result of a run again, or write it in another form; nothing is run."""
+    from context_bench.results.reading import read_result
+
+    catalog = open_catalog(flags["plugin_switches"], {})
+    reports = Reports(catalog, flags, [run_file])
+    for error in unused_options(catalog, flags, reports.used):
+        raise error
+    result = read_result(run_file, score_field, threshold, baseline, catalog)
+    for line in result.warnings:
+        warn(line)
+    reports.write(result)
+    return _told(result.completeness, partial)
+
+
+def _told(completeness: Completeness, partial: bool) -> int:
+    """Say on standard error what is missing of a run, and return the exit code."""
+    for sentence in completeness.sentences:
+        warn(sentence)
+    return 0 if partial or completeness.is_complete else INCOMPLETE
+
+
+@click.command()
+@_run_argument
+@click.option(
+    "--canonical",
+    is_flag=True,
+    help="Leave out what differs between equal runs: timing, attempts, reuse.",
+)
+@_partial_option
+def export(run_file: Path, canonical: bool, partial: bool) -> int:
+    """Write the rows of a run as JSON lines to standard output, in canonical order."""
+    from context_bench.results.reading import canonical_row
+    from context_bench.results.result import row_to_dict, strict
+    from context_bench.runs import open_run
+
+    with open_run(run_file) as run:
+        for row in run.rows():
+            told = canonical_row(row) if canonical else row_to_dict(row)
+            write_json(strict(told), None)
+        return _told(run.completeness, partial)
