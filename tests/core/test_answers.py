@@ -3,13 +3,45 @@
 from __future__ import annotations
 
 import time
+from array import array
 from collections.abc import Mapping
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import pytest
 
-from context_bench import evaluate, reasoning
-from context_bench.answers import REASONING, REPLY, gold, part_answer, parted_output, references
+from context_bench import evaluate
+from context_bench.answers import (
+    REASONING,
+    REPLY,
+    gold,
+    marks,
+    part_answer,
+    parted_output,
+    references,
+)
+
+
+class Scalar:
+    """A number as NumPy and Arrow hold it."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def item(self) -> Any:
+        return self.value
+
+
+class Series:
+    """A column of a data frame."""
+
+    def __init__(self, values: list[Any]) -> None:
+        self.values = values
+
+    def tolist(self) -> list[Any]:
+        return self.values
+
 
 HARMONY = "<|channel|>analysis<|message|>{0}<|end|><|start|>assistant<|channel|>final<|message|>{1}"
 FORMS = {
@@ -239,9 +271,9 @@ def test_marks_by_the_thousand_are_not_read_one_at_a_time(
 ) -> None:
     """A text in so many layers of channels has no answer; only ends in a row are what models really write."""
     readings = []
-    part_once = reasoning.part_once
+    part_once = marks.part_once
     monkeypatch.setattr(
-        reasoning, "part_once", lambda text: readings.append(len(text)) or part_once(text)
+        marks, "part_once", lambda text: readings.append(len(text)) or part_once(text)
     )
     parted = part_answer(text)
     assert parted.answer == answer
@@ -285,6 +317,15 @@ REFERENCES = {
     "answer fills in": ({"answers": [], "answer": "Paris"}, ("Paris",)),
     "answer fills in for blanks": ({"answers": ["", None], "answer": "Paris"}, ("Paris",)),
     "numbers": ({"answer": [7, 1.5]}, ("7", "1.5")),
+    "whole numbers of a float column": ({"answer": [42.0, -3.0]}, ("42", "-3")),
+    "exact numbers": (
+        {"answer": [Decimal("42.00"), Decimal("1.50"), Fraction(1, 3)]},
+        ("42", "1.50", "1/3"),
+    ),
+    "bytes": ({"answer": b"Paris"}, ("Paris",)),
+    "an array": ({"answers": array("i", [1, 2])}, ("1", "2")),
+    "a series": ({"answers": Series(["Paris", "Paname"])}, ("Paris", "Paname")),
+    "a scalar of a library": ({"answer": Scalar(42)}, ("42",)),
     "each once": ({"answers": ["Paris", "Paris"]}, ("Paris",)),
     "blanks are none": ({"answer": [" ", "Paris"]}, ("Paris",)),
 }
@@ -295,7 +336,7 @@ NO_REFERENCES = {
     "blank": ({"answer": " "}, "the example's answer is blank"),
     "an empty list": ({"answers": []}, "the example has no answer or answers"),
     "blanks": ({"answers": ["", " "]}, "the example's answers is blank"),
-    "bytes": ({"answer": b"Paris"}, "the example's answer holds a bytes, which is no text"),
+    "bytes": ({"answer": b"\xff"}, "the example's answer holds a bytes, which is no text"),
     "lists of lists": (
         {"answers": [["Paris"]]},
         "the example's answers holds a list, which is no text",

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from context_bench import answers
-from context_bench.answers import nfkc
+from context_bench.answers import nfkc, signs
 
 MARKS = "".join(
     map(
@@ -56,13 +55,13 @@ def test_the_normal_form_is_that_of_python(text: str) -> None:
 def test_every_sign_that_comes_apart_into_marks_is_put_in_order_with_them(start: int) -> None:
     for code in range(start, start + 0x10000):
         if unicodedata.combining(unicodedata.normalize("NFKD", chr(code))[0]):
-            assert answers._CROWD.fullmatch(chr(code) * 32), hex(code)
+            assert signs._CROWD.fullmatch(chr(code) * 32), hex(code)
 
 
 def test_python_is_given_many_marks_in_order() -> None:
     """It takes time by the square of those that are not: minutes for these."""
     text = "a" + "\u0301\u0316\uff9e" * 50_000
-    found = [unicodedata.combining(sign) for sign in answers._CROWD.sub(answers._in_order, text)]
+    found = [unicodedata.combining(sign) for sign in signs._CROWD.sub(signs._in_order, text)]
     assert found == sorted(found)
     assert nfkc(text).startswith("á\u3099\u3099")
     assert re.sub("\u0301", "", nfkc(text))[-1] == "\u0316"

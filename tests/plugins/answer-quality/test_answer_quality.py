@@ -124,7 +124,7 @@ def test_answers_come_before_answer_and_answer_fills_in_for_empty_answers():
         pytest.param({"answer": ""}, id="an empty text"),
         pytest.param({"answer": " \t\n"}, id="a blank text"),
         pytest.param({"answer": float("nan")}, id="the NaN of a data frame"),
-        pytest.param({"answer": b"Paris"}, id="bytes"),
+        pytest.param({"answer": b"\xff"}, id="bytes"),
         pytest.param({"answer": [["Paris"]]}, id="a list of lists"),
         pytest.param({"answers": []}, id="no alternatives"),
         pytest.param({"answers": ["", None]}, id="empty alternatives"),
@@ -140,7 +140,7 @@ def test_without_a_reference_the_row_is_unscored(original):
 
 
 @pytest.mark.parametrize(
-    "processed", [{}, {"response": None}, {"response": b"x"}, {"response": ["x"]}]
+    "processed", [{}, {"response": None}, {"response": b"\xff"}, {"response": ["x"]}]
 )
 def test_without_a_response_the_row_is_unscored(processed):
     assert AnswerQuality().score({"answer": "Paris"}, processed) == {}

@@ -69,7 +69,7 @@ def test_any_of_several_targets_is_right():
 
 @pytest.mark.parametrize(
     "original",
-    [{}, {"answer": None}, {"answer": " "}, {"answers": [None]}, {"answer": b"x"}],
+    [{}, {"answer": None}, {"answer": " "}, {"answers": [None]}, {"answer": b"\xff"}],
     ids=str,
 )
 def test_without_a_target_nothing_is_scored(original):

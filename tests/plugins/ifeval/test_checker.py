@@ -175,7 +175,7 @@ def test_a_row_without_instructions_is_unscored(row):
 
 
 @pytest.mark.parametrize(
-    "processed", [{}, {"response": None}, {"response": b"a"}, {"response": ["a"]}], ids=repr
+    "processed", [{}, {"response": None}, {"response": b"\xff"}, {"response": ["a"]}], ids=repr
 )
 def test_a_row_without_a_response_is_unscored(processed):
     assert (

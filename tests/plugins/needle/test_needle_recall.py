@@ -105,7 +105,7 @@ def test_a_response_goes_before_the_context_even_if_it_is_empty() -> None:
         (ROW, {"response": None}),
         (ROW, {"response": None, "context": None}),
         (ROW, {"response": ["4711023"]}),
-        (ROW, {"response": b"4711023", "context": "4711023"}),
+        (ROW, {"response": b"\xff", "context": "4711023"}),
         (ROW, {"context": {"text": "4711023"}}),
     ],
     ids=str,

@@ -246,7 +246,7 @@ def test_a_band_needs_a_score(value):
         pytest.param({}, {"response": "x"}, id="no reference"),
         pytest.param({"answer": ""}, {"response": "x"}, id="an empty reference"),
         pytest.param({"answers": [None]}, {"response": "x"}, id="no text among the references"),
-        pytest.param({"answer": b"x"}, {"response": "x"}, id="bytes"),
+        pytest.param({"answer": b"\xff"}, {"response": "x"}, id="bytes"),
         pytest.param({"answer": "x"}, {}, id="no response"),
         pytest.param({"answer": "x"}, {"response": None}, id="a response that is None"),
     ],

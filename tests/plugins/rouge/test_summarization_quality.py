@@ -68,7 +68,7 @@ def test_the_committee_example_has_its_true_value_and_not_the_quoted_one():
         pytest.param({}, "anything", {}, id="no reference"),
         pytest.param({"answer": None}, "anything", {}, id="a reference that is None"),
         pytest.param({"answer": float("nan")}, "anything", {}, id="the NaN of a data frame"),
-        pytest.param({"answer": b"words"}, "words", {}, id="bytes"),
+        pytest.param({"answer": b"\xff"}, "words", {}, id="bytes"),
         pytest.param({"answer": ["words"]}, "words", ONE, id="a list of alternatives in answer"),
         pytest.param({"answers": []}, "anything", {}, id="no alternatives"),
         pytest.param(

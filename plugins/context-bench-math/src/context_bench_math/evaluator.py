@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from context_bench.answers import NO_ANSWER, answer_of, gold
 from context_bench.errors import InconclusiveScoreError
 from context_bench.records import Scores
-from context_bench_math import exact, limits
+from context_bench_math import exact, limits, wording
 from context_bench_math.extraction import Extraction, extract, extract_reference
 from context_bench_math.notation import without_repeating
 from context_bench_math.pool import WorkerPool
@@ -53,7 +53,8 @@ class MathEquivalence:
 
     Args:
         decimal_places: To how many decimal places a number with a decimal point has to agree with the reference.
-        timeout: Seconds of processor time that computer algebra may spend on one comparison.
+        timeout: Seconds of processor time that computer algebra may spend on one comparison: many times what comparisons that
+            end at all need, so that a verdict does not depend on how busy the machine is.
 
     Raises:
         ValueError: An option is out of range.
@@ -64,7 +65,7 @@ class MathEquivalence:
 
     name = "math_equivalence"
 
-    def __init__(self, decimal_places: int = 6, timeout: float = 0.8) -> None:
+    def __init__(self, decimal_places: int = 6, timeout: float = 5.0) -> None:
         self.decimal_places = int(_checked("decimal_places", decimal_places, int, 0, 15))
         self.timeout = float(_checked("timeout", timeout, (int, float), 0.01, 3600))
         self._pool = WorkerPool(self.timeout)
@@ -132,7 +133,7 @@ class MathEquivalence:
             reference = read(text, True)
             answer = _answer_for(reference, extraction)
             reading = read(answer, False, point_groups)
-            verdict = exact.same(reference, reading, self.decimal_places)
+            verdict = _exact(text, answer, reference, reading, self.decimal_places)
             if verdict:
                 return Verdict(True, answer, "exact")
             if extraction.said and exact.is_same_writing(
@@ -164,6 +165,17 @@ class MathEquivalence:
             _for_algebra(text, reference), _for_algebra(answer, reading), self.decimal_places
         )
         return Verdict(outcome.equal, answer, "symbolic", outcome.undecided)
+
+
+def _exact(
+    text: str, answer: str, reference: Reading, reading: Reading, places: int
+) -> bool | None:
+    """The verdict without computer algebra: False where only words differ, None where that takes more."""
+    if not exact.is_same_writing(reference.writing, reading.writing) and wording.differ_as_text(
+        text, answer
+    ):
+        return False
+    return exact.same(reference, reading, places)
 
 
 def _decision(references: Sequence[str], extraction: Extraction, response: str) -> Verdict | None:

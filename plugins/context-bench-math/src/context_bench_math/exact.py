@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from fractions import Fraction
 
+from context_bench_math.forms import same_form
 from context_bench_math.numerals import Numeral, in_cents
 from context_bench_math.reading import EQUATION, Reading
 from context_bench_math.units import is_same_unit
@@ -27,8 +28,10 @@ def same(reference: Reading, answer: Reading, places: int = 6) -> bool | None:
         return True
     if _BASED.fullmatch(reference.writing) and _BASED.fullmatch(answer.writing):
         return False
-    if (verdict := _same_time(reference.writing, answer.writing)) is not None:
-        return verdict
+    for compare in (_same_time, same_form):
+        verdict = compare(reference.writing, answer.writing)
+        if verdict is not None:
+            return verdict
     if reference.name == EQUATION or (
         reference.name and answer.name and reference.name != answer.name
     ):
@@ -93,6 +96,8 @@ def _is_same_number(a: Numeral, b: Numeral, places: int) -> bool:
     if a.is_percent == b.is_percent:
         return _is_close(a.value, b.value, is_rounded, places)
     percent, number = (a, b) if a.is_percent else (b, a)
+    if number.unit:
+        return False
     return _is_close(percent.value, number.value, is_rounded, places) or _is_close(
         Fraction(percent.value) / 100, number.value, is_rounded, places
     )
@@ -132,7 +137,7 @@ def _is_same_list(reference: Reading, answer: Reading, places: int) -> bool | No
     by_place = (
         answer.brackets in sets
         if reference.brackets == "()"
-        else answer.brackets == "()" and not reference.brackets
+        else answer.brackets == "()" and reference.brackets in sets
     )
     if (
         reference.brackets == answer.brackets or by_place

@@ -7,6 +7,8 @@ from itertools import islice
 from typing import NamedTuple
 
 from context_bench.answers import part_answer
+from context_bench.answers.reading import read_reply
+from context_bench.answers.remarks import without_closing
 from context_bench_math.boxes import last_boxed
 from context_bench_math.exact import is_time
 from context_bench_math.notation import ascii_signs, plain
@@ -45,6 +47,15 @@ _OPERATION = re.compile(r"\d\s*[-+*/^x]\s*[$(]*\d")
 _NAMED = re.compile(r"[A-Za-z]\s*=")
 _CALCULATION = re.compile(r"<<[^<>\n]*(?:>>|\Z)")
 _CURRENCY = re.compile(r"(?:\\?\$|(?:[€£¥₹₽₩₦฿₫₴₱₪¢]|\b(?:Rs\.?|USD|EUR|GBP|INR|JPY|CNY)) ?)\Z")
+_DASH = re.compile(r"[ \t*_\"')]*(?:[–—]|-(?=[ \t])|[-=]+>|[→⇒➜])[ \t]*")
+_DASH_BEHIND_LINK = re.compile(r"[ \t*_]*(?:—|–(?=[ \t])|[-=]+>|[→⇒➜])[ \t]*")
+_SURE = frozenset(["boxed", "hashes", "stated", "bare"])
+_LABELLED = re.compile(
+    r"\W*(?:\\(?:text[a-z]*|mathrm|mbox)\s*\{)?\s*(?:[^\W\d_]+[ ]+){0,5}[^\W\d_]{2,}\s*(?:[:：]|\bis\b|\bare\b)\s*\}?\s*(?=\S)"
+)
+_ANNOUNCES_LIST = re.compile(
+    r"\b(?:are|solutions?|values?|roots?|answers?|zeros?)\b[^\n.]{0,60}:\s*\Z", re.IGNORECASE
+)
 _LONGEST_RESPONSE = 200_000
 _LONGEST_STATEMENT = 1000
 _LONGEST_BARE = 300
@@ -83,7 +94,12 @@ def extract(response: str) -> Extraction:
         response = _decisive_part(response)
     if "<<" in response:
         response = _CALCULATION.sub("", response)
-    return _marked(response) or _stated(response) or _bare(response) or _last(response)
+    return read_reply(response, hashes=True).first(_extracted, lambda found: found.rule in _SURE)
+
+
+def _extracted(text: str) -> Extraction:
+    text = without_closing(text)
+    return _marked(text) or _stated(text) or _bare(text) or _listed(text) or _last(text)
 
 
 def _decisive_part(response: str) -> str:
@@ -124,7 +140,7 @@ def _marked(text: str) -> Extraction | None:
     position, found = -1, None
     if ("\\boxed" in text or "\\fbox" in text) and (boxed := last_boxed(text)):
         position = boxed.start
-        answer = ", ".join(boxed.listed)
+        answer = ", ".join(map(_unlabelled, boxed.listed))
         found = Extraction(answer, "boxed", answer, boxed.near)
     if hashes := _behind_hashes(text, position + 1):
         position, line = hashes
@@ -138,6 +154,19 @@ def _marked(text: str) -> Extraction | None:
         if statement and re.search(r"\d|\\", statement.answer):
             return statement
     return found
+
+
+def _unlabelled(box: str) -> str:
+    """What a box holds without the words that announce it: ``460`` of ``Answer: 460``."""
+    label = _LABELLED.match(box)
+    rest = box[label.end() :] if label else ""
+    return (
+        rest
+        if rest
+        and (_is_answer(rest) or not _PROSE.search(_TEXT.sub("", rest)))
+        and re.search(r"\d|\\", rest)
+        else box
+    )
 
 
 def _behind_hashes(text: str, start: int) -> tuple[int, str] | None:
@@ -185,10 +214,15 @@ def _statement(text: str, start: int) -> Extraction | None:
 
     ``None`` where the word was not used to state anything.
     """
-    segment = ascii_signs(text[start : start + _LONGEST_STATEMENT])
-    line = segment.split("\n", 1)[0]
-    link = _LINK.search(line[:100])
+    segment = text[start : start + _LONGEST_STATEMENT]
+    dash = _DASH.match(segment)
+    if dash:
+        segment = f": {segment[dash.end() :]}"
+    link = _LINK.search(segment.split("\n", 1)[0][:100])
     rest = segment[link.end() :] if link else segment
+    if link:
+        rest = _DASH_BEHIND_LINK.sub("", rest, count=1) if _DASH_BEHIND_LINK.match(rest) else rest
+    rest = ascii_signs(rest)
     blank = not rest.split("\n", 1)[0].strip(" \t*_`:#")
     if blank:
         rest = rest.lstrip(" \t*_`:#\n\r")
@@ -256,6 +290,18 @@ def _bare(text: str) -> Extraction | None:
     ):
         return Extraction(stripped, "bare", words)
     return None
+
+
+def _listed(text: str) -> Extraction | None:
+    """The values that the last lines of a text list behind a line such as "The solutions are:"."""
+    lines = [line.strip() for line in text[-_WINDOW:].strip().split("\n") if line.strip()]
+    values: list[str] = []
+    while lines and _is_answer(lines[-1]) and not _PROSE.search(_TEXT.sub("", lines[-1])):
+        values.append(lines.pop().rstrip(".,;"))
+    if len(values) < 2 or not lines or not _ANNOUNCES_LIST.search(lines[-1]):
+        return None
+    answer = ", ".join(reversed([value.strip("$ ") for value in values]))
+    return Extraction(answer, "stated", answer)
 
 
 def _last(text: str) -> Extraction:

@@ -9,9 +9,8 @@ from context_bench_math.notation import canonical, plain
 
 _FACTOR_AT_END = re.compile(r"(?<=[\d}])([cdghlmost]|ab|bc)\Z")
 """A variable behind a number, which math-verify would take for a unit and drop: it reads ``5t`` as 5."""
-_DIGITS = 40
-_SMALL = 1e-6
-_AGREEMENT = 1e-9
+_DIGITS = 60
+_AGREEMENT = 1e-30
 
 
 class Comparer:
@@ -68,7 +67,8 @@ class Comparer:
 def _agree_in_size(reference: Any, answer: Any) -> bool:
     """Whether two exact constants agree relative to their size.
 
-    math-verify takes two constants for equal that differ by less than 1e-15, as ``1/2004!`` and ``1/2006!`` do.
+    math-verify takes two constants for equal that differ by less than 1e-15, as ``1/2004!`` and ``1/2006!`` do, or that
+    agree to so many decimal places, as the square root of 10^20 + 1 and 10^10 do.
     """
     from sympy import Expr, Float  # type: ignore[import-untyped, import-not-found, unused-ignore]
 
@@ -76,9 +76,9 @@ def _agree_in_size(reference: Any, answer: Any) -> bool:
     for value in (reference, answer):
         if not isinstance(value, Expr) or value.free_symbols or value.has(Float):
             return True
-        size = abs(value.doit().evalf(_DIGITS))
+        size = value.doit().evalf(_DIGITS)
         if not size.is_comparable:
             return True
         sizes.append(size)
-    larger = max(sizes)
-    return bool(larger == 0 or larger > _SMALL or abs(sizes[0] - sizes[1]) <= _AGREEMENT * larger)
+    larger = max(map(abs, sizes))
+    return bool(larger == 0 or abs(sizes[0] - sizes[1]) <= _AGREEMENT * larger)

@@ -1,0 +1,47 @@
+"""What of a response is the answer, and what of an example is the reference: one rule of each for every evaluator.
+
+The runner parts each response before evaluators see it, and an evaluator that parts it again changes nothing. So an
+evaluator gives the same score in a run and when it is called with what a model wrote. What an evaluator reads *in* the
+answer is in the modules beside this one: ``context_bench.answers.layout`` takes layout off, ``.reading`` marks what is
+quoted, ``.remarks`` leaves out courtesies and ``.calls`` decodes native tool calls.
+
+>>> part_answer("<think>Rome? No.</think>Paris<|im_end|>").answer
+'Paris'
+>>> references({"answer": "Paris", "answer_aliases": ["Paname"]})
+('Paris', 'Paname')
+"""
+
+from context_bench.answers.gold import REFERENCE_FIELDS, Gold, gold, references
+from context_bench.answers.parting import (
+    NO_ANSWER,
+    REASONING,
+    REPLY,
+    UNREADABLE,
+    Parted,
+    answer_of,
+    part_answer,
+    parted_output,
+    reply_of,
+)
+from context_bench.answers.signs import nfkc, plain_signs
+from context_bench.answers.values import plain_value, text_of
+
+__all__ = [
+    "NO_ANSWER",
+    "REASONING",
+    "REFERENCE_FIELDS",
+    "REPLY",
+    "UNREADABLE",
+    "Gold",
+    "Parted",
+    "answer_of",
+    "gold",
+    "nfkc",
+    "part_answer",
+    "parted_output",
+    "plain_signs",
+    "plain_value",
+    "references",
+    "reply_of",
+    "text_of",
+]
