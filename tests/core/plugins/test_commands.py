@@ -125,12 +125,6 @@ def test_a_blocked_command_says_why(context_bench: Any, monkeypatch: pytest.Monk
     assert "[blocked] Animals" in context_bench("--help").words
 
 
-def test_a_misspelt_command_is_told_with_a_close_one(context_bench: Any) -> None:
-    done = context_bench("plugins", "lst")
-    assert done.code == 2
-    assert "Unknown plugins command 'lst'. Did you mean 'list'" in done.words
-
-
 def test_an_absent_command_of_ours_is_told_with_its_package(
     context_bench: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -396,17 +390,3 @@ def test_nobody_is_wired_by_anothers_flag(site: Any, context_bench: Any) -> None
     ).words
     assert "+ acme-sweet/sweet" in words
     assert "- acme-spy/spy" in words
-
-
-@pytest.mark.parametrize(
-    "words", [(), ("explain",), ("plugins",)], ids=["the top", "a small group", "a group"]
-)
-def test_a_group_without_a_command_shows_its_help_and_nothing_else(
-    context_bench: Any, words: tuple[str, ...]
-) -> None:
-    done = context_bench(*words)
-    told = done.out + done.err
-    assert told.startswith(
-        f"Usage: {' '.join(('context-bench', *words))} [OPTIONS] COMMAND [ARGS]...\n"
-    )
-    assert (told.count("Usage:"), "Error" in told, "-h, --help" in told) == (1, False, True)

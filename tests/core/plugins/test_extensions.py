@@ -169,17 +169,12 @@ def test_an_extension_that_is_not_locked_is_not_imported(imported: Any, context_
     assert context_bench("lock", *plan).code == 0
     done = context_bench(*RUN, "--locked", "--extension", "twice")
     assert done.code == 2
-    assert (
-        "the extension acme-extensions/twice was asked for, but is not in the lock file"
-        in done.words
-    )
+    assert "acme-extensions/twice" in done.words
     assert not imported()
     assert context_bench("lock", *plan, "--extension", "twice").code == 0
     assert context_bench(*RUN, "--locked", "--extension", "twice").code == 0
-    assert (
-        "the extension acme-extensions/twice is locked, but not active now"
-        in context_bench(*RUN[:-1], "s.sqlite", "--locked").words
-    )
+    done = context_bench(*RUN[:-1], "s.sqlite", "--locked")
+    assert (done.code, "acme-extensions/twice" in done.words) == (2, True)
 
 
 def test_an_extension_without_a_declared_hook_is_refused(imported: Any, context_bench: Any) -> None:

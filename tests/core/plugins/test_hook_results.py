@@ -22,38 +22,17 @@ FITTING = {
     "exit_code(self, result)": "return 0",
 }
 UNFIT = {
-    "number as a reason": ("should_stop(self)", "return 7", "7, not a text or None"),
-    "false as a reason": ("should_stop(self)", "return False", "False, not a text or None"),
-    "text as systems": ("prepare_systems(self)", "return 'ab'", "'ab', not a list"),
-    "number as a system": ("replace_systems(self)", "return [1]", "1, not a system"),
-    "too few systems": ("replace_systems(self)", "return []", "0 of 1 systems"),
-    "number as facts": ("describe_system(self)", "return 7", "7, not a mapping"),
-    "text as lines": ("before_first_call(self)", "return 'ab'", "'ab', not a list"),
-    "numbers as lines": ("before_first_call(self)", "return [7]", "7, not texts"),
-    "number as a cost": ("call_cost(self)", "return 7", "7, not a cost"),
-    "cost in three parts": ("call_cost(self)", "return 1.0, 'x', 3", "not a cost"),
-    "cost below zero": ("call_cost(self)", "return -5.0, 'x'", "(-5.0, 'x'), not a cost"),
-    "cost that is not a number": ("call_cost(self)", "return float('nan'), 'x'", "not a cost"),
-    "text as a cost": ("call_cost(self)", "return '1', 'x'", "not a cost"),
-    "number as the source": ("call_cost(self)", "return 1.0, 7", "not a cost"),
-    "number as a currency": ("cost_currency(self)", "return 7", "7, not a text"),
-    "number as a label": (
-        "derived_systems(self)",
-        SPEC.format("7, 'paid', {}, len"),
-        "lacks label",
-    ),
-    "number as a key": (
-        "derived_systems(self)",
-        SPEC.format("'x', 'paid', 7, len"),
-        "lacks key",
-    ),
-    "number as a function": (
-        "derived_systems(self)",
-        SPEC.format("'x', 'paid', {}, 7"),
-        "lacks process",
-    ),
-    "text as an exit code": ("exit_code(self)", "return '1'", "'1', not an exit code"),
-    "exit code above 255": ("exit_code(self)", "return 256", "256, not an exit code"),
+    "number as a reason": ("should_stop(self)", "return 7"),
+    "text as systems": ("prepare_systems(self)", "return 'ab'"),
+    "number as a system": ("replace_systems(self)", "return [1]"),
+    "number as facts": ("describe_system(self)", "return 7"),
+    "text as lines": ("before_first_call(self)", "return 'ab'"),
+    "number as a cost": ("call_cost(self)", "return 7"),
+    "cost below zero": ("call_cost(self)", "return -5.0, 'x'"),
+    "number as the source": ("call_cost(self)", "return 1.0, 7"),
+    "number as a currency": ("cost_currency(self)", "return 7"),
+    "number as a label": ("derived_systems(self)", SPEC.format("7, 'paid', {}, len")),
+    "text as an exit code": ("exit_code(self)", "return '1'"),
 }
 SYSTEM = """
 from context_bench.hookspecs import hookimpl
@@ -98,11 +77,10 @@ def test_an_extension_that_implements_every_deciding_hook_takes_part(
 def test_a_result_that_does_not_fit_stops_the_run(
     case: str, site: Any, context_bench: Callable[..., Any]
 ) -> None:
-    signature, body, fault = UNFIT[case]
+    signature, body = UNFIT[case]
     done = _run({signature: body}, site, context_bench)
     assert done.code == 2, done.words
     assert f"'acme-odd/odd' failed in {signature.partition('(')[0]}():" in done.words
-    assert fault in done.words
 
 
 def test_a_reason_of_several_lines_is_printed_in_one_line(

