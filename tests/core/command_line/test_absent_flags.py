@@ -6,21 +6,21 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import importlib_metadata
 import pytest
 
-from context_bench.plugins import discovery
 from context_bench.plugins.remedies import install_line
 
 
 @pytest.fixture
 def without(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     """Take a distribution away, and what brings the flags that it shares with others."""
-    discover = discovery.Metadata.discover
+    discover = importlib_metadata.Distribution.discover
 
     def take(name: str) -> None:
         hidden = {name, "context-bench-judging"}
         monkeypatch.setattr(
-            discovery.Metadata,
+            importlib_metadata.Distribution,
             "discover",
             lambda **query: [
                 found for found in discover(**query) if found.metadata["Name"] not in hidden
