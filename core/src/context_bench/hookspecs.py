@@ -113,12 +113,16 @@ def hookimpl(
 
 
 def _decides(specification: Function) -> Function:
-    HOOKS[specification.__name__] = Hook(specification.__name__, False, specification)
+    HOOKS[specification.__name__] = Hook(
+        specification.__name__, watches=False, specification=specification
+    )
     return specification
 
 
 def _watches(specification: Function) -> Function:
-    HOOKS[specification.__name__] = Hook(specification.__name__, True, specification)
+    HOOKS[specification.__name__] = Hook(
+        specification.__name__, watches=True, specification=specification
+    )
     return specification
 
 

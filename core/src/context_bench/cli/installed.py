@@ -69,6 +69,7 @@ def plugins() -> None:
 @json_option
 @catalog_options
 def list_plugins(
+    *,
     kind: str | None,
     states: tuple[str, ...],
     wired_to: str | None,

@@ -37,7 +37,7 @@ from context_bench.plan.systems import oracles
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.settings import LOCK_FILE
 from context_bench.plugins.wiring import Explanation, broken_plugins
-from context_bench.session.systems import derived_lines
+from context_bench.session.systems import describe_derived
 
 if TYPE_CHECKING:
     from context_bench.plan.plan import Plan
@@ -96,7 +96,7 @@ def _show(catalog: Catalog, plan: Plan) -> None:
     """Write a plan: its derived systems, wiring and extensions, and the systems that read gold."""
     extensions = plan.describe_extensions()
     if any("derived_systems" in one["implements"] for one in extensions.values()):
-        for line in derived_lines(catalog, plan.config):
+        for line in describe_derived(catalog, plan.config):
             echo(line)
     echo("\n".join(Explanation(tuple(plan.wiring.values()), extensions).lines()))
     for name in oracles(catalog, plan.config.systems):

@@ -67,8 +67,14 @@ def metrics_of(
         ContextBenchError: One is unknown, cannot be used, is not locked, or has an option that does not fit.
     """
     request, _ = known_metrics(catalog, request, warn)
-    names = request.metrics, request.add_metrics, request.exclude
-    return metrics_for(catalog, *names, request.score_field, request.threshold)
+    return metrics_for(
+        catalog,
+        request.metrics,
+        request.add_metrics,
+        request.exclude,
+        score_field=request.score_field,
+        threshold=request.threshold,
+    )
 
 
 def _unlocked(

@@ -137,7 +137,7 @@ def make_plan(catalog: Catalog, config: RunConfig, labels: Sequence[str] = ()) -
     hooks = load_wiring_hooks(extensions, warnings.append)
     systems = plan_systems(catalog, config)
     datasets = plan_datasets(catalog, config.datasets)
-    wiring = plan_wiring(catalog, config, datasets, labels, hooks, warnings.append)
+    wiring = plan_wiring(catalog, config, datasets, labels, hooks=hooks, warn=warnings.append)
     metrics = plan_metrics(catalog, config)
     return Plan(
         config=config,
@@ -211,6 +211,7 @@ def plan_wiring(
     config: RunConfig,
     datasets: Iterable[PlannedDataset],
     labels: Iterable[str] = (),
+    *,
     hooks: WiringHooks | None = None,
     warn: Callable[[str], None] | None = None,
 ) -> dict[str, DatasetPlan]:

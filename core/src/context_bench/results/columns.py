@@ -318,8 +318,8 @@ class Columns:
         measured: Mapping[str, Any],
     ) -> None:
         """Add a row without failures, as read by :func:`read_columns`."""
-        self._count(dataset, False, label.keys, label.headline)
-        self.scores.group(dataset, False, label.keys).add(row.scores)
+        self._count(dataset, failed=False, keys=label.keys, headline=label.headline)
+        self.scores.group(dataset, is_agreement=False, keys=label.keys).add(row.scores)
         can_pass = False
         for field, column in self._values.items():
             key = label.headline if field == "score" and field not in row.scores else field

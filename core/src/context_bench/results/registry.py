@@ -73,6 +73,7 @@ def metrics_for(
     request_metrics: Sequence[str | Metric] | None = None,
     add_metrics: Sequence[str | Metric] = (),
     without: Iterable[str] = (),
+    *,
     score_field: str = "score",
     threshold: float = 0.7,
 ) -> list[RunMetric]:

@@ -52,6 +52,7 @@ class EvalResult:
         metrics: Sequence[Metric],
         timing: Mapping[str, Any],
         config: Mapping[str, Any],
+        *,
         declared: Sequence[str] = (),
         warnings: Sequence[str] = (),
         completeness: Completeness | None = None,

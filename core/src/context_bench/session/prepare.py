@@ -41,7 +41,7 @@ from context_bench.run.model import (
 from context_bench.session.datasets import make_stream
 from context_bench.session.hooks import RunHooks, summary_of
 from context_bench.session.location import RunLocation, find_earlier
-from context_bench.session.systems import derived_slots, make_slots
+from context_bench.session.systems import build_derived, build_requested
 from context_bench.session.tokenizers import tokenizer_of
 from context_bench.session.warnings import Warnings
 from context_bench.session.wiring import Wiring
@@ -143,7 +143,15 @@ def _prepare(
     for line in plan.warnings:
         warnings.warn(line)
     plans = _stored_plans(location.store)  # before wiring records new plans
-    wiring = _start_wiring(catalog, plan, config, hooks, location.store, warnings.warn)
+    planner = WiringPlanner(
+        catalog,
+        config,
+        hooks.wiring,
+        warnings.warn,
+        is_locked=True,
+        plans=plan.certain_wiring(),
+    )
+    wiring = Wiring(planner, location.store)
     run_id = uuid4().hex if location.store is None else str(location.store.run()["id"])
     systems = build_systems(catalog, config, hooks, run_id, warnings.warn)
     labels = [system.label for system in systems]
@@ -234,8 +242,8 @@ def build_systems(
     """
     sources = with_reader(catalog, config.systems, config.reader)
     replace = hooks.replace_systems(warn)
-    systems = make_slots(catalog, sources, run_id, config.baseline, replace)
-    systems += derived_slots(catalog, config, hooks, systems)
+    systems = build_requested(catalog, sources, run_id, config.baseline, replace)
+    systems += build_derived(catalog, config, hooks, systems)
     require_room(0, len(systems))
     baseline = baseline_of([system.label for system in systems], config.baseline)
     return hooks.describe_systems(systems, baseline)
@@ -315,26 +323,6 @@ def check_metrics(
         return
     for metric in metrics:
         check_score_field(metric.metric, (), known)
-
-
-def _start_wiring(
-    catalog: Catalog,
-    plan: Plan,
-    config: RunConfig,
-    hooks: RunHooks,
-    store: RunFile | None,
-    warn: Callable[[str], None],
-) -> Wiring:
-    """Return the wiring of a run without any label; what the plan contains is not planned again."""
-    planner = WiringPlanner(
-        catalog,
-        config,
-        hooks.wiring,
-        warn,
-        is_locked=True,
-        plans=plan.certain_wiring(),
-    )
-    return Wiring(planner, store)
 
 
 def _check_conversations(hooks: RunHooks, systems: Sequence[RunSystem]) -> None:

@@ -86,7 +86,9 @@ def rescore(
                 processor = RowProcessor(WordTokenizer(), redactor=redactor)
                 RunLoop(
                     processor, store, 1, signals, Admission((), 1, stop=signals.stop), session.keep
-                ).run(RescoreJobs(store, slots, wiring.wire, force, reference).jobs())
+                ).run(
+                    RescoreJobs(store, slots, wiring.wire, force=force, reference=reference).jobs()
+                )
                 store.settle_headlines()
                 result = read_result(store.path, catalog=catalog)
                 store.keep_metrics(
@@ -182,7 +184,11 @@ class Recomputation:
         wirings = {label.label: self._unchanged(wiring.wire(label.label)) for label in labels}
         processor = RowProcessor(WordTokenizer())
         again = RescoreJobs(
-            reader, _silent(self._run.systems), wirings.__getitem__, True, reference
+            reader,
+            _silent(self._run.systems),
+            wirings.__getitem__,
+            force=True,
+            reference=reference,
         )
         for job in again.jobs():
             names = {scorer.number: scorer.id for scorer in job.only or ()}

@@ -264,8 +264,7 @@ class RunSession:
                 self._store,
                 prepared.systems,
                 wire,
-                False,
-                reference,
+                reference=reference,
                 agreement_only=True,
             )
             loop.run(agreement.jobs())

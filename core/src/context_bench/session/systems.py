@@ -24,7 +24,7 @@ from context_bench.plan.systems import (
 )
 from context_bench.plugins.catalog import Catalog, component_of
 from context_bench.plugins.loading import unfit
-from context_bench.protocols import BuiltSystem, System
+from context_bench.protocols import BuiltSystem, DerivedSystemSpec, System
 from context_bench.results.pairing import held_against
 from context_bench.run.model import (
     EVERYTHING,
@@ -48,146 +48,200 @@ def build_system(catalog: Catalog, spec: SystemSpec) -> System:
     """Return the system of a spec, its steps chained.
 
     Raises:
-        ContextBenchError: A name or option is unknown, or the system cannot be set up.
+        ContextBenchError: A name or option is unknown, or the system cannot be built.
     """
     component = catalog.find("systems", spec.name)
     system = as_transformer(component.build(spec.options))
     if not isinstance(system, System):
         raise unfit(component, f"{type(system).__name__} has no name or no process()")
-    return (
-        system
-        if not spec.steps
-        else Chain([system, *(build_system(catalog, step) for step in spec.steps)])
-    )
+    if not spec.steps:
+        return system
+    return Chain([system, *(build_system(catalog, step) for step in spec.steps)])
 
 
-def make_slots(
+def build_requested(
     catalog: Catalog,
-    systems: Sequence[SystemSpec | Any],
-    run: str,
+    sources: Sequence[SystemSpec | Any],
+    run_id: str,
     baseline: str | None = None,
-    rebuilt: Callable[[Sequence[BuiltSystem]], Sequence[Any]] | None = None,
+    replace: Callable[[Sequence[BuiltSystem]], Sequence[Any]] | None = None,
 ) -> list[RunSystem]:
-    """Return a slot for each system; labels are made unique where the specs allow it.
+    """Return the requested systems of a run.
 
     Args:
         catalog: What is installed.
-        systems: The systems as they were asked for.
-        run: Id of the run.
-        baseline: Label of the system that the others are held against.
-        rebuilt: Returns what is asked in place of the systems; None leaves them as they are.
+        sources: The systems as they were requested: specs, and objects.
+        run_id: Id of the run.
+        baseline: Label of the system that the others are compared with.
+        replace: Returns what is called instead of the built systems; None leaves them as they are.
 
     Raises:
-        ConfigurationError: There is no system, two have one label, or one has neither ``process`` nor can be called.
+        ConfigurationError: There is no system, two have one label, or an object is not a system.
     """
-    if not systems:
+    if not sources:
         raise MissingValueError("system", "Pass --system NAME (see 'context-bench systems list').")
-    labels = labels_of(catalog, systems)
-    built = [
-        build_system(catalog, one) if isinstance(one, SystemSpec) else as_system(one)
-        for one in systems
+    labels = labels_of(catalog, sources)
+    built = [_build(catalog, source) for source in sources]
+    if replace is not None:
+        built = list(replace([_described(catalog, *pair, run_id) for pair in enumerate(built)]))
+    systems = [
+        _run_system(
+            catalog,
+            number=number,
+            label=label,
+            system=system,
+            run_id=run_id,
+            is_built_here=isinstance(source, SystemSpec),
+            is_baseline=label == baseline,
+        )
+        for number, (source, system, label) in enumerate(zip(sources, built, labels, strict=True))
     ]
-    if rebuilt is not None:
-        keys = [
-            system_identity(catalog, system, run, number)[0] for number, system in enumerate(built)
-        ]
-        told = [
-            BuiltSystem(one, key, _may_ask(catalog, one))
-            for one, key in zip(built, keys, strict=True)
-        ]
-        built = list(rebuilt(told))
-    slots = []
-    for number, (asked, system, label) in enumerate(zip(systems, built, labels, strict=True)):
-        key, shared, identity = system_identity(catalog, system, run, number)
-        owned = isinstance(asked, SystemSpec)
-        sees = system_sees(catalog, system) if owned else EVERYTHING
-        traits = {"baseline": label == baseline, "reads_gold": owned and sees == EVERYTHING}
-        description = {
-            "label": label,
-            **identity,
-            **{trait: True for trait, is_so in traits.items() if is_so},
-        }
-        reads, model, most = system_reads(catalog, system), model_of(system), max_tokens_of(system)
-        slots.append(
-            RunSystem(
-                number, label, system, key, shared, reads, description, owned, model, most, sees
-            )
-        )
-    for number, other in held_against(
-        labels, baseline, [slot.description for slot in slots]
-    ).items():
-        slots[number] = evolve(
-            slots[number], description={**slots[number].description, "held_against": other}
-        )
-    return slots
+    descriptions = [system.description for system in systems]
+    for number, other in held_against(labels, baseline, descriptions).items():
+        description = {**systems[number].description, "held_against": other}
+        systems[number] = evolve(systems[number], description=description)
+    return systems
 
 
-def derived_slots(
-    catalog: Catalog, request: RunConfig, hooks: RunHooks, slots: Sequence[RunSystem]
+def _build(catalog: Catalog, source: SystemSpec | Any) -> System:
+    return build_system(catalog, source) if isinstance(source, SystemSpec) else as_system(source)
+
+
+def _described(catalog: Catalog, number: int, system: System, run_id: str) -> BuiltSystem:
+    key, _, _ = system_identity(catalog, system, run_id, number)
+    return BuiltSystem(system, key, _may_call_models(catalog, system))
+
+
+def _run_system(
+    catalog: Catalog,
+    *,
+    number: int,
+    label: str,
+    system: System,
+    run_id: str,
+    is_built_here: bool,
+    is_baseline: bool,
+) -> RunSystem:
+    """Return a system with its identity; an object of the caller receives whole examples, gold answers included."""
+    key, is_reusable, identity = system_identity(catalog, system, run_id, number)
+    visibility = system_sees(catalog, system) if is_built_here else EVERYTHING
+    description: dict[str, Any] = {"label": label, **identity}
+    if is_baseline:
+        description["baseline"] = True
+    if is_built_here and visibility == EVERYTHING:
+        description["reads_gold"] = True
+    return RunSystem(
+        number=number,
+        label=label,
+        system=system,
+        key=key,
+        shared=is_reusable,
+        reads=system_reads(catalog, system),
+        description=description,
+        owned=is_built_here,
+        model=model_of(system),
+        max_tokens=max_tokens_of(system),
+        sees=visibility,
+    )
+
+
+def build_derived(
+    catalog: Catalog, config: RunConfig, hooks: RunHooks, systems: Sequence[RunSystem]
 ) -> list[RunSystem]:
-    """Return the slots that extensions add to those of a run.
+    """Return the systems that extensions derive from those of a run.
 
     Raises:
-        ContextBenchError: A label is taken, a reader is missing, or the examples are not kept.
+        ContextBenchError: A label is used already, a reader is missing, or the examples are not stored.
     """
-    found = hooks.derived_systems({slot.label: slot.system for slot in slots})
-    if not found:
+    specs = hooks.derived_systems({system.label: system.system for system in systems})
+    if not specs:
         return []
-    request.require_examples(f"{found[0][0]} derives rows from the run file")
+    first_extension, _ = specs[0]
+    config.require_examples(f"{first_extension} derives rows from the run file")
+    sources = {system.label: system.number for system in systems}
+    return [
+        _derive(
+            catalog,
+            config,
+            spec,
+            number=number,
+            extension=extension,
+            source=sources[spec.source_label],
+        )
+        for number, (extension, spec) in enumerate(specs, start=len(systems))
+    ]
+
+
+def _derive(
+    catalog: Catalog,
+    config: RunConfig,
+    spec: DerivedSystemSpec,
+    *,
+    number: int,
+    extension: str,
+    source: int,
+) -> RunSystem:
     from context_bench.run.second_pass import DerivedSystem
 
-    numbers = {slot.label: slot.number for slot in slots}
-    made = []
-    for number, (extension, one) in enumerate(found, len(slots)):
-        if one.is_read and not isinstance(request.reader, SystemSpec):
+    keys = [system_key(extension, "", spec.key)]
+    description: dict[str, Any] = {
+        "label": spec.label,
+        "derived": {"by": extension, "from": spec.source_label, **spec.key},
+    }
+    reader: System | None = None
+    visibility = INPUT
+    if spec.is_read:
+        if not isinstance(config.reader, SystemSpec):
             raise ConfigurationError(f"{extension} has a reader answer. Name it with --reader.")
-        keys, reader, sees = [system_key(extension, "", one.key)], None, INPUT
-        described: dict[str, Any] = {}
-        if one.is_read and request.reader is not None:
-            reader = build_system(catalog, request.reader)
-            key, _, described = system_identity(catalog, reader, "", number)
-            keys.append(key)
-            sees = system_sees(catalog, reader)
-        told = {
-            "label": one.label,
-            "derived": {"by": extension, "from": one.source_label, **one.key},
-            **described,
-        }
-        system, key, source = DerivedSystem(one, reader), chain_key(keys), numbers[one.source_label]
-        model, most = model_of(system), max_tokens_of(system)
-        made.append(
-            RunSystem(
-                number, one.label, system, key, False, None, told, True, model, most, sees, source
-            )
-        )
-    return made
+        reader = build_system(catalog, config.reader)
+        reader_key, _, reader_description = system_identity(catalog, reader, "", number)
+        keys.append(reader_key)
+        description |= reader_description
+        visibility = system_sees(catalog, reader)
+    system = DerivedSystem(spec, reader)
+    return RunSystem(
+        number=number,
+        label=spec.label,
+        system=system,
+        key=chain_key(keys),
+        shared=False,
+        description=description,
+        owned=True,
+        model=model_of(system),
+        max_tokens=max_tokens_of(system),
+        sees=visibility,
+        source=source,
+    )
 
 
-def derived_lines(catalog: Catalog, request: RunConfig) -> list[str]:
-    """Return a line for each slot that is derived in a run of a request, with the calls that it makes; systems are set up.
+def describe_derived(catalog: Catalog, config: RunConfig) -> list[str]:
+    """Return a line for each derived system of a run, with the calls that it makes; systems are built.
 
     Raises:
-        ContextBenchError: Something that the request needs is not there.
+        ContextBenchError: Something that the configuration needs cannot be used.
     """
     from context_bench.plan.baseline import resolve_baselines
     from context_bench.plan.locked import known_extensions
     from context_bench.session.hooks import RunHooks
 
-    with redact_errors(catalog, request):
-        hooks = RunHooks(catalog, known_extensions(catalog, request))
-        request = resolve_baselines(catalog, hooks.prepare_systems(request))
-        slots = make_slots(catalog, with_reader(catalog, request.systems, request.reader), "")
-        size = request.size()
-        calls = "a call a row" if size is None else f"{size} calls"
-        lines = []
-        for slot in derived_slots(catalog, request, hooks, slots):
-            asked = "no call" if slot.model is None else f"{calls} to {slot.model}"
-            lines.append(f"{slot.label}: derived from {slots[slot.source or 0].label}, {asked}")
-        close_systems(slots)
+    with redact_errors(catalog, config):
+        hooks = RunHooks(catalog, known_extensions(catalog, config))
+        config = resolve_baselines(catalog, hooks.prepare_systems(config))
+        sources = with_reader(catalog, config.systems, config.reader)
+        systems = build_requested(catalog, sources, run_id="")
+        derived = build_derived(catalog, config, hooks, systems)
+        close_systems(systems)
+    size = config.size()
+    calls = "a call a row" if size is None else f"{size} calls"
+    lines = []
+    for system in derived:
+        called = "no call" if system.model is None else f"{calls} to {system.model}"
+        source = systems[system.source or 0].label
+        lines.append(f"{system.label}: derived from {source}, {called}")
     return lines
 
 
-def _may_ask(catalog: Catalog, system: Any) -> bool:
-    """Whether a system may ask a model: it is a plugin's that uses the network or a program, or nobody knows."""
-    found = [component_of(catalog, "systems", step) for step in steps_of_system(system)]
-    return any(one is None or reaches_out(one) for one in found)
+def _may_call_models(catalog: Catalog, system: Any) -> bool:
+    """Return whether a system may call a model: it uses the network or a program, or that is not known."""
+    components = [component_of(catalog, "systems", step) for step in steps_of_system(system)]
+    return any(component is None or reaches_out(component) for component in components)

@@ -169,7 +169,7 @@ def _shared_by_search(tokens: list[str], wanted: list[str]) -> int:
 def _shared_by_count(counted: Counter[str], wanted: list[str]) -> int:
     """The same, faster for a long reference."""
     return sum(
-        [min(counted[token], count) for token, count in Counter(wanted).items() if token in counted]
+        min(counted[token], count) for token, count in Counter(wanted).items() if token in counted
     )
 
 

@@ -74,7 +74,7 @@ def fetch(
 @click.option("--offline", is_flag=True, help="Read fetched copies only.")
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 def preview(
-    name: str, count: int, split: str | None, folder: str | None, offline: bool, as_json: bool
+    *, name: str, count: int, split: str | None, folder: str | None, offline: bool, as_json: bool
 ) -> int:
     """Show the first examples of a dataset; long texts are cut, unless as JSON.
 

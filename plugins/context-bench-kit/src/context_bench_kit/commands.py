@@ -45,6 +45,7 @@ _switch_option = click.option(
 @_switch_option
 @_project_option
 def check(
+    *,
     names: tuple[str, ...],
     load: bool,
     time_limit: float,

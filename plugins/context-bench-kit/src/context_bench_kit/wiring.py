@@ -30,6 +30,7 @@ from context_bench.console import echo, warn, write_json
 )
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 def wiring(
+    *,
     config: RunConfig,
     catalog: Catalog,
     datasets: tuple[str, ...],

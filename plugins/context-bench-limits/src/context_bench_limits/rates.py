@@ -478,4 +478,4 @@ class Rates:
 
     def _scale(self, factor: float) -> float:
         """Give more or less of both kinds; return what that came to, where one of them may have no more."""
-        return min([pace.scale(factor) for pace in self._paces.values()])
+        return min(pace.scale(factor) for pace in self._paces.values())

@@ -40,6 +40,7 @@ _COLOURS = {"error": "red", "warning": "yellow", "note": "cyan"}
 @click.option("--strict", is_flag=True, help="Exit with 2 on warnings, too.")
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 def preflight(
+    *,
     config: RunConfig,
     catalog: Catalog,
     examples: int,

@@ -62,6 +62,7 @@ _COLOURS = {"ok": "green", "note": "cyan", "warning": "yellow", "error": "red"}
     help="Project file.  [default: context-bench.toml here, if there is one]",
 )
 def doctor(
+    *,
     systems: tuple[str, ...],
     proxies: tuple[str, ...],
     names: tuple[str, ...],

@@ -22,7 +22,7 @@ def score_ngrams(prediction: Sequence[str], reference: Sequence[str], n: int) ->
     """ROUGE-N: n-grams in common, each counted as often as it stands in both (Lin 2004, section 2)."""
     predicted, expected = _ngrams(prediction, n), _ngrams(reference, n)
     shared = sum(
-        [min(count, predicted[ngram]) for ngram, count in expected.items() if ngram in predicted]
+        min(count, predicted[ngram]) for ngram, count in expected.items() if ngram in predicted
     )
     return _score(shared, max(len(prediction) - n + 1, 0), max(len(reference) - n + 1, 0))
 
@@ -42,7 +42,7 @@ def score_summary_lcs(
     predicted = Counter(chain.from_iterable(prediction))
     expected = Counter(chain.from_iterable(reference))
     found = Counter(chain.from_iterable(union_lcs(sentence, prediction) for sentence in reference))
-    hits = sum([min(count, predicted[word], expected[word]) for word, count in found.items()])
+    hits = sum(min(count, predicted[word], expected[word]) for word, count in found.items())
     return _score(hits, predicted.total(), expected.total())
 
 
