@@ -76,20 +76,21 @@ class ConfigurationError(ContextBenchError):
 
 
 def misfit(thing: object, what: str, lacks: str) -> ConfigurationError:
-    """Return the error that an object is nothing of a kind; of a class, that it is called first.
+    """Return the error that an object is not of a kind; of a class, that it must be called first.
 
-    A package whose objects can be made one of that kind has a function for it by a name that is known: ``as_evaluator``, say.
+    A package whose objects can be converted has a function with a known name for it, such as ``as_evaluator``.
     """
     import sys
 
-    told = "it is a class: call it first" if isinstance(thing, type) else lacks
-    homes = dict.fromkeys(str(kind.__module__).partition(".")[0] for kind in type(thing).__mro__)
-    made = [
-        f" {home}.as_{what}() makes one of it."
-        for home in homes
-        if hasattr(sys.modules.get(home), f"as_{what}")
+    reason = "it is a class: call it first" if isinstance(thing, type) else lacks
+    article = "an" if what[0] in "aeiou" else "a"
+    packages = dict.fromkeys(str(kind.__module__).partition(".")[0] for kind in type(thing).__mro__)
+    converters = [
+        f" {package}.as_{what}() makes one of it."
+        for package in packages
+        if hasattr(sys.modules.get(package), f"as_{what}")
     ]
-    return ConfigurationError(f"{thing!r} is no {what}: {told}.{''.join(made)}")
+    return ConfigurationError(f"{thing!r} is not {article} {what}: {reason}.{''.join(converters)}")
 
 
 class UnknownNameError(ConfigurationError):

@@ -135,7 +135,7 @@ def test_the_project_file_holds_the_same_things_as_the_flags(
         (["-s", "", "-d", "rows.jsonl"], "The system '' names no system"),
         (
             ["-s", "replay", "-d", "hf:"],
-            "The dataset 'hf:' ends with a colon, but has nothing behind it",
+            "The dataset 'hf:' ends with a colon, but nothing follows it",
         ),
         (["-s", "replay", "-d", "missing.jsonl"], "missing.jsonl"),
         (
@@ -229,7 +229,7 @@ def test_the_project_file_holds_the_same_things_as_the_flags(
         (["-s", "replay", "-d", "rows.jsonl", "--frobnicate"], "No such option"),
         (
             ["-s", "replay", "-d", "rows.jsonl", "-n", "0"],
-            "-n must be a whole number above zero",
+            "-n must be a positive integer",
         ),
         (["-s", "replay", "-d", "rows.jsonl", "--ids", ","], "--ids names nothing"),
         (["-s", "replay:field=a,field=b", "-d", "rows.jsonl"], "the option 'field' is given twice"),
@@ -261,7 +261,7 @@ def test_the_project_file_holds_the_same_things_as_the_flags(
         (["-s", "replay", "-s", "replay", "-d", "rows.jsonl"], "Two systems are called 'replay'"),
         (
             ["-s", "replay", "--reader", "replay", "-d", "rows.jsonl"],
-            "no system that it could follow",
+            "follows no system",
         ),
         (["runn"], "Unknown command 'runn'. Did you mean 'run'"),
         (["-s", "replay", "-d", "empty.jsonl"], "is empty"),

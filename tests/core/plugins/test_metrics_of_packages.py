@@ -148,7 +148,7 @@ def test_evaluate_takes_names_and_objects_and_a_misspelt_name_suggests(lengths: 
     }
     with pytest.raises(UnknownNameError, match="Did you mean 'longest'"):
         evaluate(lambda example: "a", examples, [Exact()], metrics=["longes"], progress=False)
-    with pytest.raises(ConfigurationError, match="is no metric"):
+    with pytest.raises(ConfigurationError, match="is not a metric"):
         evaluate(lambda example: "a", examples, [Exact()], metrics=[object()], progress=False)  # type: ignore[list-item]
 
 

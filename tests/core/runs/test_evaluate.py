@@ -395,14 +395,22 @@ class Named:
     [
         ({"systems": []}, ConfigurationError, "No system given"),
         ({"systems": "replya:field=x"}, UnknownNameError, "Unknown system 'replya'"),
-        ({"systems": 3}, ConfigurationError, "3 is no system"),
-        ({"systems": Named}, ConfigurationError, "no system: it is a class: call it first"),
+        ({"systems": 3}, ConfigurationError, "3 is not a system"),
+        ({"systems": Named}, ConfigurationError, "not a system: it is a class: call it first"),
         ({"dataset": None}, ConfigurationError, "No dataset given"),
         ({"dataset": "nope"}, UnknownNameError, "Unknown dataset 'nope'"),
         ({"evaluators": ["rogue"]}, UnknownNameError, "Unknown evaluator 'rogue'"),
-        ({"evaluators": [3]}, ConfigurationError, "3 is no evaluator: it has no name"),
-        ({"evaluators": [Named]}, ConfigurationError, "no evaluator: it is a class: call it first"),
-        ({"metrics": [MeanScore]}, ConfigurationError, "no metric: it is a class: call it first"),
+        ({"evaluators": [3]}, ConfigurationError, "3 is not an evaluator: it has no name"),
+        (
+            {"evaluators": [Named]},
+            ConfigurationError,
+            "not an evaluator: it is a class: call it first",
+        ),
+        (
+            {"metrics": [MeanScore]},
+            ConfigurationError,
+            "not a metric: it is a class: call it first",
+        ),
         ({"max_examples": 0}, ConfigurationError, "max_examples must be"),
         ({"max_workers": -1}, ConfigurationError, "max_workers must be"),
         (

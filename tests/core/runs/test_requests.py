@@ -213,7 +213,7 @@ def test_the_signature_of_evaluate_is_that_of_the_request() -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"limit": 0}, "max_examples must be a whole number above zero"),
+        ({"limit": 0}, "max_examples must be a positive integer"),
         ({"limit": True}, "max_examples must be"),
         ({"row_timeout": float("nan")}, "row_timeout must be a number above zero"),
         ({"row_timeout": 10**400}, "row_timeout must be a number above zero"),

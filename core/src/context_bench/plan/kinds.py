@@ -99,8 +99,8 @@ def path() -> Kind:
 
 
 def whole(least: int | None = 1) -> Kind:
-    """Return the kind of whole numbers, above zero unless said otherwise."""
-    wanted = "a whole number above zero" if least == 1 else "a whole number"
+    """Return the kind of integers, positive unless a minimum is given."""
+    wanted = "a positive integer" if least == 1 else "an integer"
     check = require(
         lambda value: _is_number(value, int) and (least is None or value >= least),
         wanted,

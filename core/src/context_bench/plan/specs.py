@@ -141,7 +141,7 @@ def _split(text: str, what: str) -> tuple[str | None, str, list[str]]:
         f"names no {what}": not name,
         "has no label before the equals sign": equals and not label.strip(),
     }
-    faults["ends with a colon, but has nothing behind it"] = tail == ""
+    faults["ends with a colon, but nothing follows it"] = tail == ""
     for fault in (told for told, is_so in faults.items() if is_so):
         form = "[:key=value,...]" if what == "system" else "[:config][,key=value...]"
         raise ConfigurationError(f"The {what} {text!r} {fault}. Write [label=]name{form}.")

@@ -61,8 +61,8 @@ def with_reader(
     read = followed(catalog, specs, reader)
     if reader is not None and read == list(specs):
         raise ConfigurationError(
-            f"There is a reader ({reader.text}), but no system that it could follow: none is a context transformer that "
-            "is named by a spec. Leave the reader out."
+            f"The reader {reader.text} follows no system: none of the systems is a context transformer given as a "
+            "spec. Leave the reader out."
         )
     return read
 
@@ -104,7 +104,7 @@ def labels_of(catalog: Catalog, systems: Sequence[SystemSpec | Any]) -> list[str
     for label in labels:
         if labels.count(label) > 1:
             raise ConfigurationError(
-                f"Two systems are called {label!r}. Give each a label of its own: --system a={label} --system b={label}."
+                f"Two systems are called {label!r}. Give each a separate label: --system a={label} --system b={label}."
             )
     return labels
 
@@ -172,4 +172,4 @@ def as_system(thing: Any) -> System:
         if iscoroutinefunction(thing) or iscoroutinefunction(type(thing).__call__):
             return AsyncFunctionSystem(thing)
         return FunctionSystem(thing)
-    raise misfit(thing, "system", "it has no name and process(), and is no function")
+    raise misfit(thing, "system", "it has no name and process(), and is not a function")

@@ -282,12 +282,14 @@ class TooManyFailuresError(ContextBenchError):
     """More rows failed than may."""
 
     exit_code = 12
+    code = "too-many-failures"
 
 
 class DeadSystemError(ContextBenchError):
     """A system fails row after row with one cause."""
 
     exit_code = 12
+    code = "dead-system"
 
 
 class Failures:
