@@ -155,7 +155,7 @@ _BESIDE = {
     ),
 }
 """The parameters of ``evaluate()`` that are none of a request."""
-_MORE_FLAGS = "Options of installed run parts, by the names of their flags: with context-bench-cost, ``prices`` and ``max_cost``."
+_MORE_FLAGS = "Options of installed extensions, by the names of their flags: with context-bench-cost, ``prices`` and ``max_cost``."
 _POSITIONAL = (
     *(
         "systems",
@@ -193,7 +193,7 @@ def evaluate_source() -> str:
         for name in names
         for line in wrap(
             f"{name}: {declared[name][1]}",
-            119,
+            100,
             initial_indent=" " * 8,
             subsequent_indent=" " * 12,
             break_on_hyphens=False,

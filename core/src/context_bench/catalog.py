@@ -23,12 +23,14 @@ def open_catalog(
     """Return what is installed; no plugin is imported.
 
     Args:
-        switches: What to switch off (``no:NAME``) or on (``NAME``), against the environment and the project file.
-        project: The project file, or what it holds; None takes ``context-bench.toml`` in the current directory, where there
-            is one.
+        switches: What to switch off (``no:NAME``) or on (``NAME``), against the environment and the
+            project file.
+        project: The project file, or what it holds; None takes ``context-bench.toml`` in the
+            current directory, where there is one.
 
     Raises:
-        UnknownNameError: A switch, the environment or the project file names what nobody has heard of.
+        UnknownNameError: A switch, the environment or the project file names what nobody has heard
+            of.
         ConfigurationError: The project file cannot be read.
     """
     settings = PluginSettings.read(load_project(project).get("plugins", {}), os.environ, switches)

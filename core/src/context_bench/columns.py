@@ -1,8 +1,10 @@
-"""The columns of a row, each declared once: a field of an attrs class, with its type and its description.
+"""The columns of a row, each declared once: a field of an attrs class, with its type and its
+description.
 
-:class:`RowColumns` holds what is measured about an answer. Table ``responses`` of the run file, how it is written, read and
-protected by a checksum, :class:`~context_bench.records.EvalRow`, what metrics read, the JSON export and the columns of CSV
-and Parquet files follow from its fields. ``docs/reference/run-file.md`` says how to add one.
+:class:`RowColumns` holds what is measured about an answer. Table ``responses`` of the run file, how
+it is written, read and protected by a checksum, :class:`~context_bench.records.EvalRow`, what
+metrics read, the JSON export and the columns of CSV and Parquet files follow from its fields.
+``docs/reference/run-file.md`` says how to add one.
 """
 
 from __future__ import annotations
@@ -71,13 +73,15 @@ def types_of(record: type[Any]) -> dict[str, Any]:
 
 
 def positive_count(count: float | None) -> int | None:
-    """Return a count of prompt tokens. No prompt has 0 tokens: an endpoint that reports 0 does not count."""
+    """Return a count of prompt tokens. No prompt has 0 tokens: an endpoint that reports 0 does not
+    count."""
     return int(count) if count is not None and count >= 1 else None
 
 
 @define(eq=False, kw_only=True)
 class RowColumns:
-    """What is measured about one answer: the columns that a stored row, a row that is read, and metrics share."""
+    """What is measured about one answer: the columns that a stored row, a row that is read, and
+    metrics share."""
 
     input_tokens: int = field(
         default=0,

@@ -1,4 +1,5 @@
-"""What a run is asked for, for commands that take the arguments of ``run`` and look at what it would do.
+"""What a run is asked for, for commands that take the arguments of ``run`` and look at what it
+would do.
 
     @run_options()
     @click.option("--times", default=1)
@@ -53,7 +54,8 @@ class SystemConfig:
 
     @classmethod
     def all_of(cls, catalog: Catalog, request: RunConfig) -> list[SystemConfig]:
-        """Return the systems of a request in its order, each context transformer followed by the reader.
+        """Return the systems of a request in its order, each context transformer followed by the
+        reader.
 
         Raises:
             ContextBenchError: There is none, a name is unknown, or two have one label.
@@ -82,7 +84,8 @@ class SystemConfig:
         return RunHooks(self._catalog).drive_conversation(system)
 
     def option(self, name: str) -> tuple[tuple[Any, ...], Any] | None:
-        """Return the choices and the value of an option that one of its steps declares; None when none declares it."""
+        """Return the choices and the value of an option that one of its steps declares; None when
+        none declares it."""
         for step in specs_in(self._spec):
             options = self._catalog.find("systems", step.name).manifest.options
             if name in options:
@@ -121,7 +124,8 @@ class SystemConfig:
 def examples_of(
     catalog: Catalog, request: RunConfig, size: int
 ) -> list[tuple[str, Mapping[str, Any]]]:
-    """Return the first examples of a request with their names, from all of its datasets in turn; none without a dataset.
+    """Return the first examples of a request with their names, from all of its datasets in turn;
+    none without a dataset.
 
     Raises:
         ContextBenchError: A dataset is unknown or cannot be read, or all of them are empty.
@@ -158,8 +162,8 @@ def load_config(
         proxies: Addresses, as ``--proxy`` takes them.
         names: Labels of the proxies in their order.
         model: Model that the proxies are asked for.
-        project: The project file, or what it holds; None takes ``context-bench.toml`` in the current directory, where
-            there is one.
+        project: The project file, or what it holds; None takes ``context-bench.toml`` in the
+            current directory, where there is one.
 
     Raises:
         ConfigurationError: The project file or a spec cannot be read.
@@ -177,10 +181,11 @@ def load_config(
 
 
 def recompute(catalog: Catalog, run: Run) -> Recomputation:
-    """Return what computes the scores of a run's deterministic, unchanged evaluators again; nothing is written or asked.
+    """Return what computes the scores of a run's deterministic, unchanged evaluators again; nothing
+    is written or asked.
 
-    Its ``scores()`` yields the identity of a row, the id of an evaluator, and scores by key; ``notes`` says afterwards
-    which scores were not computed again, and why.
+    Its ``scores()`` yields the identity of a row, the id of an evaluator, and scores by key;
+    ``notes`` says afterwards which scores were not computed again, and why.
     """
     from context_bench.session.rescoring import Recomputation
 
@@ -196,7 +201,8 @@ def run_options(
 
     Args:
         name: Its name; None takes the function's.
-        only_wiring: Whether it takes only those that say which evaluators and extensions are used, and asks no system.
+        only_wiring: Whether it takes only those that say which evaluators and extensions are used,
+            and asks no system.
     """
 
     def decorate(function: Callable[..., Any]) -> Any:

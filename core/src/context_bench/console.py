@@ -1,8 +1,9 @@
 """The one place through which text reaches a terminal, or a file that a command writes.
 
-Labels, ids, model output and file names come from elsewhere, and may hold what a terminal obeys. Whatever passes here is made
-printable first: control characters, escape sequences and those that turn the reading direction are written out (``\\x1b``).
-Results go to standard output with :func:`echo`, everything else to standard error with :func:`echo_err` and :func:`warn`.
+Labels, ids, model output and file names come from elsewhere, and may hold what a terminal obeys.
+Whatever passes here is made printable first: control characters, escape sequences and those that
+turn the reading direction are written out (``\\x1b``). Results go to standard output with
+:func:`echo`, everything else to standard error with :func:`echo_err` and :func:`warn`.
 
 This module is stable API: see ``docs/reference/public-api.md``.
 """
@@ -70,7 +71,8 @@ def warn(text: str) -> None:
 
 
 def capture_python_output() -> None:
-    """Take what Python itself writes to standard error, too: warnings, log records, and errors that nobody caught."""
+    """Take what Python itself writes to standard error, too: warnings, log records, and errors that
+    nobody caught."""
     import logging
     import threading
     import warnings
@@ -89,7 +91,8 @@ def capture_python_output() -> None:
 
 
 def escape_what_standard_output_lacks() -> None:
-    """Have characters that the encoding of standard output lacks written as ``\\u`` escapes, of which JSON stays JSON."""
+    """Have characters that the encoding of standard output lacks written as ``\\u`` escapes, of
+    which JSON stays JSON."""
     if isinstance(sys.stdout, TextIOWrapper) and sys.stdout.encoding != "utf-8":
         from codecs import register_error
 
@@ -116,21 +119,23 @@ def _show_warning(
 
 
 def _tell_error(where: str, found: Any) -> None:
-    """Write an error that Python has told of; what ends a process or a thread on purpose is none."""
+    """Write an error that Python has told of; what ends a process or a thread on purpose is
+    none."""
     if not issubclass(found.exc_type, SystemExit):
         from traceback import format_exception
 
-        echo_err(
-            f"{where}{''.join(format_exception(found.exc_type, found.exc_value, found.exc_traceback))}".rstrip()
-        )
+        lines = format_exception(found.exc_type, found.exc_value, found.exc_traceback)
+        echo_err(f"{where}{''.join(lines)}".rstrip())
 
 
 def write_json(value: Any, indent: int | None = 2) -> None:
-    """Write a value to standard output as strict JSON: numbers that are not finite are null, what is not printable is escaped.
+    """Write a value to standard output as strict JSON: numbers that are not finite are null, what
+    is not printable is escaped.
 
     Args:
         value: The value.
-        indent: Spaces of each level; None writes one line; 0 one line for each item of a list, which takes a third of the time.
+        indent: Spaces of each level; None writes one line; 0 one line for each item of a list,
+            which takes a third of the time.
     """
     if indent == 0 and isinstance(value, list):
         lines = ",\n".join(_strict(one, None) for one in value)
@@ -143,14 +148,17 @@ def write_json(value: Any, indent: int | None = 2) -> None:
 
 @contextmanager
 def atomic_write(path: str | os.PathLike[str], what: str = "The file") -> Iterator[TextIO]:
-    """Yield a stream whose text takes the place of a file once all of it is written; when that fails the file stays as it was.
+    """Yield a stream whose text takes the place of a file once all of it is written; when that
+    fails the file stays as it was.
 
     Args:
-        path: Where it lies. What is no file (``/dev/stdout``), or lies where nothing can be put beside it, is written directly.
+        path: Where it lies. What is no file (``/dev/stdout``), or lies where nothing can be put
+            beside it, is written directly.
         what: What it is called when it cannot be written.
 
     Raises:
-        ConfigurationError: It cannot be written, or a run file lies there, whose answers may have been paid for.
+        ConfigurationError: It cannot be written, or a run file lies there, whose answers may have
+            been paid for.
     """
     import os
 
@@ -177,10 +185,12 @@ def atomic_write(path: str | os.PathLike[str], what: str = "The file") -> Iterat
 
 
 def check_place(path: str | os.PathLike[str], what: str) -> None:
-    """Refuse a place where :func:`atomic_write` could not write, before the work is done that a file is to hold.
+    """Refuse a place where :func:`atomic_write` could not write, before the work is done that a
+    file is to hold.
 
     Raises:
-        ConfigurationError: A folder or a run file lies there, or a file or folder that may not be written.
+        ConfigurationError: A folder or a run file lies there, or a file or folder that may not be
+            written.
     """
     import os
 
@@ -190,7 +200,8 @@ def check_place(path: str | os.PathLike[str], what: str) -> None:
             with open(place, "rb+") as before:  # what may not be written is not replaced either
                 if before.read(16) == b"SQLite format 3\0":
                     raise ConfigurationError(
-                        f"{what} {path} cannot be written: a run file lies there. Name another file."
+                        f"{what} {path} cannot be written: a run file lies there. Name another "
+                        "file."
                     )
         elif os.path.isdir(place) or not (
             os.path.exists(place) or os.access(os.path.dirname(place), os.W_OK)
@@ -212,7 +223,8 @@ def _strict(value: Any, indent: int | None) -> str:
 
 
 def finite(value: Any, told: Callable[[str], str]) -> Any:
-    """Return a value as JSON can hold it: numbers that are not finite become None, and what JSON does not know its text.
+    """Return a value as JSON can hold it: numbers that are not finite become None, and what JSON
+    does not know its text.
 
     Args:
         value: The value.
@@ -232,7 +244,8 @@ def finite(value: Any, told: Callable[[str], str]) -> Any:
 def json_text(
     value: Any, indent: int | None = None, default: Callable[[Any], str] | None = str
 ) -> str:
-    """Return a value without numbers that are not finite as JSON in which what is not printable is escaped."""
+    """Return a value without numbers that are not finite as JSON in which what is not printable is
+    escaped."""
     import json
 
     written = json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False, default=default)
@@ -244,7 +257,8 @@ def json_text(
 
 
 class Screen:
-    """Standard output as a stream for what packages write: on a terminal all of it is made printable, and takes no colors.
+    """Standard output as a stream for what packages write: on a terminal all of it is made
+    printable, and takes no colors.
 
     What is not a terminal gets it as it is written: a file keeps every character.
 
@@ -287,7 +301,8 @@ def escape_control(text: object, *, lines: bool = True) -> str:
 
 
 def style(text: object, *, color: str | None = None, bold: bool = False) -> str:
-    """Return a text that :func:`echo` and :func:`echo_err` write in a color, or in bold letters, where there is a terminal.
+    """Return a text that :func:`echo` and :func:`echo_err` write in a color, or in bold letters,
+    where there is a terminal.
 
     Args:
         text: What to write; it is made printable.
@@ -336,9 +351,12 @@ def wrap_text(label: str, text: str, indent: int = 4, gutter: int = 10) -> str:
 _COLORS = {"red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 
 _OBEYED = (
-    "\x0b-\x1f\x7f-\x9f"  # control characters, those of C1 too
-    "\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"  # directions, and what cannot be seen
-    "\ud800-\udfff\ufdd0-\ufdef\U000e0000-\U000e007f"  # halves of characters, no characters, and tags
+    # control characters, those of C1 too
+    "\x0b-\x1f\x7f-\x9f"
+    # directions, and what cannot be seen
+    "\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    # halves of characters, no characters, and tags
+    "\ud800-\udfff\ufdd0-\ufdef\U000e0000-\U000e007f"
 )
 _UNPRINTABLE = re.compile(f"[\x00-\x08{_OBEYED}]")
 _UNPRINTABLE_OR_LINES = re.compile(f"[\x00-\x0a{_OBEYED}]")
@@ -346,7 +364,8 @@ _UNPRINTABLE_OR_LINES = re.compile(f"[\x00-\x0a{_OBEYED}]")
 
 @lru_cache(maxsize=1)
 def _mark() -> str:
-    """Return what stands for an escape sequence of ours until it is written; nobody else's text can know it."""
+    """Return what stands for an escape sequence of ours until it is written; nobody else's text can
+    know it."""
     from os import urandom
 
     return f"\ufdd0{urandom(8).hex()}"

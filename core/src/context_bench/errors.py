@@ -18,7 +18,8 @@
      +- InconclusiveScoreError         an evaluator cannot tell, this time: a failure of the row, and no score
      +- RunStoppedError                a run that ended early and can be resumed
 
-A message says what is wrong, where, and what to do. ``code`` is a short stable name of the kind of error.
+A message says what is wrong, where, and what to do. ``code`` is a short stable name of the kind of
+error.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
 
 
 class ContextBenchError(Exception):
-    """Base of every error that context-bench raises on purpose; the command line prints it without a traceback.
+    """Base of every error that context-bench raises on purpose; the command line prints it without
+    a traceback.
 
     Attributes:
         exit_code: Exit code of the command line.
@@ -51,8 +53,8 @@ def message_of(error: BaseException) -> str:
 def exit_code_of(error: BaseException, usual: int = 2) -> int:
     """Return the exit code that an error's class asks for; the usual one in place of what is none.
 
-    No error ends with 0, as if all had gone well, but a :class:`RunStoppedError` that nothing else caused: a part may stop a run
-    whose result is known.
+    No error ends with 0, as if all had gone well, but a :class:`RunStoppedError` that nothing else
+    caused: a part may stop a run whose result is known.
     """
     code = getattr(error, "exit_code", usual)
     least = 0 if isinstance(error.__cause__ or error, RunStoppedError) else 1
@@ -78,7 +80,8 @@ class ConfigurationError(ContextBenchError):
 def misfit(thing: object, what: str, lacks: str) -> ConfigurationError:
     """Return the error that an object is not of a kind; of a class, that it must be called first.
 
-    A package whose objects can be converted has a function with a known name for it, such as ``as_evaluator``.
+    A package whose objects can be converted has a function with a known name for it, such as
+    ``as_evaluator``.
     """
     import sys
 
@@ -227,8 +230,9 @@ class UnstorableError(StoreError):
             return
         kind = type(value)
         super().__init__(
-            f"{path or 'the value'} is of type {kind.__module__}.{kind.__qualname__}, which has no stable written form. "
-            "Use text, numbers, booleans, lists, mappings, bytes, dates or decimals."
+            f"{path or 'the value'} is of type {kind.__module__}.{kind.__qualname__}, which has no "
+            "stable written form. Use text, numbers, booleans, lists, mappings, bytes, dates or "
+            "decimals."
         )
 
 
@@ -241,8 +245,9 @@ class CallRefusedError(ContextBenchError):
 class InconclusiveScoreError(ContextBenchError):
     """An evaluator ran out of time, or lost its server or process, before it had a score.
 
-    Evaluators raise it. The row fails for this evaluator and stores the cause. The failure is never reused, and a rescore calls
-    the evaluator again. It is not a zero, which is a measured score, and not unscored, which is for rows with nothing to score.
+    Evaluators raise it. The row fails for this evaluator and stores the cause. The failure is never
+    reused, and a rescore calls the evaluator again. It is not a zero, which is a measured score,
+    and not unscored, which is for rows with nothing to score.
     """
 
     code = "inconclusive-score"
@@ -267,7 +272,8 @@ _LONGEST_LIST = 12
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return a sentence with the closest known names, or all known names when none is close and they are few."""
+    """Return a sentence with the closest known names, or all known names when none is close and
+    they are few."""
     import difflib
 
     names = list(known)
@@ -282,7 +288,8 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def _is_close(name: str, candidate: str) -> bool:
-    """Return whether two names share the first letter, or differ in a third of their letters at most."""
+    """Return whether two names share the first letter, or differ in a third of their letters at
+    most."""
     import difflib
 
     if name[:1] == candidate[:1]:

@@ -4,12 +4,14 @@ A metric has a ``name`` and at least one of three methods, each of which returns
 
 * ``compute(rows)`` reads the rows of one system;
 * ``compute_columns(columns)`` reads the :class:`Columns` of one system, at a tenth of the cost;
-* ``compare(columns_by_system)`` reads all systems, after all other metrics, and returns values by system.
+* ``compare(columns_by_system)`` reads all systems, after all other metrics, and returns values by
+  system.
 
-Optional: ``notes(summary, config)`` returns sentences that reports print with the values, such as where counts come from.
+Optional: ``notes(summary, config)`` returns sentences that reports print with the values, such as
+where counts come from.
 
-Core has the metrics of scores. The metrics of installed packages are here, too, by the names of their classes:
-``from context_bench.metrics import CostOfPass``.
+Core has the metrics of scores. The metrics of installed packages are here, too, by the names of
+their classes: ``from context_bench.metrics import CostOfPass``.
 """
 
 from __future__ import annotations

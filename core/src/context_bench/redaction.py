@@ -29,7 +29,8 @@ _HEADER = (
 
 @lru_cache(maxsize=1024)
 def is_secret_name(name: str) -> bool:
-    """Whether an option is called what only secrets are called; such an option is secret unless its manifest denies it.
+    """Whether an option is called what only secrets are called; such an option is secret unless its
+    manifest denies it.
 
     >>> [is_secret_name(name) for name in ("api_key", "hf-token", "dbPassword2", "extra_headers", "max_tokens", "keyword")]
     [True, True, True, True, False, False]
@@ -38,13 +39,15 @@ def is_secret_name(name: str) -> bool:
 
 
 class Redactor:
-    """Replaces secrets by ``***``: as they are, percent-encoded, in base64, in hexadecimal, and written backwards.
+    """Replaces secrets by ``***``: as they are, percent-encoded, in base64, in hexadecimal, and
+    written backwards.
 
     A secret that is cut into pieces, encrypted, or written in any other way is not found.
 
-    Servers like to repeat the key that they refuse, so errors, headers and their like lose every secret of four
-    characters or more. What a system answered is the thing that is measured, so it loses only secrets that nobody writes
-    by chance: of 16 characters, or of eight with a letter and a digit. A key such as ``EMPTY`` is an ordinary word there.
+    Servers like to repeat the key that they refuse, so errors, headers and their like lose every
+    secret of four characters or more. What a system answered is the thing that is measured, so it
+    loses only secrets that nobody writes by chance: of 16 characters, or of eight with a letter and
+    a digit. A key such as ``EMPTY`` is an ordinary word there.
 
     >>> redactor = Redactor(["sk-secret-123", "EMPTY"])
     >>> redactor.of("Incorrect key: sk-secret-123 or EMPTY")
@@ -80,12 +83,14 @@ class Redactor:
         return _deep(value, self._plain) if self._plain else value
 
     def is_told_in(self, text: str) -> bool:
-        """Whether a JSON text holds a secret that nobody writes by chance; asked for every row, so it must be quick."""
+        """Whether a JSON text holds a secret that nobody writes by chance; asked for every row, so
+        it must be quick."""
         return any(mark in text for mark in self._marks)
 
 
 def secrets_in(value: Any) -> Iterator[str]:
-    """Yield the secrets in the value of an option that is secret as a whole: itself, and the credential in a header.
+    """Yield the secrets in the value of an option that is secret as a whole: itself, and the
+    credential in a header.
 
     >>> list(secrets_in(["X-Api-Key: abc123", "X-Team: research"]))
     ['X-Api-Key: abc123', 'abc123', 'X-Team: research']
@@ -107,7 +112,8 @@ def secrets_in(value: Any) -> Iterator[str]:
 
 
 def secrets_of_url(text: str) -> Iterator[str]:
-    """Yield the user, the password, and what stands in the query, or beside it, under a name that calls it secret.
+    """Yield the user, the password, and what stands in the query, or beside it, under a name that
+    calls it secret.
 
     >>> list(secrets_of_url("http://me:pass-word@host/v1?api-key=abc&page=2"))
     ['me:pass-word', 'pass-word', 'abc']
@@ -151,7 +157,8 @@ _ADDRESS = r"\S+://\S+|[^\s/@:]+:[^\s/@]+@\S+"
 
 
 def without_secrets(components: Iterable[Component], options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options of a component without those that its manifest calls secret, and without what a URL says of its user.
+    """Return options of a component without those that its manifest calls secret, and without what
+    a URL says of its user.
 
     Args:
         components: All that answer to its name; an option is secret where one of them says so.
@@ -192,7 +199,8 @@ def is_redacted(value: Any) -> bool:
 
 
 def _told_in(value: Any) -> Iterator[str]:
-    """Yield the secrets in what is no secret itself: an address, or options of somebody else's that nobody declares."""
+    """Yield the secrets in what is no secret itself: an address, or options of somebody else's that
+    nobody declares."""
     if isinstance(value, str) and re.fullmatch(_ADDRESS, value):
         yield from secrets_of_url(value if "://" in value else f"//{value}")
     elif isinstance(value, Mapping):
@@ -220,7 +228,8 @@ def _declared(components: Iterable[Component]) -> dict[str, bool]:
 
 
 def _is_secret(key: Any, declared: Mapping[str, bool]) -> bool:
-    """Whether an option holds a secret; one that its component does not declare is judged by its name."""
+    """Whether an option holds a secret; one that its component does not declare is judged by its
+    name."""
     name = str(key).replace("-", "_")
     return declared[name] if name in declared else is_secret_name(name)
 

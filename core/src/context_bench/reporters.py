@@ -1,4 +1,5 @@
-"""Core's own reporters: the table on a terminal, and strict JSON. Other forms come from packages."""
+"""Core's own reporters: the table on a terminal, and strict JSON. Other forms come from
+packages."""
 
 from __future__ import annotations
 

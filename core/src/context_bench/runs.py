@@ -1,4 +1,5 @@
-"""Reading runs: everything that a run file holds, typed, over one read-only connection. Stable public API.
+"""Reading runs: everything that a run file holds, typed, over one read-only connection. Stable
+public API.
 
 >>> from tempfile import mkdtemp
 >>> from context_bench import evaluate
@@ -104,7 +105,8 @@ class Keys:
         output: Hash of the output, hexadecimal.
         is_reused: Whether the response was taken from an earlier run.
         scores: Score key by evaluator id, hexadecimal.
-        values: Scores by key as each evaluator gave them, by evaluator id; empty where it had nothing to say.
+        values: Scores by key as each evaluator gave them, by evaluator id; empty where it had
+            nothing to say.
     """
 
     identity: RowId
@@ -143,7 +145,8 @@ class Run:
 
     @property
     def status(self) -> str:
-        """``finished``, ``interrupted``, ``stopped``, or ``running``, which a killed run says too."""
+        """``finished``, ``interrupted``, ``stopped``, or ``running``, which a killed run says
+        too."""
         return str(self._reader.run()["status"])
 
     @property
@@ -163,13 +166,14 @@ class Run:
 
     @property
     def systems(self) -> tuple[Mapping[str, Any], ...]:
-        """The systems by number: ``system_number``, ``label``, ``key``, ``reusable`` (whether the key is valid in other
-        runs), ``description``."""
+        """The systems by number: ``system_number``, ``label``, ``key``, ``reusable`` (whether the
+        key is valid in other runs), ``description``."""
         return tuple(self._reader.systems())
 
     @property
     def datasets(self) -> tuple[Mapping[str, Any], ...]:
-        """The datasets by number: ``number``, ``label``, ``description``, ``length`` (None until it is known), ``content``."""
+        """The datasets by number: ``number``, ``label``, ``description``, ``length`` (None until it
+        is known), ``content``."""
         return tuple(self._reader.datasets())
 
     @property
@@ -191,7 +195,8 @@ class Run:
         return self._reader.size()
 
     def __getitem__(self, index: int) -> EvalRow:
-        """Return a row by its place in canonical order; it takes the same time in a run of any size."""
+        """Return a row by its place in canonical order; it takes the same time in a run of any
+        size."""
         place = index + len(self) if index < 0 else index
         if not 0 <= place < len(self):
             raise IndexError(f"there are {len(self)} rows, and none at {index}")
@@ -199,7 +204,8 @@ class Run:
         return next(self._reader.rows(number, number))
 
     def rows(self, system_number: int | None = None) -> Iterator[EvalRow]:
-        """Yield the rows in canonical order - dataset, position, system, repetition - or those of one system."""
+        """Yield the rows in canonical order - dataset, position, system, repetition - or those of
+        one system."""
         for row in self._reader.rows():
             if system_number is None or row.system_number == system_number:
                 yield row
@@ -254,7 +260,8 @@ class Run:
                 )
 
     def turns(self, identity: Sequence[int]) -> tuple[Turn, ...]:
-        """Return the turns of a row's conversation that were answered one by one; none of other rows."""
+        """Return the turns of a row's conversation that were answered one by one; none of other
+        rows."""
         with self._reader.snapshot():
             turns = []
             for turn in self._reader.turns(RowId(*identity)):
@@ -294,8 +301,8 @@ class Run:
                 )
 
     def causes(self) -> tuple[tuple[RunFailure, int], ...]:
-        """Return the first failure of each kind - system or evaluator, and class of the error - with how many there are of
-        it, the most frequent first."""
+        """Return the first failure of each kind - system or evaluator, and class of the error -
+        with how many there are of it, the most frequent first."""
         systems, evaluators = self._reader.names()
         causes = []
         with self._reader.snapshot():
@@ -316,7 +323,8 @@ class Run:
         return tuple(causes)
 
     def keys(self, identity: Sequence[int]) -> tuple[Keys, ...]:
-        """Return the keys of the answered rows of an example, by the identity of the example or of one of its rows."""
+        """Return the keys of the answered rows of an example, by the identity of the example or of
+        one of its rows."""
         example = RowId(*identity[:2]).pack()
         row = RowId(*identity).pack() if len(identity) > 2 else None
         with self._reader.snapshot():
@@ -352,7 +360,8 @@ class Run:
         return queries.has_example(self._reader, bytes.fromhex(content))
 
     def faults(self) -> Iterator[str]:
-        """Yield what is wrong with the file, a line each, after holding all it has against its check sums and hashes."""
+        """Yield what is wrong with the file, a line each, after holding all it has against its
+        check sums and hashes."""
         return queries.faults(self._reader)
 
 
@@ -379,7 +388,8 @@ def open_run(path: str | os.PathLike[str]) -> Run:
     """Open a run file for reading. Nothing is written, and no plugin is loaded.
 
     Raises:
-        StoreError: It is missing, is no run file, holds what no run file holds, or was written in an unknown format.
+        StoreError: It is missing, is no run file, holds what no run file holds, or was written in
+            an unknown format.
     """
     return Run(RunReader(Path(path)))
 
@@ -432,6 +442,7 @@ def completeness_of(reader: RunReader) -> Completeness:
 
 
 def _holds_object(value: Any) -> bool:
-    """Whether a part of a request is, or lists, an object that ``evaluate()`` was given and that no file can store."""
+    """Whether a part of a request is, or lists, an object that ``evaluate()`` was given and that no
+    file can store."""
     items = value if isinstance(value, list) else [value]
     return any(isinstance(item, dict) and isinstance(item.get("object"), dict) for item in items)

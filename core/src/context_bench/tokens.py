@@ -30,8 +30,9 @@ PROMPT_FIELDS = (
 class WordTokenizer:
     r"""Counts words and punctuation marks: the matches of ``\w+|[^\w\s]``.
 
-    A stable, offline stand-in for a model's tokenizer; for English prose it gives about 0.85 of a BPE count. Ratios of
-    two texts, which is what compression needs, are close to those of any tokenizer.
+    A stable, offline stand-in for a model's tokenizer; for English prose it gives about 0.85 of a
+    BPE count. Ratios of two texts, which is what compression needs, are close to those of any
+    tokenizer.
 
     >>> WordTokenizer().count("Don't panic!")
     5
@@ -47,7 +48,8 @@ class WordTokenizer:
         return len(_PATTERN.findall(text))
 
     def counts(self, lines: Sequence[str]) -> list[int]:
-        """Return the number of tokens in each of many lines, several times faster than one by one; none holds a line feed."""
+        """Return the number of tokens in each of many lines, several times faster than one by one;
+        none holds a line feed."""
         text = "\n".join(lines)
         if lines and text.isascii():
             kinds = text.encode("ascii").translate(_KINDS_OF_LINES).title()

@@ -150,7 +150,7 @@ def test_waiting_and_retries_are_shown() -> None:
     rows = [*run(slow, HONEST).rows]
     from attrs import evolve
 
-    waits = [evolve(r, latency=0.02, metadata={**r.metadata, "waiting": 2.0}) if r.system == "waits" else evolve(r, latency=0.03) for r in rows]  # fmt: skip # noqa: E501
+    waits = [evolve(r, latency=0.02, metadata={**r.metadata, "waiting": 2.0}) if r.system == "waits" else evolve(r, latency=0.03) for r in rows]  # fmt: skip
     result = EvalResult(
         waits, [MeanScore(), Latency(), Waiting()], {}, {"systems": ["waits", "honest"]}
     )

@@ -60,7 +60,6 @@ def written(reporter: Reporter, what: EvalResult) -> str:
     return stream.getvalue()
 
 
-# ruff: noqa: E501
 MARKDOWN = """# context-bench result
 
 | system | score | one | two | tokens each | fastest | rows | unscored | failed | scored | slowest |

@@ -1,4 +1,5 @@
-"""The command line. It has no logic of its own; each group of commands is a module, imported when it is called."""
+"""The command line. It has no logic of its own; each group of commands is a module, imported when
+it is called."""
 
 from __future__ import annotations
 
@@ -75,8 +76,9 @@ def _left_alone() -> int:
 def execute(arguments: list[str]) -> int:
     """Run the command line and return its exit code.
 
-    0 good; 1 an internal error; 2 usage, configuration or plugin trouble; 3 the run is not complete; 10 a gate is missed;
-    11 inconclusive; 12 too many rows failed; 130 interrupted; 129 and 143 by SIGHUP and SIGTERM.
+    0 good; 1 an internal error; 2 usage, configuration or plugin trouble; 3 the run is not
+    complete; 10 a gate is missed; 11 inconclusive; 12 too many rows failed; 130 interrupted; 129
+    and 143 by SIGHUP and SIGTERM.
 
     Args:
         arguments: The command line.
@@ -112,13 +114,15 @@ def execute(arguments: list[str]) -> int:
         who, place = found
         told = f"{type(error).__name__}: {message_of(error)}"
         echo_err(
-            f"Error: {place} of {who} raised {told}. Tell its authors, or leave it out; `python -X dev` shows more."
+            f"Error: {place} of {who} raised {told}. Tell its authors, or leave it out; `python -X "
+            "dev` shows more."
         )
         return 2
 
 
 def _raised_by(error: BaseException) -> tuple[str, str] | None:
-    """Return the package of somebody else's that raised an error, and where; None where it is core, or what core stands on."""
+    """Return the package of somebody else's that raised an error, and where; None where it is core,
+    or what core stands on."""
     from traceback import walk_tb
 
     for frame, line in reversed(list(walk_tb(error.__traceback__))):

@@ -1,4 +1,5 @@
-"""The groups of commands: core's own commands, and those that packages declare in their manifests."""
+"""The groups of commands: core's own commands, and those that packages declare in their
+manifests."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ from context_bench.plugins.remedies import install_line
 
 
 class Readable(click.Context):
-    """The context of every command, those of packages included: its help is printable, and its numbers are finite."""
+    """The context of every command, those of packages included: its help is printable, and its
+    numbers are finite."""
 
     def get_help(self) -> str:
         """Return the help of its command: names, summaries and helps in it come from packages."""
@@ -35,7 +37,8 @@ class Readable(click.Context):
         """Call the command.
 
         Raises:
-            ConfigurationError: One of its options is not a number or infinite; click takes both for a float.
+            ConfigurationError: One of its options is not a number or infinite; click takes both for
+                a float.
         """
         for option in self.command.params:
             if isinstance(value := self.params.get(option.name or ""), float) and not isfinite(
@@ -46,7 +49,8 @@ class Readable(click.Context):
 
 
 class CommandGroup(click.Group):
-    """A group with commands of its own and those that manifests declare with its name as their ``parent``.
+    """A group with commands of its own and those that manifests declare with its name as their
+    ``parent``.
 
     The top of the command line is the group without a name.
     """
@@ -79,7 +83,8 @@ class CommandGroup(click.Group):
         return _loaded(found) if found else None
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[Any, Any, list[str]]:
-        """Find the command that the arguments begin with; an absent one of ours is told with its package.
+        """Find the command that the arguments begin with; an absent one of ours is told with its
+        package.
 
         Raises:
             ConfigurationError: It comes with a package that is not installed.
@@ -132,13 +137,15 @@ def _loaded(found: list[Component]) -> click.Command:
     if not isinstance(command, click.Command):
         raise PluginError(
             f"The command {component.id} cannot be used: its entry point {component.target} names "
-            f"{type(command).__name__}, not a click command. Tell the authors of {component.distribution.name}."
+            f"{type(command).__name__}, not a click command. Tell the authors of "
+            f"{component.distribution.name}."
         )
     return _as_group(command)
 
 
 def _as_group(command: click.Command) -> click.Command:
-    """Return a group as one of ours, whose commands are found as all others are; any other command as it is."""
+    """Return a group as one of ours, whose commands are found as all others are; any other command
+    as it is."""
     if not isinstance(command, click.Group) or isinstance(command, CommandGroup):
         return command
     return CommandGroup(
@@ -154,7 +161,8 @@ explain = CommandGroup("explain", help="Tell why things are as they are.")
 
 
 class _Top(CommandGroup):
-    """The top group: its commands are imported when they are called. Flags without a command mean ``run``."""
+    """The top group: its commands are imported when they are called. Flags without a command mean
+    ``run``."""
 
     words = ""
 
@@ -183,7 +191,8 @@ def _say_versions() -> None:
     import sys
 
     echo(
-        f"context-bench, version {__version__}\nPython {platform.python_version()} on {sys.platform}"
+        f"context-bench, version {__version__}\nPython {platform.python_version()} on "
+        f"{sys.platform}"
     )
     trouble: dict[str, list[str]] = {}
     for component in catalog_of_environment():
@@ -193,9 +202,8 @@ def _say_versions() -> None:
         if component.status not in ("ok", "optional"):
             found.append(f"{component.name} {component.status}")
     for distribution in sorted(trouble):
-        echo(
-            f"{distribution}{': ' if trouble[distribution] else ''}{', '.join(trouble[distribution])}"
-        )
+        states = ", ".join(trouble[distribution])
+        echo(f"{distribution}: {states}" if states else distribution)
 
 
 @click.group(

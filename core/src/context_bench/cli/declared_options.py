@@ -1,4 +1,5 @@
-"""Options that packages declare in their manifests: they are read and shown like core's, and never by an import."""
+"""Options that packages declare in their manifests: they are read and shown like core's, and never
+by an import."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ from context_bench.plugins.remedies import install_line, singular
 
 
 class DeclaredOptions(click.Command):
-    """A command that also takes the flags of `run` which installed packages declare in their manifests."""
+    """A command that also takes the flags of `run` which installed packages declare in their
+    manifests."""
 
     def takes(self, component: Component) -> bool:
         """Whether flags of a component are flags of this command."""
@@ -32,7 +34,8 @@ class DeclaredOptions(click.Command):
         )
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the arguments; a flag that a package of ours would bring is told with the package."""
+        """Read the arguments; a flag that a package of ours would bring is told with the
+        package."""
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
@@ -57,7 +60,8 @@ class DeclaredOptions(click.Command):
         return [*params, *ctx.meta[_DECLARED]]
 
     def _flags(self) -> Iterator[tuple[Option, str]]:
-        """Yield each flag that a usable component declares, with its owner; one of a option group is the group's."""
+        """Yield each flag that a usable component declares, with its owner; one of a option group
+        is the group's."""
         for component in catalog_of_environment():
             if self.takes(component) and (component.state == OK or component.lacks_extra):
                 for option in component.manifest.options.values():
@@ -69,7 +73,8 @@ _DECLARED = "declared"
 
 
 class RunOptions(DeclaredOptions):
-    """A command that takes the arguments of `run`; its help shows the common options, ``--help-all`` the others.
+    """A command that takes the arguments of `run`; its help shows the common options,
+    ``--help-all`` the others.
 
     Args:
         own_names: Names of the parameters that `run` does not have; its help shows them, too.
@@ -172,7 +177,8 @@ help_all_option = click.option(
 
 
 class AdmissionOptions(DeclaredOptions):
-    """A command that continues a run, and takes the flags of extensions that admit calls, such as a budget."""
+    """A command that continues a run, and takes the flags of extensions that admit calls, such as a
+    budget."""
 
     def takes(self, component: Component) -> bool:
         """Return whether it is an extension that admits calls."""
@@ -204,14 +210,18 @@ def _entry(component: Component) -> tuple[str, str]:
 
 
 def absent_flag(flag: str) -> str | None:
-    """Return what to install for a flag that a package of the project would bring; None for any other."""
+    """Return what to install for a flag that a package of the project would bring; None for any
+    other."""
     from context_bench.plugins.first_party import FLAGS
 
     name = flag.partition("=")[0]
     if name not in FLAGS:
         return None
     component, distribution = FLAGS[name]
-    return f"{name} is an option of {component}, which comes with {distribution}: `{install_line(distribution)}`."
+    return (
+        f"{name} is an option of {component}, which comes with {distribution}: "
+        f"`{install_line(distribution)}`."
+    )
 
 
 def _declared_option(number: int, option: Option, owner: str) -> click.Option:

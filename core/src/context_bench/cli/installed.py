@@ -1,4 +1,5 @@
-"""``plugins``, ``datasets``, ``systems``, ``evaluators`` and ``metrics``: what is installed, listed and shown."""
+"""``plugins``, ``datasets``, ``systems``, ``evaluators`` and ``metrics``: what is installed, listed
+and shown."""
 
 from __future__ import annotations
 
@@ -133,7 +134,8 @@ def _tell(told: list[dict[str, Any]], as_json: bool, is_one: bool = False) -> No
 
 
 def table(told: dict[str, Any]) -> Iterator[str]:
-    """Yield the lines of a component that is told as :func:`~context_bench.plugins.describe.describe` does."""
+    """Yield the lines of a component that is told as
+    :func:`~context_bench.plugins.describe.describe` does."""
     yield style(told["id"], bold=True)
     for key, value in told.items():
         label = key.replace("_", " ")
@@ -165,7 +167,8 @@ def _plan(catalog: Catalog, dataset: str) -> DatasetPlan:
 
 
 def _use(dataset: Component, catalog: Catalog) -> dict[str, Any]:
-    """Return what a run on a dataset would score, why, and one of its examples, which its package brings."""
+    """Return what a run on a dataset would score, why, and one of its examples, which its package
+    brings."""
     plan = _plan(catalog, dataset.name)
     wired = {decision.evaluator: decision.reason for decision in plan.ranked if decision.wired}
     notes = [note for note in (plan.error, *plan.warnings) if note]

@@ -1,4 +1,5 @@
-"""What is installed, written for a person: an overview of one screen, or a line or a block for each component."""
+"""What is installed, written for a person: an overview of one screen, or a line or a block for each
+component."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ from context_bench.plugins.settings import CORE
 
 
 def overview(catalog: Catalog) -> Iterator[str]:
-    """Yield the lines of an overview: how many components of each kind there are, their names, and what is wrong.
+    """Yield the lines of an overview: how many components of each kind there are, their names, and
+    what is wrong.
 
     Args:
         catalog: Everything that is installed.
@@ -53,7 +55,10 @@ def overview(catalog: Catalog) -> Iterator[str]:
 
 _NAMES = 12
 _LABEL = 15
-_INSTALL_HINT = "No plugin is installed. From a checkout: pip install ./core ./plugins/context-bench-answer-quality"
+_INSTALL_HINT = (
+    "No plugin is installed. From a checkout: "
+    "pip install ./core ./plugins/context-bench-answer-quality"
+)
 _COLORS = {OK: "green", OPTIONAL: "cyan", BLOCKED: "yellow", CONFLICT: "yellow"}
 
 
@@ -206,7 +211,8 @@ FIELDS: dict[str, Callable[[Component, Catalog], str]] = {
         component.distribution.editable or component.distribution.location
     ),
 }
-"""What a line can tell of a component; that of a dataset names the evaluators that are wired to it."""
+"""What a line can tell of a component; that of a dataset names the evaluators that are wired to
+it."""
 USUAL_FIELDS = tuple(FIELDS)[:6]
 
 

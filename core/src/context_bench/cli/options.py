@@ -52,7 +52,8 @@ def together(*options: Callable[[Any], Any]) -> Callable[[Callable[..., Any]], C
 
 
 def catalog_options(command: Command) -> Callable[..., Any]:
-    """Give a command ``-p`` and ``--project``; in their place it gets what is installed under them, as ``catalog``."""
+    """Give a command ``-p`` and ``--project``; in their place it gets what is installed under them,
+    as ``catalog``."""
 
     @together(plugin_option, project_option)
     @wraps(command)
@@ -65,7 +66,8 @@ def catalog_options(command: Command) -> Callable[..., Any]:
 def open_catalog(
     switches: tuple[str, ...], project: Mapping[str, Any], without: tuple[str, ...] = ()
 ) -> Catalog:
-    """Discover what is installed, with the settings of the project, the environment and the command line.
+    """Discover what is installed, with the settings of the project, the environment and the command
+    line.
 
     Args:
         switches: Values of ``-p``.
@@ -73,7 +75,8 @@ def open_catalog(
         without: Values of ``--exclude``: to leave an evaluator out is to switch it off.
 
     Raises:
-        UnknownNameError: A switch, the environment or the project file names what nobody has heard of.
+        UnknownNameError: A switch, the environment or the project file names what nobody has heard
+            of.
     """
     settings = PluginSettings.read(
         project.get("plugins", {}), os.environ, (*switches, *(f"no:{name}" for name in without))
@@ -84,7 +87,8 @@ def open_catalog(
 
 
 def catalog_of_environment() -> Catalog:
-    """Discover what is installed while the command line itself is being read; faulty settings are told later."""
+    """Discover what is installed while the command line itself is being read; faulty settings are
+    told later."""
     try:
         return open_catalog((), load_project())
     except ContextBenchError:
@@ -92,7 +96,8 @@ def catalog_of_environment() -> Catalog:
 
 
 def discovered(settings: PluginSettings) -> Catalog:
-    """Return what is installed under these settings, looked for once in a call of the command line, which keeps it."""
+    """Return what is installed under these settings, looked for once in a call of the command line,
+    which keeps it."""
     context = click.get_current_context(silent=True)
     kept = context.find_root().obj if context else None
     found: list[tuple[PluginSettings, Catalog]] = kept if isinstance(kept, list) else []

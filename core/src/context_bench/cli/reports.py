@@ -1,4 +1,5 @@
-"""Where the result of a command goes: reports in files and on standard output, and what packages do after a run."""
+"""Where the result of a command goes: reports in files and on standard output, and what packages do
+after a run."""
 
 from __future__ import annotations
 
@@ -60,13 +61,15 @@ report_options = together(
         default="table",
         show_default=True,
         metavar="NAME",
-        help="What standard output gets: table, markdown, json, csv, none, or an installed reporter.",
+        help="What standard output gets: table, markdown, json, csv, none, or an installed "
+        "reporter.",
     ),
     click.option(
         "--brief", is_flag=True, help="Only the headline in the table, no further scores."
     ),
 )
-"""Gives a command the options that say where its result goes, and how; :class:`Reports` takes their values."""
+"""Gives a command the options that say where its result goes, and how; :class:`Reports` takes their
+values."""
 
 
 class Reports:
@@ -77,7 +80,8 @@ class Reports:
 
     Args:
         catalog: What is installed.
-        flags: Values of the command's parameters: those of :func:`report_options`, and of flags that reporters declare.
+        flags: Values of the command's parameters: those of :func:`report_options`, and of flags
+            that reporters declare.
         taken: Files that the command reads or writes itself.
 
     Raises:
@@ -153,7 +157,8 @@ def _format_of(catalog: Catalog, path: Path) -> str:
 
 
 def after_run(catalog: Catalog, result: EvalResult, flags: Mapping[str, Any]) -> int:
-    """Call what packages do after a run where one of their flags is given, and return the highest exit code.
+    """Call what packages do after a run where one of their flags is given, and return the highest
+    exit code.
 
     Raises:
         ContextBenchError: A value does not fit its option, or what is called fails.
@@ -182,7 +187,8 @@ def divert_output() -> redirect_stdout[TextIO]:
 
 
 def exit_code_of_run(result: Any, path: Path) -> int:
-    """Return the exit code of a complete run: 12 for too many failed rows, else what an extension sets."""
+    """Return the exit code of a complete run: 12 for too many failed rows, else what an extension
+    sets."""
     return failed_share(result, path) or int(result.config.get("exit_code", 0))
 
 

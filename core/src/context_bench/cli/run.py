@@ -110,7 +110,8 @@ def _show(catalog: Catalog, plan: Plan) -> None:
     "--label", "labels", multiple=True, help="Lock a label that rows carry too; repeatable."
 )
 def lock(lock_file: Path | None, labels: tuple[str, ...], **flags: Any) -> None:
-    """Write down which evaluators score which dataset, so that `run --locked` notices any change."""
+    """Write down which evaluators score which dataset, so that `run --locked` notices any
+    change."""
     from context_bench.plan.plan import make_plan
     from context_bench.plugins.lock import write_lock
 

@@ -41,7 +41,8 @@ if TYPE_CHECKING:
 
 
 def parameters_of(command: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return what gives a command the flags of a request's parameters that it takes, as they are declared."""
+    """Return what gives a command the flags of a request's parameters that it takes, as they are
+    declared."""
     return together(
         *(
             one.click_option()
@@ -100,16 +101,18 @@ def request_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def wiring_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command those of the options of ``run`` that say which evaluators and extensions are used."""
+    """Give a command those of the options of ``run`` that say which evaluators and extensions are
+    used."""
     return parameters_of("explain")(plugin_option(project_option(command)))
 
 
 def requested_config(flags: Mapping[str, Any], **more: Any) -> tuple[Catalog, RunConfig]:
-    """Return what is installed, and the configuration that the project file and the flags of a command request.
+    """Return what is installed, and the configuration that the project file and the flags of a
+    command request.
 
     Args:
-        flags: Values of the options of :func:`request_options`, or of :func:`wiring_options`. The latter do not use the
-            systems of the project file, which need not be complete then.
+        flags: Values of the options of :func:`request_options`, or of :func:`wiring_options`. The
+            latter do not use the systems of the project file, which need not be complete then.
         **more: Further values by the names of the parameters of a run.
     """
     project = load_project(flags["project_path"])
@@ -121,7 +124,8 @@ def requested_config(flags: Mapping[str, Any], **more: Any) -> tuple[Catalog, Ru
 
 
 def with_declared_flags(catalog: Catalog, config: RunConfig, flags: Mapping[str, Any]) -> RunConfig:
-    """Return a configuration with the values of declared flags, as options of the components that declare them."""
+    """Return a configuration with the values of declared flags, as options of the components that
+    declare them."""
     options = dict(config.options)
     values = flag_values(flags)
     for component in catalog.of_kind("evaluators"):
@@ -148,7 +152,8 @@ def _dataset_with_flags(catalog: Catalog, dataset: Any, values: Mapping[str, Any
 def unused_options(
     catalog: Catalog, flags: Mapping[str, Any], used: Collection[tuple[str, str]]
 ) -> Iterator[UnusedOptionError]:
-    """Yield an error for each declared flag, option of an evaluator by ``--set``, and score prefix that has no effect.
+    """Yield an error for each declared flag, option of an evaluator by ``--set``, and score prefix
+    that has no effect.
 
     Args:
         catalog: What is installed.
@@ -171,7 +176,8 @@ _LISTED = 3
 def _owners_of_options(
     catalog: Catalog, flags: Mapping[str, Any]
 ) -> dict[str, Sequence[Component]]:
-    """Return the components that could use an option, by the option as the user wrote it, without its value."""
+    """Return the components that could use an option, by the option as the user wrote it, without
+    its value."""
     owners: dict[str, Sequence[Component]] = {}
     for flag in flag_values(flags):
         owners[flag] = [component for component in catalog if options_given(component, {flag: ""})]

@@ -1,1 +1,2 @@
-"""The plan of a run: from what was requested to systems, datasets, wiring and metrics. Nothing is run."""
+"""The plan of a run: from what was requested to systems, datasets, wiring and metrics. Nothing is
+run."""

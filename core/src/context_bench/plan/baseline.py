@@ -1,8 +1,10 @@
-"""What a request leaves open until the catalog is known: shared options, and the systems that baseline and reference add.
+"""What a request leaves open until the catalog is known: shared options, and the systems that
+baseline and reference add.
 
-A baseline is asked as the system that is held against it is: with the same layout, sampling and limits. So the address of an
-endpoint adds one baseline for each set of them that the other endpoints have; ``LABEL:anything`` is the baseline ``LABEL`` with
-parameters of its own; :func:`~context_bench.results.pairing.held_against` pairs them.
+A baseline is asked as the system that is held against it is: with the same layout, sampling and
+limits. So the address of an endpoint adds one baseline for each set of them that the other
+endpoints have; ``LABEL:anything`` is the baseline ``LABEL`` with parameters of its own;
+:func:`~context_bench.results.pairing.held_against` pairs them.
 """
 
 from __future__ import annotations
@@ -27,10 +29,12 @@ _OF_ONE_ENDPOINT = ("base_url", "name")
 
 
 def resolve_baselines(catalog: Catalog, request: RunConfig) -> RunConfig:
-    """Return a request whose baseline and reference are labels of its systems; its specs hold what is shared, and no sweep.
+    """Return a request whose baseline and reference are labels of its systems; its specs hold what
+    is shared, and no sweep.
 
     Raises:
-        ContextBenchError: The baseline or the reference names nothing, or adds what cannot be set up.
+        ContextBenchError: The baseline or the reference names nothing, or adds what cannot be set
+            up.
     """
     defaults = request.system_defaults
     if defaults:
@@ -77,7 +81,8 @@ def resolve_baselines(catalog: Catalog, request: RunConfig) -> RunConfig:
 
 
 def swept(catalog: Catalog, system: Any) -> Iterator[Any]:
-    """Yield a system; where its spec gives an option that is a number several, with slashes between them, one for each.
+    """Yield a system; where its spec gives an option that is a number several, with slashes between
+    them, one for each.
 
     Of ``bm25:ratio=0.1/0.25/0.5`` come three systems, of two such options each pair.
     """
@@ -111,13 +116,15 @@ def with_baseline(
 ) -> tuple[list[Any], str | None]:
     """Return the systems, the baseline among them, and its label.
 
-    The baseline is the label of one of the systems, or the name of its component where only one has it. Anything else
-    adds a system: a spec, a system object, or the address of an endpoint, which is then asked as the other endpoints
-    are: with the options that all of them share, and once for each layout, sampling and limits that they do not.
+    The baseline is the label of one of the systems, or the name of its component where only one has
+    it. Anything else adds a system: a spec, a system object, or the address of an endpoint, which
+    is then asked as the other endpoints are: with the options that all of them share, and once for
+    each layout, sampling and limits that they do not.
 
     Args:
         catalog: What is installed.
-        systems: The systems as they were asked for, before a reader follows the transformers among them.
+        systems: The systems as they were asked for, before a reader follows the transformers among
+            them.
         reader: What follows each context transformer.
         baseline: The baseline as it was asked for; None for none.
         what: What it is called in errors.
@@ -197,7 +204,8 @@ def _specs(
             f"system of this run for the {what}",
             text,
             labels,
-            f"Or give a system of its own for the {what}: LABEL=NAME:key=value, or the address of an endpoint.",
+            f"Or give a system of its own for the {what}: LABEL=NAME:key=value, or the address of "
+            "an endpoint.",
         )
     return [spec]
 
@@ -205,7 +213,8 @@ def _specs(
 def _distinct(
     catalog: Catalog, endpoint: str, endpoints: Sequence[SystemSpec]
 ) -> list[dict[str, Any]]:
-    """Return the distinct layouts, samplings and limits that endpoints ask with, each as the options that were given."""
+    """Return the distinct layouts, samplings and limits that endpoints ask with, each as the
+    options that were given."""
     declared = catalog.find("systems", endpoint).manifest.options
     found: dict[str, dict[str, Any]] = {}
     for spec in endpoints:
@@ -231,7 +240,8 @@ def _declared(catalog: Catalog, name: str) -> Mapping[str, Any]:
 
 
 def _filled(catalog: Catalog, system: Any, defaults: Mapping[str, Any]) -> Any:
-    """Return a system with the shared options that it and its steps declare and do not give themselves."""
+    """Return a system with the shared options that it and its steps declare and do not give
+    themselves."""
     if not defaults or not isinstance(system, SystemSpec):
         return system
     given = {key.replace("-", "_") for key in system.options}

@@ -1,4 +1,5 @@
-"""The datasets of a run by name: the component of a spec or a file, its label, and what wiring needs to know of it."""
+"""The datasets of a run by name: the component of a spec or a file, its label, and what wiring
+needs to know of it."""
 
 from __future__ import annotations
 
@@ -57,9 +58,11 @@ _NO_FILES = "No loader for files is installed: `pip install ./core ./plugins/con
 def describe_dataset(
     component: Component, spec: DatasetSpec, taken: Collection[str]
 ) -> tuple[DatasetFacts, bool]:
-    """Return what wiring needs to know of a dataset, and whether its label holds for all of its rows.
+    """Return what wiring needs to know of a dataset, and whether its label holds for all of its
+    rows.
 
-    The label holds, unless the dataset is a file without a name of its own: there each row's ``dataset`` field counts.
+    The label holds, unless the dataset is a file without a name of its own: there each row's
+    ``dataset`` field counts.
 
     Raises:
         UnknownNameError: The dataset has no such configuration or split.

@@ -26,14 +26,16 @@ def explain(
 ) -> Explanation:
     """Return which evaluators would score the rows of datasets, and why the others would not.
 
-    The plans are those that :func:`~context_bench.plan.plan.make_plan` makes. A fault that would stop a run is part of a plan.
+    The plans are those that :func:`~context_bench.plan.plan.make_plan` makes. A fault that would
+    stop a run is part of a plan.
 
     Args:
         catalog: What is installed.
         config: The configuration.
         datasets: Dataset specs, files, or any labels that rows may have.
         tags: Tags in addition to those of the datasets.
-        flags: Flags that would be given in addition to the options of evaluators, such as ``judge-url``.
+        flags: Flags that would be given in addition to the options of evaluators, such as
+            ``judge-url``.
 
     Raises:
         ContextBenchError: A dataset is not a spec, or a requested component cannot be used.
@@ -64,7 +66,8 @@ def _explain_dataset(planner: WiringPlanner, dataset: str, tags: Sequence[str]) 
 def _facts_of(
     catalog: Catalog, dataset: str
 ) -> tuple[DatasetFacts, list[str], ContextBenchError | None]:
-    """Return what wiring needs to know of a dataset, warnings, and why a run could not use the dataset."""
+    """Return what wiring needs to know of a dataset, warnings, and why a run could not use the
+    dataset."""
     spec = parse_dataset(dataset)
     facts = DatasetFacts(dataset, (dataset,))
     try:

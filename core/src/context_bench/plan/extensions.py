@@ -1,7 +1,7 @@
 """Extensions: which of them are active in a run, with which options.
 
-An extension is active when it is named, when one of its options is given, or by default as its manifest declares. It appears in
-the plan, the lock file and the run file.
+An extension is active when it is named, when one of its options is given, or by default as its
+manifest declares. It appears in the plan, the lock file and the run file.
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ class ActiveExtension:
 
     @property
     def may_adjust_wiring(self) -> bool:
-        """Whether it can change a plan, as its manifest tells; an extension without a manifest may."""
+        """Whether it can change a plan, as its manifest tells; an extension without a manifest
+        may."""
         implements = self.component.extension.implements
         return not implements or "adjust_wiring" in implements
 
@@ -70,7 +71,8 @@ def active_extensions(catalog: Catalog, request: RunConfig) -> list[ActiveExtens
     """Return the active extensions of a request in the order of their calls; nothing is imported.
 
     Raises:
-        ContextBenchError: A name is unknown, an extension cannot be used, or one that the request needs is not installed.
+        ContextBenchError: A name is unknown, an extension cannot be used, or one that the request
+            needs is not installed.
     """
     requested = _requested(catalog, request)
     by_default = default_extensions(catalog, _conditions(catalog, request), requested)
@@ -92,8 +94,8 @@ def default_extensions(
 ) -> list[ActiveExtension]:
     """Return the usable extensions that are active by default.
 
-    Those of the project come first, and an extension is left out when others provide all that it decides: installing a package
-    replaces nothing.
+    Those of the project come first, and an extension is left out when others provide all that it
+    decides: installing a package replaces nothing.
 
     Args:
         catalog: What is installed.
@@ -129,7 +131,8 @@ def require_extension(catalog: Catalog, condition: str, need: str, distribution:
     for component in _candidates(catalog, [condition]):
         component.require_ok()
     raise ConfigurationError(
-        f"{need} needs an extension that is not installed. Install it: `{install_line(distribution)}`."
+        f"{need} needs an extension that is not installed. Install it: "
+        f"`{install_line(distribution)}`."
     )
 
 
@@ -138,14 +141,16 @@ def load_extensions(
 ) -> Hooks:
     """Return the hooks of extensions, each of which is imported and built.
 
-    An extension that nobody requested and that only watches is left out with a warning when it cannot be used.
+    An extension that nobody requested and that only watches is left out with a warning when it
+    cannot be used.
 
     Args:
         extensions: The extensions in the order of their calls.
         warn: Receives what the user should know, from any thread.
 
     Raises:
-        ContextBenchError: An extension cannot be imported or built, or implements other hooks than its manifest declares.
+        ContextBenchError: An extension cannot be imported or built, or implements other hooks than
+            its manifest declares.
     """
     hooks = Hooks(warn)
     register_extensions(hooks, extensions, warn)
@@ -228,7 +233,8 @@ def _requested(catalog: Catalog, request: RunConfig) -> list[ActiveExtension]:
 
 
 def _candidates(catalog: Catalog, conditions: Iterable[str]) -> list[Component]:
-    """Return the extensions that their manifests make active under some conditions, those of the project first."""
+    """Return the extensions that their manifests make active under some conditions, those of the
+    project first."""
     first_party = {distribution for _, distribution in COMPONENTS.get("hooks", {}).values()}
     conditions = set(conditions)
     components = [
@@ -254,7 +260,8 @@ def _conditions(catalog: Catalog, request: RunConfig) -> list[str]:
 
 
 def _calls_endpoint(catalog: Catalog, request: RunConfig) -> bool:
-    """Return whether a requested system uses the network, or is an object that names its endpoint."""
+    """Return whether a requested system uses the network, or is an object that names its
+    endpoint."""
     for system in (*request.systems, request.reader, request.baseline, request.reference):
         components = [
             component

@@ -1,4 +1,5 @@
-"""The kinds of values that a parameter of a run can have: how each is written, checked and stored."""
+"""The kinds of values that a parameter of a run can have: how each is written, checked and
+stored."""
 
 from __future__ import annotations
 
@@ -29,13 +30,17 @@ def unchanged(value: Any, *_: Any) -> Any:
 
 @frozen
 class Kind:
-    """A kind of values: how they are written, checked and kept. ``where`` is what a value is called in errors.
+    """A kind of values: how they are written, checked and kept. ``where`` is what a value is called
+    in errors.
 
     Attributes:
         written: What the reference pages call it.
-        check: Returns a value as the request holds it, ``(value, where)``; raises ConfigurationError for any other.
-        of_text: Returns the value of a text, ``(text, where)``: of a flag or of ``--set``; None where no text can say it.
-        of_file: Returns the value of what TOML gave, ``(value, where)``; ``check`` unless it is said.
+        check: Returns a value as the request holds it, ``(value, where)``; raises
+            ConfigurationError for any other.
+        of_text: Returns the value of a text, ``(text, where)``: of a flag or of ``--set``; None
+            where no text can say it.
+        of_file: Returns the value of what TOML gave, ``(value, where)``; ``check`` unless it is
+            said.
         stored: Returns a value as JSON-like values without secrets, ``(value, catalog)``.
         restored: Returns the value that ``stored`` wrote.
         is_repeated: Whether its flag can be given several times; then ``of_text`` takes all texts.
@@ -170,7 +175,8 @@ def names(is_repeated: bool = False, thing: str | None = None) -> Kind:
 
     Args:
         is_repeated: Whether the flag is given once for each.
-        thing: What an object may be that ``evaluate()`` takes in place of a name; None takes names alone.
+        thing: What an object may be that ``evaluate()`` takes in place of a name; None takes names
+            alone.
     """
 
     wanted = "a list of names"
@@ -271,7 +277,8 @@ def parse_pairs(texts: str | tuple[str, ...], what: str, form: str) -> dict[str,
 
 @frozen
 class AbsentObject:
-    """An object that was given to ``evaluate()``, as a run file remembers it: it cannot be made again from the file.
+    """An object that was given to ``evaluate()``, as a run file remembers it: it cannot be made
+    again from the file.
 
     Attributes:
         name: What it called itself.
@@ -323,7 +330,8 @@ def _converting(
 
 
 def evaluator_options(kind: str = "evaluators") -> Kind:
-    """Return the kind of options of evaluators, or of another kind of component, by the component's name."""
+    """Return the kind of options of evaluators, or of another kind of component, by the component's
+    name."""
     plural = "extensions" if kind == "hooks" else kind
 
     def check(value: Any, where: str) -> Any:

@@ -27,7 +27,8 @@ def lock_of(config: RunConfig) -> Path | None:
 def known_extensions(
     catalog: Catalog, request: RunConfig, warn: Callable[[str], None] | None = None
 ) -> list[ActiveExtension]:
-    """Return the active extensions of a request that its lock file names, where it has one; nothing is imported.
+    """Return the active extensions of a request that its lock file names, where it has one; nothing
+    is imported.
 
     Args:
         catalog: What is installed.
@@ -35,7 +36,8 @@ def known_extensions(
         warn: Receives a line for each extension that is left out because it is not locked.
 
     Raises:
-        ContextBenchError: A requested extension cannot be used or is not locked, or a locked extension has changed.
+        ContextBenchError: A requested extension cannot be used or is not locked, or a locked
+            extension has changed.
     """
     active = active_extensions(catalog, request)
     requested = [extension.component.id for extension in active if extension.is_requested]
@@ -46,7 +48,8 @@ def known_extensions(
 def known_metrics(
     catalog: Catalog, request: RunConfig, warn: Callable[[str], None] | None = None
 ) -> tuple[RunConfig, dict[str, dict[str, Any]]]:
-    """Return a request without the metrics that its lock does not name, and what is recorded of the others of packages.
+    """Return a request without the metrics that its lock does not name, and what is recorded of the
+    others of packages.
 
     Raises:
         ContextBenchError: A metric is unknown; or it is asked for by name, and not locked.
@@ -64,7 +67,8 @@ def metrics_of(
     """Return the metrics of a run, without those that its lock does not name.
 
     Raises:
-        ContextBenchError: One is unknown, cannot be used, is not locked, or has an option that does not fit.
+        ContextBenchError: One is unknown, cannot be used, is not locked, or has an option that does
+            not fit.
     """
     request, _ = known_metrics(catalog, request, warn)
     return metrics_for(
@@ -84,7 +88,8 @@ def _unlocked(
     named: Collection[str],
     warn: Callable[[str], None] | None,
 ) -> list[str]:
-    """Return the ids of active extensions or metrics that the lock file does not name, and warn of each."""
+    """Return the ids of active extensions or metrics that the lock file does not name, and warn of
+    each."""
     lock = lock_of(request)
     if lock is None:
         return []
@@ -94,6 +99,7 @@ def _unlocked(
     for name in strange:
         if warn is not None:
             warn(
-                f"The {singular(kind)} {name} is not in {lock}, so this locked run does not load it."
+                f"The {singular(kind)} {name} is not in {lock}, so this locked run does not load "
+                "it."
             )
     return strange

@@ -1,7 +1,8 @@
 """Declare the parameters of a run.
 
-A field of a :class:`~context_bench.plan.run_config.RunConfig` is declared with :func:`parameter`, once. Flags, the project
-file, ``--set``, the signature of ``evaluate()``, the reference pages and the stored configuration are derived from it.
+A field of a :class:`~context_bench.plan.run_config.RunConfig` is declared with :func:`parameter`,
+once. Flags, the project file, ``--set``, the signature of ``evaluate()``, the reference pages and
+the stored configuration are derived from it.
 """
 
 from __future__ import annotations
@@ -31,12 +32,15 @@ class Parameter:
         help: What it means, in a sentence or two without the name.
         flags: Its flags; empty where the command line has none.
         metavar: What the flag's value is called in help.
-        unset: What help says of the default; the value itself, where there is one and nothing else is said.
-        key: Its place in the project file; ``run.`` and its name, unless it says otherwise; None where the file has none.
+        unset: What help says of the default; the value itself, where there is one and nothing else
+            is said.
+        key: Its place in the project file; ``run.`` and its name, unless it says otherwise; None
+            where the file has none.
         python: Its name in ``evaluate()``; None where that has another way to say it.
         told: What ``evaluate()`` says of it; empty takes ``help``.
         commands: The commands that take its flags.
-        keyed: Whether the key of a response or score depends on it: with another value a row is asked or scored anew.
+        keyed: Whether the key of a response or score depends on it: with another value a row is
+            asked or scored anew.
         stored: Whether a run file keeps it; its kind takes secrets out of what is kept.
         usual: What the command line takes where nobody says anything; None for the default.
     """
@@ -57,7 +61,8 @@ class Parameter:
     name: str = ""
 
     def click_option(self) -> Callable[[Any], Any]:
-        """Return the option of a command, whose value is None (or nothing, where it is repeated) unless it is given."""
+        """Return the option of a command, whose value is None (or nothing, where it is repeated)
+        unless it is given."""
         import click
 
         words = self.help + (f"  [default: {self.unset}]" if self.unset else "")
@@ -95,10 +100,12 @@ class Parameter:
 
 
 def _only_one(context: Any, option: Any, given: tuple[str, ...]) -> str | None:
-    """Return the one value of a flag that is given once; a second one would drop the first in silence."""
+    """Return the one value of a flag that is given once; a second one would drop the first in
+    silence."""
     if len(given) > 1:
         raise ConfigurationError(
-            f"{option.opts[-1]} is given {len(given)} times ({', '.join(given)}), but takes one value."
+            f"{option.opts[-1]} is given {len(given)} times ({', '.join(given)}), but takes one "
+            "value."
         )
     return given[0] if given else None
 
@@ -118,11 +125,13 @@ def parameter(kind: Kind, help: str, *flags: str, **more: Any) -> Any:  # noqa: 
 
 
 _EMPTY: Mapping[str, Any] = {"bool": False, "list": (), "list of str": (), "table": dict}
-"""The value of a parameter that nobody says anything of, by what its kind is called; None for any other kind."""
+"""The value of a parameter that nobody says anything of, by what its kind is called; None for any
+other kind."""
 
 
 def named(request: type, attributes: list[Any]) -> list[Any]:
-    """Give each parameter the name of its field, and each field what checks its values; attrs calls this."""
+    """Give each parameter the name of its field, and each field what checks its values; attrs calls
+    this."""
     return [_checked(one) for one in attributes]
 
 

@@ -1,8 +1,9 @@
 """The plan of a run: what a configuration means with what is installed.
 
-A plan is made in five steps, each a function of its arguments: :func:`plan_systems`, :func:`plan_datasets`,
-:func:`plan_wiring`, :func:`plan_metrics` and :func:`plan_keys`. No system, dataset, evaluator or metric is imported for it; an
-extension is, where it may change which evaluators score a row. ``--dry-run``, ``lock`` and a run itself make the same plan.
+A plan is made in five steps, each a function of its arguments: :func:`plan_systems`,
+:func:`plan_datasets`, :func:`plan_wiring`, :func:`plan_metrics` and :func:`plan_keys`. No system,
+dataset, evaluator or metric is imported for it; an extension is, where it may change which
+evaluators score a row. ``--dry-run``, ``lock`` and a run itself make the same plan.
 """
 
 from __future__ import annotations
@@ -76,7 +77,8 @@ class Plan:
         extensions: The extensions that are active, in the order of their calls.
         wiring: Which evaluators score the rows of a label, by label.
         metrics: What is recorded of the metrics of packages, by id.
-        keys: The score keys that rows of a label can have, by label; ``*`` where an evaluator declares none.
+        keys: The score keys that rows of a label can have, by label; ``*`` where an evaluator
+            declares none.
         warnings: What the user should know.
     """
 
@@ -129,7 +131,8 @@ def make_plan(catalog: Catalog, config: RunConfig, labels: Sequence[str] = ()) -
         labels: Labels beyond those of the datasets, for rows that name their dataset.
 
     Raises:
-        ContextBenchError: A name is unknown, an option does not fit, or evaluators and rows do not fit together.
+        ContextBenchError: A name is unknown, an option does not fit, or evaluators and rows do not
+            fit together.
     """
     warnings: list[str] = []
     config = resolve_baselines(catalog, config)
@@ -155,7 +158,8 @@ def plan_systems(catalog: Catalog, config: RunConfig) -> tuple[PlannedSystem, ..
     """Return the systems of a configuration, each context transformer followed by the reader.
 
     Raises:
-        ContextBenchError: A name or option is unknown, a component cannot be used, or two systems have one label.
+        ContextBenchError: A name or option is unknown, a component cannot be used, or two systems
+            have one label.
     """
     sources = with_reader(catalog, config.systems, config.reader)
     components = [_components_of(catalog, source) for source in sources]
@@ -215,7 +219,8 @@ def plan_wiring(
     hooks: WiringHooks | None = None,
     warn: Callable[[str], None] | None = None,
 ) -> dict[str, DatasetPlan]:
-    """Return which evaluators score the rows of each dataset that has a spec, and of further labels, by label.
+    """Return which evaluators score the rows of each dataset that has a spec, and of further
+    labels, by label.
 
     Raises:
         ContextBenchError: The evaluators do not fit together, or one that is needed cannot be used.
@@ -240,7 +245,8 @@ def plan_metrics(catalog: Catalog, config: RunConfig) -> dict[str, dict[str, Any
 
 
 def plan_keys(wiring: Mapping[str, DatasetPlan]) -> dict[str, tuple[str, ...]]:
-    """Return the score keys that rows can have, by label; ``*`` where an evaluator declares none."""
+    """Return the score keys that rows can have, by label; ``*`` where an evaluator declares
+    none."""
     keys = {}
     for label, plan in wiring.items():
         declared = [key for decision in plan.wired for key in decision.keys or (ANY_KEY,)]

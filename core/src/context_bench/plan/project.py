@@ -1,12 +1,12 @@
-"""The doors to a request: the project file, the flags, and the arguments of ``evaluate()``.
+"""The configuration of a run from the project file, from flags, and from ``evaluate()``.
 
 ``context-bench.toml`` holds the same things as the flags of ``run``:
 
 reader = "needle-oracle"
-baseline = "full"           # label of the system that the others are held against
-reference-from = "full"     # label of the system whose responses stand in where there is no gold answer
+baseline = "full"           # label of the system that the others are compared with
+reference-from = "full"     # label of the system whose responses replace missing gold answers
 
-[run]                       # limit, samples, threshold ...: the keys that the parameters of a request declare
+[run]                       # limit, sample, threshold ...: the keys that parameters declare
 limit = 50
 
 [[systems]]                 # or spec = "short=bm25:ratio=0.3"
@@ -148,8 +148,8 @@ def set_value(request: RunConfig, path: str, value: str, catalog: Catalog) -> Ru
         return _set_option(request, kind, name, option, value)
     hint = f"{_called_here(rest)} ".lstrip() if kind == "run" else ""
     raise ConfigurationError(
-        f"--set {path}: there is no such setting. {hint}Write evaluators.NAME.OPTION, systems.LABEL.OPTION, "
-        "systems.defaults.OPTION, datasets.LABEL.OPTION or run.KEY."
+        f"--set {path}: there is no such setting. {hint}Write evaluators.NAME.OPTION, "
+        "systems.LABEL.OPTION, systems.defaults.OPTION, datasets.LABEL.OPTION or run.KEY."
     )
 
 
@@ -176,7 +176,8 @@ def flags_over(request: RunConfig, flags: Mapping[str, Any]) -> RunConfig:
 
 
 def settings_over(request: RunConfig, flags: Mapping[str, Any], catalog: Catalog) -> RunConfig:
-    """Return a request with the values of ``--set`` laid over it, once all that they may name is there."""
+    """Return a request with the values of ``--set`` laid over it, once all that they may name is
+    there."""
     for path, value in parse_pairs(flags["settings"], "--set", "PATH=VALUE").items():
         request = set_value(request, path, value, catalog)
     return request
@@ -190,7 +191,8 @@ def request_of_flags(
     Args:
         catalog: What is installed.
         project: The project file.
-        flags: As for :func:`flags_over`, and ``settings``, the values of ``--set``, ``proxies``, ``names`` and ``model``.
+        flags: As for :func:`flags_over`, and ``settings``, the values of ``--set``, ``proxies``,
+            ``names`` and ``model``.
 
     Raises:
         ContextBenchError: Something that was asked for cannot be.
@@ -250,7 +252,8 @@ def _flags_of(catalog: Catalog, arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _with_extensions(catalog: Catalog, project: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the project with the tables that are called like an extension moved to ``extensions``, such as ``[gate]``."""
+    """Return the project with the tables that are called like an extension moved to ``extensions``,
+    such as ``[gate]``."""
     own = [key for key in project if key not in (*_KEYS, *_TABLES) and catalog.named("hooks", key)]
     given = project.get("extensions", {})
     if not own or not isinstance(given, Mapping):
@@ -260,7 +263,8 @@ def _with_extensions(catalog: Catalog, project: Mapping[str, Any]) -> Mapping[st
 
 
 def proxies_of(flags: Mapping[str, Any], endpoint: str) -> list[SystemSpec]:
-    """Return the systems of ``--proxy``, ``--name`` and ``--model``; ``endpoint`` is the name of what asks an address."""
+    """Return the systems of ``--proxy``, ``--name`` and ``--model``; ``endpoint`` is the name of
+    what asks an address."""
     urls, names = flags["proxies"], flags["names"]
     if len(names) > len(urls):
         raise ConfigurationError(
@@ -293,7 +297,8 @@ def _set_option(request: RunConfig, kind: str, name: str, option: str, value: st
 
 
 def _with_defaults_apart(project: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a project file with ``[systems.defaults]`` beside the systems; below ``[[systems]]``, TOML gives it to the last.
+    """Return a project file with ``[systems.defaults]`` beside the systems; below ``[[systems]]``,
+    TOML gives it to the last.
 
     Without ``[[systems]]``, further tables ``[systems.LABEL]`` are systems.
     """
@@ -315,7 +320,8 @@ def _with_defaults_apart(project: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _label(url: str, taken: Sequence[str]) -> str:
-    """Return a name for a proxy that has none: its host, with the path or a number when that is taken."""
+    """Return a name for a proxy that has none: its host, with the path or a number when that is
+    taken."""
     from urllib.parse import urlsplit
 
     parts = urlsplit(url if "//" in url else f"//{url}")

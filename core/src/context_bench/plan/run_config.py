@@ -1,7 +1,8 @@
 """Requests: a run as it is asked for. Each parameter of a run is declared here, once.
 
-The command line, the project file and ``evaluate()`` build a request, and a run file keeps it. A request holds no secret once it
-is kept; an object that ``evaluate()`` was given is kept by its name alone.
+The command line, the project file and ``evaluate()`` build a request, and a run file keeps it. A
+request holds no secret once it is kept; an object that ``evaluate()`` was given is kept by its name
+alone.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ class RunConfig:
     """A run as it is asked for; the declaration of each field says what it means.
 
     Raises:
-        ConfigurationError: A value is none of its parameter's kind, two exclude each other, or there are more than a run holds.
+        ConfigurationError: A value is none of its parameter's kind, two exclude each other, or
+            there are more than a run holds.
     """
 
     systems: tuple[Any, ...] = parameter(
@@ -48,7 +50,8 @@ class RunConfig:
         *("--system SPEC", "-s"),
         key="systems",
         told=(
-            "A system or several: objects with ``name`` and ``process``, functions, or specs such as "
+            "A system or several: objects with ``name`` and ``process``, functions, or specs such "
+            "as "
             '``"bm25:ratio=0.3"``.'
         ),
         keyed=True,
@@ -73,12 +76,14 @@ class RunConfig:
         "Take a field of named datasets from another column (answer=outputs.0).",
         "--field TARGET=SOURCE",
         key=None,
-        told='Source of a field by its name, for datasets given as specs: ``{"answer": "outputs.0"}``.',
+        told="Source of a field by its name, for datasets given as specs: "
+        '``{"answer": "outputs.0"}``.',
         keyed=True,
     )
     inputs: tuple[str, ...] = parameter(
         _NAMES,
-        "A field of the examples that named systems may see besides the usual ones; gold answers stay home.",
+        "A field of the examples that named systems may see besides the usual ones; gold answers "
+        "stay home.",
         "--input NAME",
         keyed=True,
     )
@@ -91,13 +96,15 @@ class RunConfig:
     )
     baseline: Any = parameter(
         spec_kinds.label_or_system(),
-        "The system that the others are held against: the label of one of them, or a spec or address of one more.",
+        "The system that the others are held against: the label of one of them, or a spec or "
+        "address of one more.",
         "--baseline LABEL",
         key="baseline",
     )
     reference: Any = parameter(
         spec_kinds.label_or_system(),
-        "The system whose responses stand in where there is no gold answer; as the baseline. It is asked twice there.",
+        "The system whose responses stand in where there is no gold answer; as the baseline. It is "
+        "asked twice there.",
         "--reference-from LABEL",
         key="reference-from",
         python="reference_from",
@@ -125,7 +132,8 @@ class RunConfig:
     )
     order: str = parameter(
         kinds.text(*ORDERS, about="order"),
-        "interleaved gives each example to all systems in turn, system all examples to one system first.",
+        "interleaved gives each example to all systems in turn, system all examples to one system "
+        "first.",
         "--order [interleaved|system]",
         default="interleaved",
     )
@@ -135,8 +143,9 @@ class RunConfig:
         "--max-workers N",
         unset="up to 64 for an endpoint, 8 for programs, else 1",
         told=(
-            "Calls of systems in flight; async evaluators, as judges are, have a bound of their own (max_in_flight). None takes "
-            "up to 64 where a system names an endpoint, 8 when one waits for a network or a process, else 1."
+            "Calls of systems in flight; async evaluators, as judges are, have a bound of their "
+            "own (max_in_flight). None takes up to 64 where a system names an endpoint, 8 when one "
+            "waits for a network or a process, else 1."
         ),
     )
     row_timeout: float | None = _resumed(
@@ -165,7 +174,8 @@ class RunConfig:
     )
     keep_going: bool = _of_runs(
         kinds.switch(),
-        "Go on where the first ten rows of a system, or later thirty in a row, fail with one cause; else the run stops there.",
+        "Go on where the first ten rows of a system, or later thirty in a row, fail with one "
+        "cause; else the run stops there.",
         "--keep-going",
     )
     evaluators: tuple[Any, ...] | None = _explained(
@@ -173,8 +183,8 @@ class RunConfig:
         "Exactly these evaluators, instead of the automatic ones.",
         "--evaluators A,B",
         told=(
-            "Exactly these, as objects or names. None wires them from each row's ``dataset`` field, or from the "
-            "dataset's name."
+            "Exactly these, as objects or names. None wires them from each row's ``dataset`` "
+            "field, or from the dataset's name."
         ),
         default=None,
     )
@@ -206,7 +216,8 @@ class RunConfig:
     )
     metrics: tuple[Any, ...] | None = _scored(
         kinds.names(thing="Metric"),
-        "Exactly these metrics, instead of those that are on by default: NAME or NAME:option=value,...",
+        "Exactly these metrics, instead of those that are on by default: NAME or "
+        "NAME:option=value,...",
         "--metrics A,B",
         default=None,
     )
@@ -266,7 +277,8 @@ class RunConfig:
         unset="runs/TIME-ID-NAME.sqlite",
         key=None,
         stored=False,
-        told="Where to keep the run. A file that is there already is resumed. None keeps it as long as the result.",
+        told="Where to keep the run. A file that is there already is resumed. None keeps it as "
+        "long as the result.",
     )
     reuse: tuple[str, ...] = _of_a_session(
         _NAMES,
@@ -277,7 +289,8 @@ class RunConfig:
     )
     cache_dir: str | None = _of_new_runs(
         kinds.path(),
-        "Folder of run files: responses whose key matches are taken from there, and this run is added.",
+        "Folder of run files: responses whose key matches are taken from there, and this run is "
+        "added.",
         "--cache-dir FOLDER",
         key=None,
         stored=False,
@@ -295,7 +308,8 @@ class RunConfig:
         require_room(len(self.datasets), len(self.systems), self.repeat)
         if self.reference is not None:
             self.require_examples(
-                "Rows without an answer are scored from the run file, once the reference has answered"
+                "Rows without an answer are scored from the run file, once the reference has "
+                "answered"
             )
         self.selection()
 
@@ -333,7 +347,8 @@ class RunConfig:
         return self.dataset_timeout
 
     def size(self) -> int | None:
-        """Return how many rows each system has at most, or None when nobody knows before the end of the run."""
+        """Return how many rows each system has at most, or None when nobody knows before the end of
+        the run."""
         most = self.limit or self.sample or len(self.ids) or None
         known = [
             dataset.count() if isinstance(dataset, Examples) else None for dataset in self.datasets
@@ -391,13 +406,15 @@ class RunConfig:
         tags: Sequence[str] = (),
         given: Sequence[str] = (),
     ) -> Explanation:
-        """Return which evaluators would score the rows of datasets, and why the others would not; none is imported.
+        """Return which evaluators would score the rows of datasets, and why the others would not;
+        none is imported.
 
         Args:
             catalog: What is installed.
             datasets: Dataset specs, files, or any labels that rows may carry.
             tags: Tags beyond those of the datasets.
-            given: Flags that would be given beside the options of evaluators, such as ``judge-url``.
+            given: Flags that would be given beside the options of evaluators, such as
+                ``judge-url``.
 
         Raises:
             ContextBenchError: A dataset is no spec, or what is asked for by name cannot be used.
@@ -438,10 +455,12 @@ def absent(request: RunConfig, *parts: str) -> Iterator[tuple[str, AbsentObject]
 
 
 def called_here(name: str, here: Callable[[Parameter], str | None]) -> str:
-    """Return a sentence with what a parameter is called here that is called ``name`` elsewhere; empty when there is none.
+    """Return a sentence with what a parameter is called here that is called ``name`` elsewhere;
+    empty when there is none.
 
     Args:
-        name: What it was called: its flag without dashes, its argument of ``evaluate()``, or its key.
+        name: What it was called: its flag without dashes, its argument of ``evaluate()``, or its
+            key.
         here: Returns the name of a parameter here; None where it has none.
     """
     wanted = name.replace("-", "_")

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 def redactor_of(catalog: Catalog, request: RunConfig) -> Redactor:
     """Return what takes the secrets of a run out of texts.
 
-    Known are the values of options that a manifest calls secret, the environment variables that such options name, and the
-    credentials in addresses. What an object keeps to itself is known to nobody else.
+    Known are the values of options that a manifest calls secret, the environment variables that
+    such options name, and the credentials in addresses. What an object keeps to itself is known to
+    nobody else.
     """
     asked = [*request.systems, request.reader, *request.datasets]
     given = [(spec.group, spec.name, spec.options) for one in asked for spec in specs_in(one)]
@@ -43,7 +44,8 @@ def redactor_of(catalog: Catalog, request: RunConfig) -> Redactor:
 
 @contextmanager
 def redact_errors(catalog: Catalog, request: RunConfig) -> Iterator[None]:
-    """Take the secrets of a run out of what goes wrong meanwhile, as somebody else's code may repeat its own."""
+    """Take the secrets of a run out of what goes wrong meanwhile, as somebody else's code may
+    repeat its own."""
     try:
         yield
     except ContextBenchError as error:

@@ -1,4 +1,5 @@
-"""Parameters whose values are systems and datasets: specs as texts or tables, and objects given to ``evaluate()``."""
+"""Parameters whose values are systems and datasets: specs as texts or tables, and objects given to
+``evaluate()``."""
 
 from __future__ import annotations
 
@@ -63,7 +64,8 @@ def one_system() -> Kind:
 
 
 def label_or_system() -> Kind:
-    """Return the kind of what is the label of a system of the run, or one more system: a spec as a text, or an object."""
+    """Return the kind of what is the label of a system of the run, or one more system: a spec as a
+    text, or an object."""
     return Kind(
         "str",
         unchanged,
@@ -173,7 +175,8 @@ _BESIDE = ("label", "steps", "fields")
 
 
 def _table(kind: type[Spec], entry: Any, where: str) -> Mapping[str, Any]:
-    """Return a table of the project file: of a spec and what stands beside it, or of what it would hold as well."""
+    """Return a table of the project file: of a spec and what stands beside it, or of what it would
+    hold as well."""
     if not isinstance(entry, Mapping):
         raise BadValueError(f"{PROJECT_FILE}: {where}", "a spec or a table", entry)
     known = ("spec", *fields_dict(kind))

@@ -1,8 +1,9 @@
 """Specs of systems and datasets.
 
-A system is ``[label=]name[:key=value[,key=value...]]``. A dataset is ``[label=]name[:config][,key=value...]``, or the path
-of a file instead of the name. In both, a comma can replace the colon if only options follow: ``needle,length=8000``.
-A value cannot contain a comma here; the project file has no such limit.
+A system is ``[label=]name[:key=value[,key=value...]]``. A dataset is
+``[label=]name[:config][,key=value...]``, or the path of a file instead of the name. In both, a
+comma can replace the colon if only options follow: ``needle,length=8000``. A value cannot contain a
+comma here; the project file has no such limit.
 """
 
 from __future__ import annotations
@@ -87,7 +88,8 @@ Spec = TypeVar("Spec", bound=SystemSpec | DatasetSpec)
 
 
 def numbered(label: str, mark: str) -> Iterator[str]:
-    """Yield a label, and then the label with numbers behind a mark: ``a``, ``a#2``, ``a#3`` and so on."""
+    """Yield a label, and then the label with numbers behind a mark: ``a``, ``a#2``, ``a#3`` and so
+    on."""
     yield label
     yield from (f"{label}{mark}{number}" for number in count(2))
 
@@ -132,7 +134,8 @@ def spec_of(kind: type[Spec], found: Mapping[str, Any]) -> Spec:
 
 
 def _split(text: str, what: str) -> tuple[str | None, str, list[str]]:
-    """Return label, name and the parts behind it. A comma ends the name only where ``key=`` follows: paths may hold some."""
+    """Return label, name and the parts behind it. A comma ends the name only where ``key=``
+    follows: paths may hold some."""
     end = _END_OF_NAME.search(text)
     head, tail = (text, None) if end is None else (text[: end.start()], text[end.end() :])
     label, equals, name = head.rpartition("=")

@@ -1,4 +1,5 @@
-"""The systems of a run by name: the reader behind each transformer, labels, the baseline, and objects as systems."""
+"""The systems of a run by name: the reader behind each transformer, labels, the baseline, and
+objects as systems."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
 
 
 class FunctionSystem:
-    """A plain function as a system: it gets the example, and returns an output or the response as text."""
+    """A plain function as a system: it gets the example, and returns an output or the response as
+    text."""
 
     def __init__(self, function: Callable[[dict[str, Any]], Any]) -> None:
         self._function = function
@@ -61,8 +63,8 @@ def with_reader(
     read = followed(catalog, specs, reader)
     if reader is not None and read == list(specs):
         raise ConfigurationError(
-            f"The reader {reader.text} follows no system: none of the systems is a context transformer given as a "
-            "spec. Leave the reader out."
+            f"The reader {reader.text} follows no system: none of the systems is a context "
+            "transformer given as a spec. Leave the reader out."
         )
     return read
 
@@ -70,7 +72,8 @@ def with_reader(
 def followed(
     catalog: Catalog, systems: Sequence[SystemSpec | Any], reader: SystemSpec | None
 ) -> list[Any]:
-    """Return the systems with the reader, where there is one, after each spec of a context transformer."""
+    """Return the systems with the reader, where there is one, after each spec of a context
+    transformer."""
 
     def read(spec: SystemSpec | Any) -> Any:
         if reader is None or not isinstance(spec, SystemSpec) or spec.steps:
@@ -104,7 +107,8 @@ def labels_of(catalog: Catalog, systems: Sequence[SystemSpec | Any]) -> list[str
     for label in labels:
         if labels.count(label) > 1:
             raise ConfigurationError(
-                f"Two systems are called {label!r}. Give each a separate label: --system a={label} --system b={label}."
+                f"Two systems are called {label!r}. Give each a separate label: --system a={label} "
+                f"--system b={label}."
             )
     return labels
 
@@ -137,7 +141,8 @@ def reaches_out(component: Component) -> bool:
 
 
 def needs_threads(catalog: Catalog, systems: Sequence[SystemSpec | Any]) -> bool:
-    """Whether a system waits for something outside this process, so that several calls at once make it faster."""
+    """Whether a system waits for something outside this process, so that several calls at once make
+    it faster."""
 
     def waits(asked: SystemSpec | Any) -> bool:
         if isinstance(asked, SystemSpec):
@@ -150,7 +155,8 @@ def needs_threads(catalog: Catalog, systems: Sequence[SystemSpec | Any]) -> bool
 
 
 def as_transformer(built: Any) -> Any:
-    """Return what has ``transform(messages, tools)`` and no ``process`` as a system, and anything else as it is."""
+    """Return what has ``transform(messages, tools)`` and no ``process`` as a system, and anything
+    else as it is."""
     is_transformer = callable(getattr(built, "transform", None)) and not hasattr(built, "process")
     if not is_transformer or isinstance(built, type):
         return built

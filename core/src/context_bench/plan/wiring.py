@@ -1,4 +1,5 @@
-"""Plans of labels: which evaluators score the rows of a label, and why. No evaluator is loaded for it."""
+"""Plans of labels: which evaluators score the rows of a label, and why. No evaluator is loaded for
+it."""
 
 from __future__ import annotations
 
@@ -78,7 +79,8 @@ class WiringPlanner:
         request: The configuration of the run; evaluators that are objects score every row.
         hooks: May adjust a plan.
         on_warning: Receives what the user should know.
-        is_locked: Whether each plan must equal that of the lock file of the configuration, if it names one.
+        is_locked: Whether each plan must equal that of the lock file of the configuration, if it
+            names one.
         plans: Plans that are made already, by label.
         flags: Flags of evaluators that count as given, in addition to their options.
 
@@ -147,7 +149,8 @@ class WiringPlanner:
         """Return the plan of a label.
 
         Raises:
-            ContextBenchError: The evaluators do not fit, one of them cannot be used, or the lock file has another plan.
+            ContextBenchError: The evaluators do not fit, one of them cannot be used, or the lock
+                file has another plan.
         """
         if label in self.plans:
             return self.plans[label]
@@ -170,7 +173,8 @@ class WiringPlanner:
         return DatasetPlan(facts, tuple(decide_dataset(self.catalog, facts, self._choice)), None)
 
     def possible_keys(self) -> Iterator[str]:
-        """Yield the score keys that rows of any label can have; ``*`` where they cannot be known."""
+        """Yield the score keys that rows of any label can have; ``*`` where they cannot be
+        known."""
         if self.may_adjust:
             yield ANY_KEY
         for evaluator in self.objects:
@@ -222,5 +226,6 @@ def _fault_of_plan(plan: DatasetPlan, adjusted: Any) -> str | None:
         return "a plan of another dataset or of other evaluators"
     keys = [key for decision in adjusted.wired for key in decision.keys]
     if adjusted.headline not in (None, plan.headline, *keys):
-        return f"a plan with the primary score {adjusted.headline!r}, which none of its evaluators gives"
+        score = adjusted.headline
+        return f"a plan with the primary score {score!r}, which none of its evaluators gives"
     return None

@@ -1,4 +1,5 @@
-"""The rows of one system as columns: what the usual metrics need, at a tenth of the cost of whole rows."""
+"""The rows of one system as columns: what the usual metrics need, at a tenth of the cost of whole
+rows."""
 
 from __future__ import annotations
 
@@ -29,11 +30,13 @@ REPORTED = "reported"
 
 
 SOURCES = "sources"
-"""Key of a system's summary: the source of its values and the share of the answered rows with that source, by key."""
+"""Key of a system's summary: the source of its values and the share of the answered rows with that
+source, by key."""
 
 
 NO_SOURCE = "none"
-"""Source of a count that is none: a part of it has another source than the rest, or nobody has counted."""
+"""Source of a count that is none: a part of it has another source than the rest, or nobody has
+counted."""
 
 
 _ABSENT = float("nan")
@@ -49,33 +52,45 @@ class Columns:
         rows: How many there are.
         failed: How many of them failed.
         answered: How many rows were answered.
-        latencies: Seconds from the first sending to the answer, of the answered rows whose response is not an earlier run's.
-        durations: Seconds that each of those took in all: its answered attempt, and all that the endpoint made it wait.
+        latencies: Seconds from the first sending to the answer, of the answered rows whose response
+            is not an earlier run's.
+        durations: Seconds that each of those took in all: its answered attempt, and all that the
+            endpoint made it wait.
         waiting: Seconds that the endpoint made those rows wait, together.
         retries: How often those and the failed rows were asked again, together.
         first_tokens: Seconds to the first token, of those of which it was measured.
-        system_latencies, model_latencies: Seconds without and with the model, of those of which the split is known.
+        system_latencies, model_latencies: Seconds without and with the model, of those of which the
+            split is known.
         contexts: How many rows have a known ``context_tokens``.
         input_tokens, context_tokens: Sums over those rows.
         reported: How many rows have prompt tokens that an endpoint reported.
-        reported_tokens, cached_tokens: Sums over those rows: prompt tokens, and those read from a cache.
+        reported_tokens, cached_tokens: Sums over those rows: prompt tokens, and those read from a
+            cache.
         has_cache_counts: Whether an endpoint said how many were read from a cache.
-        savings: Share of the baseline's prompt tokens that a row did without, for each row that can be compared.
-        compared_tokens, baseline_tokens: Sums over those rows: reported prompt tokens, and the baseline's.
+        savings: Share of the baseline's prompt tokens that a row did without, for each row that can
+            be compared.
+        compared_tokens, baseline_tokens: Sums over those rows: reported prompt tokens, and the
+            baseline's.
         costs: What the rows cost, for those of which it is known.
         scored_costs: The same of those rows that can pass.
-        compared_costs, baseline_costs: What rows and the baseline's cost, for those of which both are known.
+        compared_costs, baseline_costs: What rows and the baseline's cost, for those of which both
+            are known.
         agreed: How many rows have an agreement that is their headline, failed ones left out.
-        is_reference: Whether these are the rows of the system whose responses stand in for gold answers.
-        is_derived: Whether these rows are made of another system's, as those of a control are: they compete with nobody.
+        is_reference: Whether these are the rows of the system whose responses stand in for gold
+            answers.
+        is_derived: Whether these rows are made of another system's, as those of a control are: they
+            compete with nobody.
         has_baseline: Whether a row has a baseline's row beside it.
-        spent: Tokens of prompt and response over the answered rows that can pass, which those without a gold answer cannot,
-            by where the counts come from: ``"reported"``, the name of the tokenizer, or ``"none"`` where the two of a row
-            come from different sources. The given tokens stand in where what goes on to the model is not known.
+        spent: Tokens of prompt and response over the answered rows that can pass, which those
+            without a gold answer cannot, by where the counts come from: ``"reported"``, the name of
+            the tokenizer, or ``"none"`` where the two of a row come from different sources. The
+            given tokens stand in where what goes on to the model is not known.
         spenders: How many rows each of those sums is of.
-        sources: Where the values of metrics come from, and which share of the rows has them, by key; metrics note it here.
+        sources: Where the values of metrics come from, and which share of the rows has them, by
+            key; metrics note it here.
         lower: Keys of metrics of which less is better in these rows; metrics note it here.
-        unranked: Keys of metrics of which neither more nor less is better in these rows; metrics note it here.
+        unranked: Keys of metrics of which neither more nor less is better in these rows; metrics
+            note it here.
         names: Dataset labels, in the order of appearance.
         scores: The mean of every score.
         summary: What the metrics made of these columns so far, for a metric that compares systems.
@@ -158,12 +173,14 @@ class Columns:
         )
 
     def scored_and_failed(self, field: str) -> tuple[int, int]:
-        """Return how many rows are scored by a score, and how many failed: altogether, or at that score."""
+        """Return how many rows are scored by a score, and how many failed: altogether, or at that
+        score."""
         failed = self._failed[field, True]
         return len(self.values(field)) - failed, failed + self._failed[field, False]
 
     def agreements(self, field: str) -> Sequence[float]:
-        """Return what the rows without a gold answer count for their agreement with the reference."""
+        """Return what the rows without a gold answer count for their agreement with the
+        reference."""
         return self._agreements[field]
 
     def values_by_label(self, field: str) -> dict[str, Sequence[float]]:
@@ -179,7 +196,8 @@ class Columns:
         return dict(found)
 
     def better(self, field: str) -> str:
-        """Return which values of a score are better: higher, lower, neither, or mixed where datasets differ."""
+        """Return which values of a score are better: higher, lower, neither, or mixed where
+        datasets differ."""
         found = {better[field] for better in self._better}
         if len(found) > 1:  # perhaps by datasets without that score
             told = self.values_by_label(field)
@@ -189,7 +207,8 @@ class Columns:
         return found.pop() if len(found) == 1 else "mixed" if found else "higher"
 
     def passing(self, field: str, threshold: float) -> int:
-        """Return how many rows pass: as many as reach a threshold, or stay at or below it where less is better."""
+        """Return how many rows pass: as many as reach a threshold, or stay at or below it where
+        less is better."""
         better = {name: one[field] for name, one in zip(self.names, self._better)}
         found = self.values_by_label(field).items()
         return sum(number_passing(values, threshold, better[name]) for name, values in found)
@@ -226,7 +245,8 @@ class Columns:
 
         Args:
             row: Its columns.
-            measured: What was measured in addition to them, and ``is_reported`` where the endpoint counted the response's tokens.
+            measured: What was measured in addition to them, and ``is_reported`` where the endpoint
+                counted the response's tokens.
             baseline: The baseline's row of the same example.
             is_answered: Whether the system answered.
             can_pass: Whether it is scored, and by a gold answer.
@@ -273,7 +293,8 @@ class Columns:
             self.savings.append(1 - row.reported_tokens / baseline.prompt_tokens)
 
     def _spend(self, row: RowColumns, is_reported: bool) -> None:
-        """Add the tokens of prompt and response of a row that can pass, by where the counts come from."""
+        """Add the tokens of prompt and response of a row that can pass, by where the counts come
+        from."""
         if (row.reported_tokens is not None) != is_reported:
             source = NO_SOURCE  # two counts from different sources are never added
         else:
@@ -296,7 +317,8 @@ class Columns:
         return waiting + (attempt if isinstance(attempt, int | float) else latency)
 
     def _agree(self, row: EvalRow) -> None:
-        """Note how far a row without a gold answer agrees with the reference; its first response not with itself."""
+        """Note how far a row without a gold answer agrees with the reference; its first response
+        not with itself."""
         self.is_reference = row.reference == row.system
         if self.is_reference and row.repetition == 0:
             return
@@ -335,13 +357,15 @@ class Columns:
 
 
 def _turns(output: Mapping[str, Any]) -> int:
-    """Return how many answers an output has: 1, or those of a conversation, each of which was asked for."""
+    """Return how many answers an output has: 1, or those of a conversation, each of which was asked
+    for."""
     told = output.get("turn_responses")
     return len(told) if isinstance(told, list | tuple) else 1
 
 
 def read_columns(store: RunReader, fields: Iterable[str] = ("score",)) -> dict[str, Columns]:
-    """Return the columns of every system of a run file, by label; checksums are left to the reading of whole rows."""
+    """Return the columns of every system of a run file, by label; checksums are left to the reading
+    of whole rows."""
     fields = list(fields)
     systems = {system["system_number"]: system["label"] for system in store.systems()}
     columns = {label: Columns(fields) for label in systems.values()}

@@ -1,4 +1,5 @@
-"""Warnings about the numbers of a result: a baseline that cannot do the task, evaluators that scored nothing."""
+"""Warnings about the numbers of a result: a baseline that cannot do the task, evaluators that
+scored nothing."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ Scores = Mapping[str, Mapping[str, Mapping[str, Any]]]
 
 
 def weak_baseline(columns_by_system: Mapping[str, Columns], baseline: str | None) -> Iterator[str]:
-    """Yield a warning when the baseline cannot do the task: savings are cheap when nobody answers."""
+    """Yield a warning when the baseline cannot do the task: savings are cheap when nobody
+    answers."""
     columns = columns_by_system.get(baseline or "")
     others = [other for label, other in columns_by_system.items() if label != baseline]
     if columns is None or not columns.rows or not others:
@@ -65,9 +67,11 @@ class Silence(NamedTuple):
 def silence_warnings(
     rows: Sequence[EvalRow], scores_by_system: Mapping[str, Scores]
 ) -> Iterator[str]:
-    """Yield a warning for each evaluator that scored no row of a system, where the table would only lack its line.
+    """Yield a warning for each evaluator that scored no row of a system, where the table would only
+    lack its line.
 
-    Also one for each evaluator and system with replies of a judge that could not be read, with their share.
+    Also one for each evaluator and system with replies of a judge that could not be read, with
+    their share.
     """
     silent: dict[str, list[str]] = {}
     speaking: set[str] = set()

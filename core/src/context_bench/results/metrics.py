@@ -1,8 +1,8 @@
 """The metrics of scores: counts, mean, pass rate, and the mean of each dataset.
 
-A ``score_field`` is a score key, or ``"score"`` for each row's headline score. One rule holds everywhere: a failed row counts
-as wrong (with the worst value of its score), an unscored row is left out, and :class:`Counts` counts both. A metric that has
-nothing to measure returns no key.
+A ``score_field`` is a score key, or ``"score"`` for each row's headline score. One rule holds
+everywhere: a failed row counts as wrong (with the worst value of its score), an unscored row is
+left out, and :class:`Counts` counts both. A metric that has nothing to measure returns no key.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class Counts(ColumnMetric):
 
     A row is failed where its system failed, or the evaluator of its score.
 
-    Keys: ``num_rows``, ``num_scored``, ``num_unscored`` and ``num_failed``, and ``num_agreement`` where rows without a gold
-    answer are compared with a reference. All others add up to the first.
+    Keys: ``num_rows``, ``num_scored``, ``num_unscored`` and ``num_failed``, and ``num_agreement``
+    where rows without a gold answer are compared with a reference. All others add up to the first.
     """
 
     score_field: str = "score"
@@ -74,7 +74,8 @@ class MeanScore(ColumnMetric):
 
 @frozen
 class PassRate(ColumnMetric):
-    """The share of rows whose score reaches a threshold, or stays at or below it where less is better. Key: ``pass_rate``."""
+    """The share of rows whose score reaches a threshold, or stays at or below it where less is
+    better. Key: ``pass_rate``."""
 
     threshold: float = 0.7
     score_field: str = "score"
@@ -90,13 +91,15 @@ class PassRate(ColumnMetric):
 
 @frozen
 class PerDatasetBreakdown(ColumnMetric):
-    """The mean score of each dataset. Keys: ``dataset:LABEL``; rows without a label are ``dataset:unknown``."""
+    """The mean score of each dataset. Keys: ``dataset:LABEL``; rows without a label are
+    ``dataset:unknown``."""
 
     score_field: str = "score"
     name: str = "per_dataset"
 
     def compute_columns(self, columns: Columns) -> dict[str, float]:
-        """Return the mean of each dataset that has a scored or failed row, in order of appearance."""
+        """Return the mean of each dataset that has a scored or failed row, in order of
+        appearance."""
         return {
             f"dataset:{label or 'unknown'}": math.fsum(values) / len(values)
             for label, values in columns.values_by_label(self.score_field).items()

@@ -1,4 +1,5 @@
-"""Which systems of a run are compared with which baseline, and in what two systems are called differently."""
+"""Which systems of a run are compared with which baseline, and in what two systems are called
+differently."""
 
 from __future__ import annotations
 
@@ -6,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 ASKED = (
-    "model", "layout", "system_prompt", "prompt_template", "endpoint", "temperature", "top_p", "top_k", "seed", "stop",
+    "model", "layout", "system_prompt", "prompt_template", "endpoint",
+    "temperature", "top_p", "top_k", "seed", "stop",
     "max_tokens", "max_completion_tokens", "context_tokens", "thinking_budget", "extra_body",
 )  # fmt: skip
 """Options of endpoints that decide what is asked: layout, sampling and limits."""
@@ -16,7 +18,8 @@ _NOT_SAMPLING = ("stream", "stream_options", "n", "user")
 def held_against(
     labels: Sequence[str], baseline: str | None, descriptions: Sequence[Mapping[str, Any]]
 ) -> dict[int, int]:
-    """Return the slots that are held against another baseline than the first, by slot: that with their own parameters.
+    """Return the slots that are held against another baseline than the first, by slot: that with
+    their own parameters.
 
     Args:
         labels: Labels of all systems, by slot.
@@ -41,7 +44,8 @@ def held_against(
 
 
 def unpaired(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
-    """Return in what two systems are asked differently - layout, sampling, limits - as far as they say, by parameter."""
+    """Return in what two systems are asked differently - layout, sampling, limits - as far as they
+    say, by parameter."""
     left, right = _asked(one), _asked(other)
     if left is None or right is None:
         return {}
@@ -53,7 +57,8 @@ def unpaired(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, tupl
 
 
 def _asked(description: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the request parameters that a recorded system tells: those of the endpoint, which is a chain's last step."""
+    """Return the request parameters that a recorded system tells: those of the endpoint, which is a
+    chain's last step."""
     last = description["steps"][-1] if description.get("steps") else description
     told = last.get("fingerprint")
     if not isinstance(told, Mapping) or not {"model", "parameters"} <= told.keys():

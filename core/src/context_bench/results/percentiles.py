@@ -12,9 +12,11 @@ _PART = 65_536
 
 
 def percentiles(values: array[float], shares: Sequence[float]) -> list[float]:
-    """Return percentiles by linear interpolation (Hyndman and Fan's type 7, numpy's default); values are moved.
+    """Return percentiles by linear interpolation (Hyndman and Fan's type 7, numpy's default);
+    values are moved.
 
-    A million numbers are sorted in parts of their array, and merged: as a list they would take 32 MiB.
+    A million numbers are sorted in parts of their array, and merged: as a list they would take 32
+    MiB.
     """
     parts = memoryview(values)
     for start in range(0, len(parts), _PART):

@@ -1,4 +1,5 @@
-"""Reading a run again: its result, the rows that equal runs have in common, and the history of one row."""
+"""Reading a run again: its result, the rows that equal runs have in common, and the history of one
+row."""
 
 from __future__ import annotations
 
@@ -31,7 +32,8 @@ def read_result(
 
     Args:
         path: The run file.
-        score_field, threshold: What the usual metrics look at, and what passes; None takes those of the run.
+        score_field, threshold: What the usual metrics look at, and what passes; None takes those of
+            the run.
         baseline: Label of the system that the others are held against; None takes that of the run.
         catalog: What is installed; None looks.
 
@@ -64,7 +66,8 @@ def read_result(
 def _metrics_of(
     store: RunReader, catalog: Catalog | None, score_field: str | None, threshold: float | None
 ) -> tuple[list[RunMetric], list[str]]:
-    """Return the metrics that a run recorded, those that cannot be had now as it keeps them, and what to tell of that."""
+    """Return the metrics that a run recorded, those that cannot be had now as it keeps them, and
+    what to tell of that."""
     if catalog is None:
         catalog = discover(PluginSettings.read(environ=os.environ))
     record = store.metrics()
@@ -96,7 +99,8 @@ def told_of(store: RunReader, metrics: Sequence[RunMetric]) -> dict[str, Any]:
 
 
 def comparison_of(store: RunReader) -> dict[str, Any]:
-    """Return what a result's config says of baseline, reference, oracles, derived rows and money, where the run has them."""
+    """Return what a result's config says of baseline, reference, oracles, derived rows and money,
+    where the run has them."""
     systems = store.systems()
     told: dict[str, Any] = {
         trait: found
@@ -120,7 +124,8 @@ def comparison_of(store: RunReader) -> dict[str, Any]:
 
 
 def _pairs_of(store: RunReader, baseline: str) -> dict[str, Any]:
-    """Return which systems are held against another baseline, and which are asked otherwise than theirs, and how."""
+    """Return which systems are held against another baseline, and which are asked otherwise than
+    theirs, and how."""
     systems, paired = {entry["system_number"]: entry for entry in store.systems()}, store.paired()
     held = {
         entry["label"]: systems[paired[slot]] for slot, entry in systems.items() if slot in paired
@@ -158,7 +163,8 @@ def canonical_row(row: EvalRow) -> dict[str, Any]:
 
 
 def failure_causes(path: Path, limit: int = 3) -> list[str]:
-    """Return a line for each kind of failure of a run, the most frequent first: how many, whose, what it said, and where.
+    """Return a line for each kind of failure of a run, the most frequent first: how many, whose,
+    what it said, and where.
 
     Beyond ``limit`` kinds, one more line says how many there are.
     """

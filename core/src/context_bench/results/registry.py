@@ -1,8 +1,9 @@
-"""The registry: which metrics a run computes, by name or as objects, and what a run file stores of them.
+"""The registry: which metrics a run computes, by name or as objects, and what a run file stores of
+them.
 
-Every metric is declared in the manifest of its package, core's too: ``[metrics.NAME]`` sets whether a run computes it by
-default, ``[metrics.NAME.values.KEY]`` the heading and the format of a key. The run file stores the declarations with the
-values, so a later report shows the same.
+Every metric is declared in the manifest of its package, core's too: ``[metrics.NAME]`` sets whether
+a run computes it by default, ``[metrics.NAME.values.KEY]`` the heading and the format of a key. The
+run file stores the declarations with the values, so a later report shows the same.
 """
 
 from __future__ import annotations
@@ -81,10 +82,12 @@ def metrics_for(
 
     Args:
         catalog: The installed components.
-        request_metrics: Exactly these, as names, ``NAME:option=value,...``, or objects; None selects the default metrics.
+        request_metrics: Exactly these, as names, ``NAME:option=value,...``, or objects; None
+            selects the default metrics.
         add_metrics: Further metrics; one that is selected already is replaced.
         without: Names of metrics to leave out.
-        score_field, threshold: The score that metrics read, and the score that passes; for metrics with such options.
+        score_field, threshold: The score that metrics read, and the score that passes; for metrics
+            with such options.
 
     Raises:
         UnknownNameError: No metric has that name.
@@ -113,7 +116,8 @@ def active_metrics(
     add_metrics: Sequence[str | Metric],
     without: Iterable[str],
 ) -> tuple[list[Component], set[str]]:
-    """Return the metrics of packages that a run computes, and the ids of those requested by name; none is imported.
+    """Return the metrics of packages that a run computes, and the ids of those requested by name;
+    none is imported.
 
     Raises:
         ContextBenchError: A name is unknown, or contested.
@@ -132,7 +136,8 @@ def active_metrics(
 def stored_metrics(
     catalog: Catalog, records: Sequence[Mapping[str, Any]], changes: Mapping[str, Any]
 ) -> tuple[list[RunMetric], list[Mapping[str, Any]]]:
-    """Return the metrics of a run file, and the records of those that are not usable now, each with a ``reason``.
+    """Return the metrics of a run file, and the records of those that are not usable now, each with
+    a ``reason``.
 
     Args:
         catalog: The installed components.
@@ -172,7 +177,8 @@ def _stored_component(catalog: Catalog, name: str) -> Component:
 
 
 def with_declarations(metric: Metric, catalog: Catalog | None = None) -> RunMetric:
-    """Return a metric with the meaning of its values: its attribute ``values``, or those of its package's manifest.
+    """Return a metric with the meaning of its values: its attribute ``values``, or those of its
+    package's manifest.
 
     Args:
         metric: The metric.

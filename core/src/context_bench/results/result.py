@@ -32,13 +32,17 @@ class EvalResult:
     """What :func:`~context_bench.evaluate` returns.
 
     Attributes:
-        rows: Every row in canonical order - dataset, position, system, repetition - as a lazy sequence over the run file.
-        summary: Metric values by key, by system; under ``scores`` every score of every evaluator, by evaluator and key, with
-            ``mean``, ``n`` rows that it is of, ``unscored`` and the same by dataset under ``datasets``; under ``sources`` where
-            counts come from (``reported`` by endpoints, the name of a tokenizer, ``none``) and the share of rows that they
-            cover, by key.
-        timing: ``seconds`` that the run took, ``rows_per_second``, and ``reused_rows`` that it found done already.
-        config: What was asked for: systems, evaluators, metrics, datasets, num_examples, max_workers, run file.
+        rows: Every row in canonical order - dataset, position, system, repetition - as a lazy
+            sequence over the run file.
+        summary: Metric values by key, by system; under ``scores`` every score of every evaluator,
+            by evaluator and key, with ``mean``, ``n`` rows that it is of, ``unscored`` and the same
+            by dataset under ``datasets``; under ``sources`` where counts come from (``reported`` by
+            endpoints, the name of a tokenizer, ``none``) and the share of rows that they cover, by
+            key.
+        timing: ``seconds`` that the run took, ``rows_per_second``, and ``reused_rows`` that it
+            found done already.
+        config: What was asked for: systems, evaluators, metrics, datasets, num_examples,
+            max_workers, run file.
         warnings: What the user should know, a line each.
         findings: Those of the warnings that come of the numbers.
         metrics: The metrics, each with what its values mean.
@@ -135,9 +139,11 @@ class EvalResult:
         return ["system", *(column.heading for column in columns)], lines
 
     def score_table(self) -> tuple[list[str], list[list[str]]]:
-        """Return headings and lines of the scores below the primary score: the mean of each system, and the unscored rows.
+        """Return headings and lines of the scores below the primary score: the mean of each system,
+        and the unscored rows.
 
-        Without lines there is no other score. A score that no row of any system has is left to the warnings.
+        Without lines there is no other score. A score that no row of any system has is left to the
+        warnings.
         """
         primary, agreements = primary_scores(self)
         agreement_keys = (f"{AGREEMENT}{key}" for key in (*primary, *agreements))
@@ -171,7 +177,8 @@ class EvalResult:
     def to_dataframe(self) -> Any:
         """Return a pandas DataFrame with a line for each row and a column for each score.
 
-        A score that is called like a column of its own (``latency``, say) stands under ``score:latency``.
+        A score that is called like a column of its own (``latency``, say) stands under
+        ``score:latency``.
 
         Raises:
             ConfigurationError: pandas is not installed.
@@ -187,7 +194,8 @@ class EvalResult:
         return self.to_dataframe()
 
     def compare(self, **settings: Any) -> Any:
-        """Return which system is better, by how much and how surely; context-bench-compare does it, and says what it takes.
+        """Return which system is better, by how much and how surely; context-bench-compare does it,
+        and says what it takes.
 
         Raises:
             UnknownNameError: The package is not installed.
@@ -195,7 +203,8 @@ class EvalResult:
         return _installed("commands", "compare-result")(self, **settings)
 
     def plot(self, **settings: Any) -> Any:
-        """Return a chart of the result, which notebooks show; context-bench-html draws it, and says what it takes.
+        """Return a chart of the result, which notebooks show; context-bench-html draws it, and says
+        what it takes.
 
         Raises:
             UnknownNameError: The package is not installed.
@@ -237,7 +246,8 @@ def _installed(kind: str, name: str) -> Any:
 
 
 def strict(value: Any) -> Any:
-    """Return JSON-like values with every number finite (others become None) and every text encodable."""
+    """Return JSON-like values with every number finite (others become None) and every text
+    encodable."""
     return finite(value, storable)
 
 
@@ -252,13 +262,17 @@ def _score_notes(result: EvalResult) -> Iterator[str]:
     if agreements:
         reference = result.config.get("reference", "the reference")
         yield (
-            f"agreement is {', '.join(agreements)} against the response of {reference}, on the rows without a gold answer; "
-            f"the noise floor is {reference} asked twice, against itself."
+            f"agreement is {', '.join(agreements)} against the response of {reference}, on the "
+            f"rows without a gold answer; the noise floor is {reference} asked twice, against "
+            "itself."
         )
     if field != "score":
         yield from _field_notes(result, field)
     for label in result.config.get("reads_gold", ()):
-        yield f"{label} reads gold: it receives the right answers and is not a system to compare with."
+        yield (
+            f"{label} reads gold: it receives the right answers and is not a system to compare "
+            "with."
+        )
     if any(values.get("num_unscored") for values in result.summary.values()):
         yield from _unscored_notes(result)
 
@@ -288,7 +302,8 @@ def _unscored_notes(result: EvalResult) -> Iterator[str]:
 
 
 def primary_scores(result: EvalResult) -> tuple[list[str], list[str]]:
-    """Return the primary scores, and those that rows without a gold answer have against the reference.
+    """Return the primary scores, and those that rows without a gold answer have against the
+    reference.
 
     Reads rows only until every dataset, and rows with and without a gold answer, have been seen.
     """
@@ -315,6 +330,7 @@ def primary_scores(result: EvalResult) -> tuple[list[str], list[str]]:
 
 
 def one_line(text: str) -> str:
-    """Return a text as one line of printable characters, whatever a system or a file called itself."""
+    """Return a text as one line of printable characters, whatever a system or a file called
+    itself."""
     line = " ".join(storable(text).split())
     return "".join(letter for letter in line if letter.isprintable())

@@ -20,8 +20,8 @@ _SUMMED = 4_096
 class ScoreMeans:
     """Adds up every score of the rows of one system, by dataset: what stands below the headline.
 
-    A row counts for a score what :meth:`~context_bench.records.EvalRow.value` says: a failed one the worst value. What has no
-    value is unscored.
+    A row counts for a score what :meth:`~context_bench.records.EvalRow.value` says: a failed one
+    the worst value. What has no value is unscored.
     """
 
     def __init__(self) -> None:
@@ -42,11 +42,13 @@ class ScoreMeans:
             group.add_worst(row)
 
     def to_dict(self) -> dict[str, dict[str, dict[str, Any]]]:
-        """Return ``mean``, ``n``, ``unscored`` and the same by dataset under ``datasets``, by evaluator and by score.
+        """Return ``mean``, ``n``, ``unscored`` and the same by dataset under ``datasets``, by
+        evaluator and by score.
 
-        ``n`` counts the rows that the mean is of, ``failed`` those of them that have the worst value for a
-        failure; a score that no row has is there with an ``n`` of 0 and no mean. Scores that nobody promised are missed
-        too, where evaluators without a manifest gave them to other rows.
+        ``n`` counts the rows that the mean is of, ``failed`` those of them that have the worst
+        value for a failure; a score that no row has is there with an ``n`` of 0 and no mean. Scores
+        that nobody promised are missed too, where evaluators without a manifest gave them to other
+        rows.
         """
         groups = self._groups.values()
         undeclared = {key: None for group in groups for key in group.means if key not in group.keys}
@@ -96,7 +98,8 @@ class _Group:
 
 
 class _Mean:
-    """A sum, how many values it is of, and how many rows have none; values are summed exactly, some thousand at a time."""
+    """A sum, how many values it is of, and how many rows have none; values are summed exactly, some
+    thousand at a time."""
 
     __slots__ = ("count", "failed", "parts", "rows", "values")
 

@@ -30,7 +30,8 @@ class Summary:
     """What the metrics of a run return.
 
     Attributes:
-        values: Values by key, by system, in the order of the systems; with :data:`SCORES` and :data:`SOURCES`.
+        values: Values by key, by system, in the order of the systems; with :data:`SCORES` and
+            :data:`SOURCES`.
         keys: The keys that each metric returned, by its name.
         findings: Warnings about the numbers.
     """
@@ -52,12 +53,14 @@ def summarize(
         rows: The rows of all systems.
         metrics: The metrics.
         declared: Score keys that the manifests of the wired evaluators declare.
-        config: What the result records of the run: ``systems``, their labels (else those of the rows); ``baseline``, the
-            system that others are compared with; ``baselines``, the baseline of systems that have another one; and
-            ``derived``, the systems whose rows are made of another system's.
+        config: What the result records of the run: ``systems``, their labels (else those of the
+            rows); ``baseline``, the system that others are compared with; ``baselines``, the
+            baseline of systems that have another one; and ``derived``, the systems whose rows are
+            made of another system's.
 
     Raises:
-        MetricError: A metric needs a score that no row has, raises, or returns something else than numbers by key.
+        MetricError: A metric needs a score that no row has, raises, or returns something else than
+            numbers by key.
     """
     for metric in metrics:
         check_score_field(metric.metric, rows, declared)
@@ -175,8 +178,8 @@ def check_score_field(metric: Metric, rows: Iterable[EvalRow], declared: Iterabl
         is_known = is_known or not row.failed
     if is_known:  # where every row failed, the failures explain why the score is missing
         raise MetricError(
-            f"The metric {metric.name} reads the score {field!r}, which no evaluator of this run returns. "
-            f"{did_you_mean(str(field), known)} --score-field KEY selects another."
+            f"The metric {metric.name} reads the score {field!r}, which no evaluator of this run "
+            f"returns. {did_you_mean(str(field), known)} --score-field KEY selects another."
         )
 
 
@@ -258,6 +261,6 @@ def _raised(metric: Metric, raised: CaughtError) -> ContextBenchError:
 
 def _broken(metric: Metric, what: str) -> MetricError:
     return MetricError(
-        f"The metric {metric.name} {what}. Fix it, or leave it out; for a report of a run that has it, "
-        f"CONTEXT_BENCH_DISABLE_PLUGINS={metric.name} does so."
+        f"The metric {metric.name} {what}. Fix it, or leave it out; for a report of a run that has "
+        f"it, CONTEXT_BENCH_DISABLE_PLUGINS={metric.name} does so."
     )

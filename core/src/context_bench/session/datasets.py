@@ -56,7 +56,8 @@ def make_stream(
     """Return the stream of a dataset, and what wiring needs to know of it, where it is no object.
 
     Raises:
-        ContextBenchError: The dataset or an option is unknown, or the loader cannot be loaded, or not in time.
+        ContextBenchError: The dataset or an option is unknown, or the loader cannot be loaded, or
+            not in time.
     """
     make: Callable[[], tuple[RunDataset, DatasetFacts | None]]
     if isinstance(dataset, Examples):
@@ -131,8 +132,9 @@ def _load(
 def revision_of(thing: Any, arguments: Mapping[str, Any] | None = None) -> str | None:
     """Return the revision that a dataset or its loader tells, or None.
 
-    It is an attribute ``revision`` or ``fingerprint`` (or ``_fingerprint``, as the library ``datasets`` has it): a text, or a
-    function that returns one. A loader's function is called with the loader's own arguments.
+    It is an attribute ``revision`` or ``fingerprint`` (or ``_fingerprint``, as the library
+    ``datasets`` has it): a text, or a function that returns one. A loader's function is called with
+    the loader's own arguments.
 
     Raises:
         DatasetError: The function failed.
@@ -154,7 +156,8 @@ def revision_of(thing: Any, arguments: Mapping[str, Any] | None = None) -> str |
 
 
 def source_of(path: Any) -> dict[str, Any] | None:
-    """Return name, size and SHA-256 of a dataset's file; None when there is no such file, which its loader will tell.
+    """Return name, size and SHA-256 of a dataset's file; None when there is no such file, which its
+    loader will tell.
 
     The name comes without its folders: where a file lies is nobody's business.
     """

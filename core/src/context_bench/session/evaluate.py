@@ -1,7 +1,8 @@
 """``evaluate``: the whole of context-bench as one function.
 
-This module imports nothing heavy, so that importing ``evaluate`` is cheap; the first call loads the rest. Its signature and what
-it says of its arguments are written by core/generate_first_party.py, from the parameters that a request declares.
+This module imports nothing heavy, so that importing ``evaluate`` is cheap; the first call loads the
+rest. Its signature and what it says of its arguments are written by core/generate_first_party.py,
+from the parameters that a request declares.
 """
 
 from __future__ import annotations
@@ -76,40 +77,49 @@ def evaluate(
     1.0
 
     Args:
-        systems: A system or several: objects with ``name`` and ``process``, functions, or specs such as
-            ``"bm25:ratio=0.3"``.
-        dataset: The examples: any iterable of mappings, pulled one by one, or a dataset spec such as ``"needle"``.
-        evaluators: Exactly these, as objects or names. None wires them from each row's ``dataset`` field, or from the
-            dataset's name.
-        metrics: Exactly these metrics, instead of those that are on by default: NAME or NAME:option=value,...
+        systems: A system or several: objects with ``name`` and ``process``, functions, or specs
+            such as ``"bm25:ratio=0.3"``.
+        dataset: The examples: any iterable of mappings, pulled one by one, or a dataset spec such
+            as ``"needle"``.
+        evaluators: Exactly these, as objects or names. None wires them from each row's ``dataset``
+            field, or from the dataset's name.
+        metrics: Exactly these metrics, instead of those that are on by default: NAME or
+            NAME:option=value,...
         max_examples: At most N examples of each dataset.
         progress: Whether to show progress on standard error.
-        text_fields: Fields whose tokens count as the prompt, instead of context, question and their like.
-        max_workers: Calls of systems in flight; async evaluators, as judges are, have a bound of their own
-            (max_in_flight). None takes up to 64 where a system names an endpoint, 8 when one waits for a network or a
-            process, else 1.
-        cache_dir: Folder of run files: responses whose key matches are taken from there, and this run is added.
-        system_defaults: Options of every system given as a spec that has them and gives none itself.
+        text_fields: Fields whose tokens count as the prompt, instead of context, question and their
+            like.
+        max_workers: Calls of systems in flight; async evaluators, as judges are, have a bound of
+            their own (max_in_flight). None takes up to 64 where a system names an endpoint, 8 when
+            one waits for a network or a process, else 1.
+        cache_dir: Folder of run files: responses whose key matches are taken from there, and this
+            run is added.
+        system_defaults: Options of every system given as a spec that has them and gives none
+            itself.
         datasets: Several datasets: specs, or iterables by label.
-        fields: Source of a field by its name, for datasets given as specs: ``{"answer": "outputs.0"}``.
-        inputs: A field of the examples that named systems may see besides the usual ones; gold answers stay home.
+        fields: Source of a field by its name, for datasets given as specs: ``{"answer":
+            "outputs.0"}``.
+        inputs: A field of the examples that named systems may see besides the usual ones; gold
+            answers stay home.
         reader: System that follows each context transformer.
-        baseline: The system that the others are held against: the label of one of them, or a spec or address of one
-            more.
-        reference_from: The system whose responses stand in where there is no gold answer; as the baseline. It is asked
-            twice there.
+        baseline: The system that the others are held against: the label of one of them, or a spec
+            or address of one more.
+        reference_from: The system whose responses stand in where there is no gold answer; as the
+            baseline. It is asked twice there.
         sample: N examples of each dataset at random, instead of the first.
         seed: Seed of that sample: the same seed takes the same examples.
         ids: Only the examples with these ids.
         repeat: How often each example is given to each system.
-        order: interleaved gives each example to all systems in turn, system all examples to one system first.
+        order: interleaved gives each example to all systems in turn, system all examples to one
+            system first.
         row_timeout: Seconds that one row may take, retries and scoring included.
-        dataset_timeout: Seconds that a dataset may take for one example; the run stops when it takes longer.
+        dataset_timeout: Seconds that a dataset may take for one example; the run stops when it
+            takes longer.
         requests_per_minute: Requests a minute for each endpoint.
         tokens_per_minute: Tokens a minute for each endpoint.
         max_failed: Share of rows that may fail, ``0.01`` or ``"1%"``; the run stops when more must.
-        keep_going: Go on where the first ten rows of a system, or later thirty in a row, fail with one cause; else the
-            run stops there.
+        keep_going: Go on where the first ten rows of a system, or later thirty in a row, fail with
+            one cause; else the run stops there.
         add_evaluators: An evaluator added to the automatic ones.
         exclude: An evaluator left out.
         allow: A capability that auto-wired evaluators may use: network or executes-model-code.
@@ -120,13 +130,15 @@ def evaluate(
         add_metrics: A metric added to those that are on by default.
         score_field: Score that the usual metrics look at; score is each row's headline.
         threshold: Score that passes, for the usual metrics.
-        tokenizer: What counts tokens where an endpoint reports none: words, or an installed tokenizer.
+        tokenizer: What counts tokens where an endpoint reports none: words, or an installed
+            tokenizer.
         store_examples: Whether the run file holds the examples; without them it cannot be rescored.
         log_format: How progress is told where there is no terminal.
-        run_file: Where to keep the run. A file that is there already is resumed. None keeps it as long as the result.
+        run_file: Where to keep the run. A file that is there already is resumed. None keeps it as
+            long as the result.
         on_warning: Is told what deserves attention; None issues a :class:`UserWarning`.
-        **flags: Options of installed run parts, by the names of their flags: with context-bench-cost, ``prices`` and
-            ``max_cost``.
+        **flags: Options of installed extensions, by the names of their flags: with
+            context-bench-cost, ``prices`` and ``max_cost``.
 
     Returns:
         The result; its rows are read lazily from the run file.

@@ -22,8 +22,9 @@ def rename_fields(
 ) -> Iterator[Mapping[str, Any]]:
     """Yield the examples with fields taken from other places.
 
-    A source is a column, or a dotted path into one (``outputs.0.text``). A column that is taken whole is renamed: it
-    does not stay under its old name. A later row without the source has no such field.
+    A source is a column, or a dotted path into one (``outputs.0.text``). A column that is taken
+    whole is renamed: it does not stay under its old name. A later row without the source has no
+    such field.
 
     Raises:
         DatasetError: The first row has no such source; the message lists the columns there are.
@@ -67,5 +68,6 @@ def _check(
             hint = did_you_mean(source, columns)
             raise DatasetError(
                 f"--field {target}={source}: the first row of {name} has no {source!r}. "
-                f"{hint + ' ' if hint.startswith('Did') else ''}Its columns are: {', '.join(columns)}."
+                f"{hint + ' ' if hint.startswith('Did') else ''}Its columns are: "
+                f"{', '.join(columns)}."
             )

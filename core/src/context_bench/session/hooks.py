@@ -1,4 +1,5 @@
-"""The hooks of one run: each method calls one hook of all active extensions, and checks what they return."""
+"""The hooks of one run: each method calls one hook of all active extensions, and checks what they
+return."""
 
 from __future__ import annotations
 
@@ -206,7 +207,8 @@ class RunHooks:
     def _earlier_costs(
         self, slots: Sequence[RunSystem], store: RunFile
     ) -> tuple[float, float | None]:
-        """Return what earlier sessions spent, also on unfinished conversations, and on their most expensive call."""
+        """Return what earlier sessions spent, also on unfinished conversations, and on their most
+        expensive call."""
         from context_bench.store.encoding import from_json
         from context_bench.store.queries import answered_turns, spent
 
@@ -229,7 +231,8 @@ class RunHooks:
         tokens_per_minute: float | None,
         learned: Mapping[str, Any],
     ) -> Any:
-        """Return the rate limiter of an endpoint, whose errors name its extension; None without one."""
+        """Return the rate limiter of an endpoint, whose errors name its extension; None without
+        one."""
         result = self._hooks.first(
             "rate_limiter",
             endpoint=endpoint,
@@ -248,11 +251,13 @@ class RunHooks:
         return SimpleNamespace(**methods)
 
     def activate_rate_limiter(self) -> bool:
-        """Load the rate limiters that are active by default where an endpoint is called; return whether there are any."""
+        """Load the rate limiters that are active by default where an endpoint is called; return
+        whether there are any."""
         return not self._hooks["rate_limiter"] and self._activate(ENDPOINT)
 
     def drive_conversation(self, system: Any) -> Any:
-        """Return what holds conversations with a system; an extension for it is loaded when it is first needed.
+        """Return what holds conversations with a system; an extension for it is loaded when it is
+        first needed.
 
         Raises:
             ContextBenchError: No extension holds conversations.
@@ -310,7 +315,8 @@ class RunHooks:
             self._hooks.watch(implementation, status=status, rows=rows, failed=failed)
 
     def exit_code(self, result: Any, evaluators: Sequence[tuple[str, Any]] = ()) -> int | None:
-        """Return the highest exit code that an extension or an evaluator sets; None when none is set.
+        """Return the highest exit code that an extension or an evaluator sets; None when none is
+        set.
 
         Args:
             result: The result of the run.
@@ -384,9 +390,11 @@ def _check_derived(
             raise implementation.failure(f"{spec!r} is not a derived system, it lacks {name}")
     if spec.label in labels:
         raise ConfigurationError(
-            f"The label {spec.label!r} of {implementation.name} is used already. Give the systems other labels."
+            f"The label {spec.label!r} of {implementation.name} is used already. Give the systems "
+            "other labels."
         )
     if spec.source_label not in systems:
         raise ConfigurationError(
-            f"The label {spec.label!r} of {implementation.name} has no source {spec.source_label!r}."
+            f"The label {spec.label!r} of {implementation.name} has no source "
+            f"{spec.source_label!r}."
         )

@@ -52,7 +52,8 @@ def system_identity(
 
 
 def fingerprint_of(thing: Any, who: str) -> Mapping[str, Any] | None:
-    """Return what a system or an evaluator says of itself that can change what it gives; None where it says nothing.
+    """Return what a system or an evaluator says of itself that can change what it gives; None where
+    it says nothing.
 
     Raises:
         ConfigurationError: That is no mapping, or saying it failed.
@@ -89,7 +90,8 @@ def system_reads(catalog: Catalog, system: Any) -> tuple[str, ...] | None:
 
 
 def system_sees(catalog: Catalog, system: Any) -> str:
-    """Return how much of an example a system that was named by a spec is shown; a chain sees what any of its steps does.
+    """Return how much of an example a system that was named by a spec is shown; a chain sees what
+    any of its steps does.
 
     An attribute ``reads_gold`` or ``reads_columns`` of a system says more than its manifest.
     """

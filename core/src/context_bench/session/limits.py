@@ -27,7 +27,8 @@ def admission_of(prepared: PreparedRun, store: RunFile, stop: CancelToken) -> Ad
     config = prepared.config
 
     def rates(*arguments: Any) -> Any:
-        """Return the rates of an endpoint; the rate limiter is loaded now if no system named one, unless the run is locked."""
+        """Return the rates of an endpoint; the rate limiter is loaded now if no system named one,
+        unless the run is locked."""
         if lock_of(config) is None:
             prepared.hooks.activate_rate_limiter()
         return prepared.hooks.rate_limiter(*arguments)

@@ -67,7 +67,8 @@ def location_of(config: RunConfig) -> RunLocation:
 
 
 def run_path(config: RunConfig) -> Path:
-    """Return the path of the run file: the requested one, else a new TIME-ID-NAME.sqlite in the cache or in ``runs``."""
+    """Return the path of the run file: the requested one, else a new TIME-ID-NAME.sqlite in the
+    cache or in ``runs``."""
     if config.run_file is not None:
         return Path(config.run_file)
     parts = (*config.systems[:2], *config.datasets[:1])  # objects may have neither label nor name
@@ -81,7 +82,8 @@ def run_path(config: RunConfig) -> Path:
 
 
 def find_earlier(config: RunConfig) -> EarlierResponses | None:
-    """Return the responses of earlier runs that a run may reuse, those of its cache included; None for none."""
+    """Return the responses of earlier runs that a run may reuse, those of its cache included; None
+    for none."""
     paths = [Path(path) for path in config.reuse]
     if config.cache_dir is not None and Path(config.cache_dir).exists():
         paths.append(Path(config.cache_dir))

@@ -1,4 +1,5 @@
-"""Who observes the stored rows of a run: the progress, hooks, the limit of failed rows, and the circuit breaker."""
+"""Who observes the stored rows of a run: the progress, hooks, the limit of failed rows, and the
+circuit breaker."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 def observers_of(
     prepared: PreparedRun, store: RunFile, progress: Progress | None = None
 ) -> list[Observer]:
-    """Return what is called with each group of stored rows: first what shows them, then what may stop the run."""
+    """Return what is called with each group of stored rows: first what shows them, then what may
+    stop the run."""
     observers: list[Observer] = []
     if progress is not None:
         observers.append(progress.rows)
@@ -49,7 +51,8 @@ class HookObserver:
         self._store = store
 
     def rows(self, rows: Sequence[StoredRow]) -> None:
-        """Show rows to the extensions that need them; one that failed may have been switched off by now."""
+        """Show rows to the extensions that need them; one that failed may have been switched off by
+        now."""
         if not self._hooks.needs_rows:
             return
         for row in self._store.rows_at(stored.id.pack() for stored in rows):

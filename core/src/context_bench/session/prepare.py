@@ -1,8 +1,9 @@
-"""Prepare a planned run: build its systems, open its datasets, set up its evaluators and metrics. No system is called.
+"""Prepare a planned run: build its systems, open its datasets, set up its evaluators and metrics.
+No system is called.
 
-:func:`prepare` does this in named steps, each a function of its arguments: :func:`prepare_config`, :func:`build_systems`,
-:func:`find_reference`, :func:`open_datasets` and :func:`check_metrics`. No step writes the run file, so a run with a fault leaves
-nothing.
+:func:`prepare` does this in named steps, each a function of its arguments: :func:`prepare_config`,
+:func:`build_systems`, :func:`find_reference`, :func:`open_datasets` and :func:`check_metrics`. No
+step writes the run file, so a run with a fault leaves nothing.
 """
 
 from __future__ import annotations
@@ -59,11 +60,13 @@ class PreparedRun:
 
     Attributes:
         run_id: Id of the run.
-        config: The configuration, with its baselines and with the systems that extensions make of its own.
+        config: The configuration, with its baselines and with the systems that extensions make of
+            its own.
         recorded: The configuration as the run file stores it.
         systems: The systems in their order, derived ones last.
         datasets: The datasets in their order.
-        wiring: The evaluators by label; a label that appears in a stream is added while the run goes on.
+        wiring: The evaluators by label; a label that appears in a stream is added while the run
+            goes on.
         metrics: The metrics.
         hooks: The hooks of the run.
         repeat: How often each system is called with each example.
@@ -195,7 +198,8 @@ def prepare_config(catalog: Catalog, config: RunConfig, hooks: RunHooks) -> RunC
     """Return the configuration with the systems that extensions make of its own, and its baselines.
 
     Raises:
-        ConfigurationError: A dataset is missing, or a secret that was removed when the configuration was stored.
+        ConfigurationError: A dataset is missing, or a secret that was removed when the
+            configuration was stored.
     """
     config = resolve_baselines(catalog, hooks.prepare_systems(config))
     require_complete(config)
@@ -212,7 +216,8 @@ def require_complete(config: RunConfig) -> None:
     if not config.datasets:
         raise MissingValueError(
             "dataset",
-            "Pass --dataset NAME (see 'context-bench datasets list'), or give evaluate() an iterable of examples.",
+            "Pass --dataset NAME (see 'context-bench datasets list'), or give evaluate() an "
+            "iterable of examples.",
         )
     sources = (*config.systems, config.reader, *config.datasets)
     options_by_name = [
@@ -223,8 +228,8 @@ def require_complete(config: RunConfig) -> None:
         for key, value in options.items():
             if is_redacted(value):
                 raise ConfigurationError(
-                    f"The {key} of {name} was given on the command line and is not stored. Set its environment "
-                    "variable and run again: run files never contain secrets."
+                    f"The {key} of {name} was given on the command line and is not stored. Set its "
+                    "environment variable and run again: run files never contain secrets."
                 )
 
 
@@ -287,7 +292,8 @@ def open_datasets(
 
 
 def require_same_run(store: RunFile, labels: Sequence[str], tokenizer: Tokenizer) -> None:
-    """Check that a run file contains a run of the same systems, whose tokens were counted in the same way.
+    """Check that a run file contains a run of the same systems, whose tokens were counted in the
+    same way.
 
     Raises:
         ConfigurationError: It does not.
@@ -295,14 +301,14 @@ def require_same_run(store: RunFile, labels: Sequence[str], tokenizer: Tokenizer
     stored_labels = [entry["label"] for entry in store.systems()]
     if stored_labels and stored_labels != labels:
         raise ConfigurationError(
-            f"The run file {store.path} holds a run of {', '.join(stored_labels)}, not of {', '.join(labels)}. "
-            "Name another file."
+            f"The run file {store.path} holds a run of {', '.join(stored_labels)}, not of "
+            f"{', '.join(labels)}. Name another file."
         )
     stored_tokenizer = store.run()["config"].get("tokenizer", tokenizer.name)
     if stored_tokenizer != tokenizer.name:
         raise ConfigurationError(
-            f"The run file {store.path} counts tokens with {stored_tokenizer}, not with {tokenizer.name}. "
-            "Name another file."
+            f"The run file {store.path} counts tokens with {stored_tokenizer}, not with "
+            f"{tokenizer.name}. Name another file."
         )
 
 
@@ -326,7 +332,8 @@ def check_metrics(
 
 
 def _check_conversations(hooks: RunHooks, systems: Sequence[RunSystem]) -> None:
-    """Load the extension for conversations, if one of the systems can hold them: a fault is found before the first row."""
+    """Load the extension for conversations, if one of the systems can hold them: a fault is found
+    before the first row."""
     for system in systems:
         if talks(system.system):
             hooks.drive_conversation(system.system)
@@ -336,7 +343,8 @@ def _check_conversations(hooks: RunHooks, systems: Sequence[RunSystem]) -> None:
 def _recorded_config(
     catalog: Catalog, requested: RunConfig, config: RunConfig, hooks: RunHooks
 ) -> dict[str, Any]:
-    """Return the configuration for the run file: extensions will change the systems again when the run is resumed."""
+    """Return the configuration for the run file: extensions will change the systems again when the
+    run is resumed."""
     if hooks.changes_systems:
         config = resolve_baselines(catalog, requested)
     return config.to_dict(catalog)

@@ -15,7 +15,8 @@ from context_bench.store.reader import RunReader
 
 
 def provenance(catalog: Catalog) -> dict[str, Any]:
-    """Return versions, plugins with their manifests' hashes, and git state; nothing that is secret."""
+    """Return versions, plugins with their manifests' hashes, and git state; nothing that is
+    secret."""
     distributions = {component.distribution.name: component.distribution for component in catalog}
     return {
         "context_bench": __version__,
@@ -45,7 +46,8 @@ def used_distributions(store: RunReader) -> set[str]:
 
 
 def dependencies(names: Iterable[str]) -> dict[str, dict[str, str | None]]:
-    """Return, for each of these distributions, the versions of what it requires; None for what is not installed.
+    """Return, for each of these distributions, the versions of what it requires; None for what is
+    not installed.
 
     Requirements for another system or of an extra are named only where they are installed.
     """

@@ -1,4 +1,5 @@
-"""What a session records in the run file in addition to rows: systems, datasets, wiring, versions, and how it ended."""
+"""What a session records in the run file in addition to rows: systems, datasets, wiring, versions,
+and how it ended."""
 
 from __future__ import annotations
 
@@ -70,7 +71,8 @@ class RunRecord:
             self._store.add_provenance({"extensions": described})
 
     def calls(self, admission: Admission) -> None:
-        """Record the extensions that calls needed, and the limits of endpoints that were learned."""
+        """Record the extensions that calls needed, and the limits of endpoints that were
+        learned."""
         self.extensions()
         if admission.learned:
             self._store.add_provenance({"limits": admission.learned})
@@ -89,7 +91,8 @@ class RunRecord:
         self._store.warn(result.findings)
 
     def count(self) -> tuple[int, int]:
-        """Return how many rows are answered, and how many failed; none when the file cannot be read."""
+        """Return how many rows are answered, and how many failed; none when the file cannot be
+        read."""
         try:
             counts = self._store.counts().values()
         except StoreError:

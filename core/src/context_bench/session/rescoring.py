@@ -1,4 +1,5 @@
-"""Rescoring: evaluators over the stored responses of a run, new or changed ones to be kept, the same ones to be compared."""
+"""Rescoring: evaluators over the stored responses of a run, new or changed ones to be kept, the
+same ones to be compared."""
 
 from __future__ import annotations
 
@@ -45,7 +46,8 @@ def rescore(
     force: bool = False,
     on_warning: Callable[[str], None] | None = None,
 ) -> EvalResult:
-    """Run new or changed evaluators over the stored responses of a run; no system is asked anything.
+    """Run new or changed evaluators over the stored responses of a run; no system is asked
+    anything.
 
     Args:
         catalog: What is installed.
@@ -100,13 +102,17 @@ def rescore(
                 with signals.unheard():
                     session.leave()
     except KeyboardInterrupt as error:
-        told = f"Interrupted. {path} shows its earlier scores; the same rescore goes on where this one ended."
-        raise RunStoppedError(told, None, getattr(error, "exit_code", INTERRUPTED)) from None
+        message = (
+            f"Interrupted. {path} shows its earlier scores; the same rescore goes on where this "
+            "one ended."
+        )
+        raise RunStoppedError(message, None, getattr(error, "exit_code", INTERRUPTED)) from None
     return read_result(path, catalog=catalog)
 
 
 def _asked(reader: RunReader) -> RunConfig:
-    """Return what a run was asked for; of a run of an earlier version's ``evaluate()``, what it was scored with."""
+    """Return what a run was asked for; of a run of an earlier version's ``evaluate()``, what it was
+    scored with."""
     config = reader.run()["config"]
     if "systems" in config:
         return RunConfig.from_dict(config)
@@ -119,7 +125,8 @@ def _asked(reader: RunReader) -> RunConfig:
 
 
 def _without_objects(request: RunConfig, path: Path) -> RunConfig:
-    """Return a request without the evaluators that were objects, all of which must be left out by name.
+    """Return a request without the evaluators that were objects, all of which must be left out by
+    name.
 
     Raises:
         StoreError: One of them is not: its scores would go, and the headline with them.
@@ -130,8 +137,8 @@ def _without_objects(request: RunConfig, path: Path) -> RunConfig:
         named = " and ".join(f"the evaluator {one}" for one in lacking)
         leave = " ".join(f"--exclude {one.name or one.type}" for one in lacking)
         raise StoreError(
-            f"{path} was scored with {named}, which evaluate() was given and no file can keep. Choose other evaluators "
-            f"with --evaluators, or leave it out: {leave}."
+            f"{path} was scored with {named}, which evaluate() was given and no file can keep. "
+            f"Choose other evaluators with --evaluators, or leave it out: {leave}."
         )
     if not lost:
         return request
@@ -205,7 +212,8 @@ class Recomputation:
                 )
             elif scorer.key != self._keys.get(scorer.id):
                 self._note(
-                    f"Scores of {scorer.id} were not computed again: it or its options have changed since."
+                    f"Scores of {scorer.id} were not computed again: it or its options have "
+                    "changed since."
                 )
             else:
                 kept.append(scorer)

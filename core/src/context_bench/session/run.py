@@ -1,4 +1,5 @@
-"""Run a plan, resume a run, and the run that ``evaluate()`` asks for: each prepares a run and executes a session of it."""
+"""Run a plan, resume a run, and the run that ``evaluate()`` asks for: each prepares a run and
+executes a session of it."""
 
 from __future__ import annotations
 
@@ -62,7 +63,8 @@ def resume(
         on_warning: As for :func:`run`.
 
     Raises:
-        StoreError: The file is not a run file, or was written by ``evaluate()`` with objects that cannot be stored.
+        StoreError: The file is not a run file, or was written by ``evaluate()`` with objects that
+            cannot be stored.
         ContextBenchError: Something that the run needs is not there any more.
         RunStoppedError: The run stopped early again.
     """
@@ -131,13 +133,15 @@ def _stored_config(store: RunFile, path: Path) -> RunConfig:
     objects = [f"the {part} {item}" for part, item in absent(config)]
     if objects:
         raise StoreError(
-            f"{path} was written by evaluate() with objects that cannot be stored: {', '.join(objects)}. {advice}"
+            f"{path} was written by evaluate() with objects that cannot be stored: "
+            f"{', '.join(objects)}. {advice}"
         )
     return config
 
 
 def _missing_file_hint(path: Path, config: RunConfig, message: str) -> str:
-    """Return where to resume a run that names a relative path which does not exist here; empty where none helps."""
+    """Return where to resume a run that names a relative path which does not exist here; empty
+    where none helps."""
     sources = (*config.systems, config.reader, *config.datasets)
     specs = [spec for source in sources for spec in specs_in(source)]
     names = {str(text) for spec in specs for text in (spec.name, *spec.options.values())}

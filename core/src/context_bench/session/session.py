@@ -34,13 +34,14 @@ if TYPE_CHECKING:
 INTERRUPTED = 130
 """Exit code of a session that was interrupted."""
 _NO_THREAD = (
-    "The operating system starts no more threads: their number (`ulimit -u`) or memory is limited. End other programs, or "
-    "make fewer calls at once (--max-workers)."
+    "The operating system starts no more threads: their number (`ulimit -u`) or memory is limited. "
+    "End other programs, or make fewer calls at once (--max-workers)."
 )
 
 
 class RunSession:
-    """One session of a run: starts a new run file or continues one, and returns the result of the whole run.
+    """One session of a run: starts a new run file or continues one, and returns the result of the
+    whole run.
 
     Args:
         catalog: What is installed.
@@ -104,7 +105,8 @@ class RunSession:
                     self._store.close()
 
     def _do_rows(self, signals: Signals) -> tuple[float, int]:
-        """Do the rows that are not stored; return the seconds that it took, and the number of stored rows."""
+        """Do the rows that are not stored; return the seconds that it took, and the number of
+        stored rows."""
         self._begin()
         processor = self._processor()
         unscored_rows = self._unscored()
@@ -184,7 +186,8 @@ class RunSession:
         )
 
     def _converse(self, processor: RowProcessor, job: Job, example_key: bytes) -> None:
-        """Have a job done as a conversation, by the extension for that, which is loaded with the first such job."""
+        """Have a job done as a conversation, by the extension for that, which is loaded with the
+        first such job."""
         if self._conversations is None:
             from context_bench.run.conversation import Conversations
 
@@ -194,9 +197,11 @@ class RunSession:
         self._record.extensions()
 
     def _unscored(self) -> dict[int, set[int]]:
-        """Return the numbers of the evaluators that have not scored a stored response, by its packed identity.
+        """Return the numbers of the evaluators that have not scored a stored response, by its
+        packed identity.
 
-        An earlier session stopped between the commit of the response and that of its scores, or did not have the evaluators.
+        An earlier session stopped between the commit of the response and that of its scores, or did
+        not have the evaluators.
         """
         prepared = self._prepared
         numbers: dict[int, set[int]] = {}
@@ -208,8 +213,8 @@ class RunSession:
             changes = list(changes_of_plan(earlier, wiring.plan))
             if changes:
                 self._warnings.warn(
-                    f"The evaluators of {label.label or 'rows without a label'} have changed since the run started: "
-                    f"{', '.join(changes)}. Finished rows keep their scores; "
+                    f"The evaluators of {label.label or 'rows without a label'} have changed since "
+                    f"the run started: {', '.join(changes)}. Finished rows keep their scores; "
                     f"`context-bench rescore {self._store.path}` scores all rows again."
                 )
             for scorer in wiring.scorers:
@@ -270,7 +275,8 @@ class RunSession:
             loop.run(agreement.jobs())
 
     def _warn_of_derived(self, admission: Admission) -> None:
-        """Report how often readers of derived rows will be called, and the cost if the calls cost what their sources did."""
+        """Report how often readers of derived rows will be called, and the cost if the calls cost
+        what their sources did."""
         sources = {
             system.number: system.source
             for system in self._prepared.systems

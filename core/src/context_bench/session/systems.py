@@ -122,7 +122,8 @@ def _run_system(
     is_built_here: bool,
     is_baseline: bool,
 ) -> RunSystem:
-    """Return a system with its identity; an object of the caller receives whole examples, gold answers included."""
+    """Return a system with its identity; an object of the caller receives whole examples, gold
+    answers included."""
     key, is_reusable, identity = system_identity(catalog, system, run_id, number)
     visibility = system_sees(catalog, system) if is_built_here else EVERYTHING
     description: dict[str, Any] = {"label": label, **identity}
@@ -151,7 +152,8 @@ def build_derived(
     """Return the systems that extensions derive from those of a run.
 
     Raises:
-        ContextBenchError: A label is used already, a reader is missing, or the examples are not stored.
+        ContextBenchError: A label is used already, a reader is missing, or the examples are not
+            stored.
     """
     specs = hooks.derived_systems({system.label: system.system for system in systems})
     if not specs:
@@ -215,7 +217,8 @@ def _derive(
 
 
 def describe_derived(catalog: Catalog, config: RunConfig) -> list[str]:
-    """Return a line for each derived system of a run, with the calls that it makes; systems are built.
+    """Return a line for each derived system of a run, with the calls that it makes; systems are
+    built.
 
     Raises:
         ContextBenchError: Something that the configuration needs cannot be used.
@@ -242,6 +245,7 @@ def describe_derived(catalog: Catalog, config: RunConfig) -> list[str]:
 
 
 def _may_call_models(catalog: Catalog, system: Any) -> bool:
-    """Return whether a system may call a model: it uses the network or a program, or that is not known."""
+    """Return whether a system may call a model: it uses the network or a program, or that is not
+    known."""
     components = [component_of(catalog, "systems", step) for step in steps_of_system(system)]
     return any(component is None or reaches_out(component) for component in components)

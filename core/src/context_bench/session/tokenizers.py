@@ -33,7 +33,8 @@ def tokenizer_of(catalog: Catalog, name: str) -> Tokenizer:
 
 
 class CheckedTokenizer:
-    """A tokenizer of a package, whose counts are whole numbers from 0 on; anything else is told with its name."""
+    """A tokenizer of a package, whose counts are whole numbers from 0 on; anything else is told
+    with its name."""
 
     def __init__(self, tokenizer: Tokenizer, who: str) -> None:
         self.name, self._count, self._who = tokenizer.name, tokenizer.count, who

@@ -17,8 +17,9 @@ class Warnings:
 
     Attributes:
         emit: Receives each line; None for a run whose caller does not want them.
-        on_one_thread: Whether ``emit`` may be called on the caller's thread alone, where it may raise: lines of other threads
-            wait for :meth:`catch_up`, and so do all lines once systems are called.
+        on_one_thread: Whether ``emit`` may be called on the caller's thread alone, where it may
+            raise: lines of other threads wait for :meth:`catch_up`, and so do all lines once
+            systems are called.
         redact: Takes the secrets of the run out of a line.
         messages: The lines so far.
         has_rows: Whether systems are called.
@@ -45,7 +46,8 @@ class Warnings:
         self.warn(line, waits=True)
 
     def catch_up(self) -> None:
-        """Emit the lines that wait; a Python warning that is raised as an error is printed, because the rows are there."""
+        """Emit the lines that wait; a Python warning that is raised as an error is printed, because
+        the rows are there."""
         while self._waiting and self.emit is not None:
             line = self._waiting.pop(0)
             try:
@@ -55,7 +57,8 @@ class Warnings:
 
 
 def issue_warning(line: str) -> None:
-    """Issue a :class:`UserWarning` at the line that called :func:`~context_bench.session.evaluate.evaluate`."""
+    """Issue a :class:`UserWarning` at the line that called
+    :func:`~context_bench.session.evaluate.evaluate`."""
     frame = sys._getframe()
     level = 1
     while frame.f_back is not None and _is_core(frame.f_globals.get("__name__", "")):

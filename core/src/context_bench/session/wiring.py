@@ -44,8 +44,10 @@ class Wiring:
 
     Args:
         planner: Makes the plan of each label.
-        store: Run file of a run that is resumed: evaluators and labels keep the numbers that they have there.
-        reference: The system whose responses replace missing gold answers; None without one, or until it is known.
+        store: Run file of a run that is resumed: evaluators and labels keep the numbers that they
+            have there.
+        reference: The system whose responses replace missing gold answers; None without one, or
+            until it is known.
 
     Attributes:
         planner: As above.
@@ -72,7 +74,8 @@ class Wiring:
 
     @property
     def finishing(self) -> list[tuple[str, Any]]:
-        """The evaluators in use that have a method ``finished``, each with the name that errors use."""
+        """The evaluators in use that have a method ``finished``, each with the name that errors
+        use."""
         return [
             (f"The evaluator {scorer.id}", scorer.evaluator)
             for scorer in self._ready.values()
@@ -80,7 +83,8 @@ class Wiring:
         ]
 
     def possible_keys(self) -> Iterator[str]:
-        """Yield the score keys that rows of any label can have; ``*`` where they cannot be known."""
+        """Yield the score keys that rows of any label can have; ``*`` where they cannot be
+        known."""
         if self._store is not None:  # an earlier session may have stored any key
             yield ANY_KEY
         yield from self.planner.possible_keys()
@@ -113,8 +117,8 @@ class Wiring:
         for key, names in owners.items():
             if len(names) > 1:
                 raise WiringError(
-                    f"{' and '.join(names)} both give the score {key!r}. Leave one of them out, or give one a prefix "
-                    f"(--score-prefix {names[-1]}=other_)."
+                    f"{' and '.join(names)} both give the score {key!r}. Leave one of them out, or "
+                    f"give one a prefix (--score-prefix {names[-1]}=other_)."
                 )
         headline = _emitted_headline(self._headline(plan, scorers), plan, scorers)
         record = plan.to_dict() | {"headline": headline}
@@ -217,7 +221,8 @@ class Wiring:
 
 
 def _prefixed(scorer: Scorer, prefix: str, yields: Sequence[str] = (), **told: str) -> Scorer:
-    """Return a scorer whose keys begin with a prefix, and which leaves some of them to another one."""
+    """Return a scorer whose keys begin with a prefix, and which leaves some of them to another
+    one."""
     scorer = scorer.prefixed(prefix)
     return evolve(
         scorer,
@@ -231,7 +236,8 @@ def _prefixed(scorer: Scorer, prefix: str, yields: Sequence[str] = (), **told: s
 def _emitted_headline(
     headline: str | None, plan: DatasetPlan, scorers: Sequence[Scorer]
 ) -> str | None:
-    """Return the headline that evaluators with their options give: one of them may state its own in ``primary``.
+    """Return the headline that evaluators with their options give: one of them may state its own in
+    ``primary``.
 
     Raises:
         WiringError: None of them gives the headline, and the one that should states no other.
@@ -246,8 +252,9 @@ def _emitted_headline(
         if headline not in scorer.keys:
             keys = ", ".join(scorer.keys)
             raise WiringError(
-                f"The headline score {headline!r} of {plan.dataset.label or 'this dataset'} is one that {scorer.id} does not "
-                f"give with its options: they make it give {keys}. Change the options, or choose other evaluators."
+                f"The headline score {headline!r} of {plan.dataset.label or 'this dataset'} is one "
+                f"that {scorer.id} does not give with its options: they make it give {keys}. "
+                "Change the options, or choose other evaluators."
             )
         return headline
     return headline
@@ -265,16 +272,17 @@ def _require_isolation(component: Component, evaluator: object) -> None:
         raise WiringError(f"{component.id}: {message_of(error)}") from error
     if not tier:
         raise WiringError(
-            f"{component.id} would run code that a model wrote, and no isolating sandbox was found here. Allow it with "
-            f"--allow executes-model-code, or leave it out with --exclude {component.name}."
+            f"{component.id} would run code that a model wrote, and no isolating sandbox was found "
+            "here. Allow it with --allow executes-model-code, or leave it out with --exclude "
+            f"{component.name}."
         )
 
 
 def _parameters_of(evaluator: Any, name: str) -> dict[str, Any]:
     """Return every parameter of an evaluator that can change a score.
 
-    Its ``fingerprint()``, else its public attributes. When neither has a written form, a value that never repeats, so
-    that its scores are always computed anew.
+    Its ``fingerprint()``, else its public attributes. When neither has a written form, a value that
+    never repeats, so that its scores are always computed anew.
     """
     parameters = fingerprint_of(evaluator, f"evaluator {name}")
     if parameters is None:
