@@ -77,8 +77,8 @@ def execute(arguments: list[str]) -> int:
     """Run the command line and return its exit code.
 
     0 good; 1 an internal error; 2 usage, configuration or plugin trouble; 3 the run is not
-    complete; 10 a gate is missed; 11 inconclusive; 12 too many rows failed; 130 interrupted; 129
-    and 143 by SIGHUP and SIGTERM.
+    complete; 10 a gate failed; 11 a gate is inconclusive; 12 too many rows failed; 130 interrupted;
+    129 ended by SIGHUP; 143 ended by SIGTERM.
 
     Args:
         arguments: The command line.
