@@ -1,4 +1,4 @@
-"""The two rules of core that a check counts: SQL in ``store/`` only, and a run parameter in two places."""
+"""The rules that a check counts: SQL in ``store/`` only, a run parameter in two places, and one writer to a terminal."""
 
 from __future__ import annotations
 
@@ -138,3 +138,95 @@ def test_no_file_holds_the_markers_of_a_merge_conflict() -> None:
     assert [
         str(path) for path in files if marker.search(path.read_text("utf-8", errors="replace"))
     ] == []
+
+
+WRITERS = {
+    "core/src/context_bench/console.py": "the writer",
+    "core/src/context_bench/cli/__init__.py": "replaces closed streams, and flushes what the writer wrote",
+    "core/src/context_bench/run/examples.py": "restores a stream that an import replaced",
+    "core/src/context_bench/run/progress.py": "chooses the stream that the writer writes into",
+    "plugins/context-bench-code/src/context_bench_code/inside/": "runs in the sandbox, whose output is captured",
+    "plugins/context-bench-llama/src/context_bench_llama/serve.py": "is a child process, and answers by a pipe",
+    "plugins/context-bench-math/src/context_bench_math/worker.py": "is a child process, and answers by a pipe",
+}
+"""Modules, or folders of them, that may name standard output or standard error, and why."""
+_CALLS = {
+    "print",
+    "click.echo",
+    "click.secho",
+    "click.echo_via_pager",
+    "click.progressbar",
+    "Console",
+}
+_CALLS |= {"rich.print", "warnings.showwarning", "logging.basicConfig", "logging.StreamHandler"}
+_CALLS |= {
+    "traceback.print_exc",
+    "traceback.print_exception",
+    "traceback.print_stack",
+    "pprint.pprint",
+}
+_CALLS |= {"os.write", "faulthandler.enable", "warnings._showwarnmsg"}
+_STREAMS = {f"sys.{name}" for name in ("stdout", "stderr", "__stdout__", "__stderr__")}
+
+
+def other_ways_to_a_terminal(path: Path) -> list[str]:
+    """Return the places of a module where text could reach a terminal without the console."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    places = []
+    for node in ast.walk(tree):
+        name = ""
+        if isinstance(node, ast.Call):
+            name = ast.unparse(node.func)
+            if name.endswith(".Console"):
+                name = "Console"
+            if name == "os.write" and ast.unparse(node.args[0]) not in ("1", "2"):
+                continue
+            if name not in _CALLS:
+                continue
+        elif isinstance(node, ast.Attribute):
+            name = ast.unparse(node)
+            if name not in _STREAMS:
+                continue
+        elif isinstance(node, ast.ImportFrom) and node.module == "sys":
+            name = "from sys import"
+            if not {"stdout", "stderr"} & {alias.name for alias in node.names}:
+                continue
+        else:
+            continue
+        places.append(f"{path.name}:{node.lineno} {name}")
+    return places
+
+
+def test_the_console_is_the_one_writer_to_a_terminal() -> None:
+    root = CORE.parents[2]
+    sources = [*CORE.rglob("*.py"), *root.glob("plugins/*/src/**/*.py")]
+    assert len(sources) > 400
+    places = {}
+    for path in sources:
+        name = path.relative_to(root).as_posix()
+        if not name.startswith(tuple(WRITERS)) and (found := other_ways_to_a_terminal(path)):
+            places[name] = found
+    assert places == {}
+
+
+def test_a_writer_that_is_allowed_exists() -> None:
+    assert [name for name in WRITERS if not (CORE.parents[2] / name).exists()] == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "print(1)",
+        "import sys\nsys.stderr.write('x')",
+        "import click\nclick.echo('x')",
+        "from rich.console import Console\nConsole()",
+        "import rich.console\nrich.console.Console(stderr=True)",
+        "import traceback\ntraceback.print_exc()",
+        "import os\nos.write(2, b'x')",
+        "from sys import stderr",
+    ],
+)
+def test_another_way_to_a_terminal_is_found(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "module.py"
+    path.write_text(text)
+    assert other_ways_to_a_terminal(path)

@@ -3,7 +3,9 @@
 Labels, ids, model output and file names come from elsewhere, and may hold what a terminal obeys.
 Whatever passes here is made printable first: control characters, escape sequences and those that
 turn the reading direction are written out (``\\x1b``). Results go to standard output with
-:func:`echo`, everything else to standard error with :func:`echo_err` and :func:`warn`.
+:func:`echo`, everything else to standard error with :func:`echo_err` and :func:`warn`. Tables and
+progress bars are drawn on :func:`drawing`, and files are written with :func:`atomic_write`.
+``tests/contract/test_repository_rules.py`` refuses every other way to a terminal.
 
 This module is stable API: see ``docs/reference/public-api.md``.
 """
@@ -13,20 +15,23 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, redirect_stdout, suppress
 from contextvars import ContextVar
 from functools import lru_cache
 from io import TextIOWrapper
 from math import isfinite
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from context_bench.errors import ConfigurationError
 
 if TYPE_CHECKING:
     import os
 
+    from rich.console import Console
+
 __all__ = [
     "escape_control",
+    "stdout_aside",
     "echo",
     "style",
     "echo_err",
@@ -68,6 +73,11 @@ def echo_err(text: str = "") -> None:
 def warn(text: str) -> None:
     """Write a warning to standard error, as one line."""
     echo_err(style("Warning: ", color="yellow") + " ".join(text.split()))
+
+
+def stdout_aside() -> redirect_stdout[TextIO]:
+    """Return a context in which what other code prints goes to standard error: standard output is for results."""
+    return redirect_stdout(cast("TextIO", Screen(aside=True)))
 
 
 def capture_python_output() -> None:
@@ -151,6 +161,8 @@ def atomic_write(path: str | os.PathLike[str], what: str = "The file") -> Iterat
     """Yield a stream whose text takes the place of a file once all of it is written; when that
     fails the file stays as it was.
 
+    The text is made printable as it is written. Bytes that go into the stream's ``buffer`` stay as they are.
+
     Args:
         path: Where it lies. What is no file (``/dev/stdout``), or lies where nothing can be put
             beside it, is written directly.
@@ -168,7 +180,7 @@ def atomic_write(path: str | os.PathLike[str], what: str = "The file") -> Iterat
     target = place if is_direct else os.path.join(folder, f".context-bench-{os.getpid()}.new")
     check_place(path, what)
     try:
-        with open(target, "w", encoding="utf-8", newline="") as stream:
+        with PrintableFile(open(target, "wb"), encoding="utf-8", newline="") as stream:
             yield stream
         if not is_direct:
             if is_there:
@@ -249,32 +261,45 @@ def json_text(
     import json
 
     written = json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False, default=default)
-    return (
-        written
-        if written.isprintable()
-        else _UNPRINTABLE.sub(lambda found: json.dumps(found[0])[1:-1], written)
-    )
+    return written if written.isprintable() else _UNPRINTABLE.sub(_json_escape, written)
+
+
+class PrintableFile(TextIOWrapper):
+    """A file of text in which everything is printable, whoever writes it."""
+
+    def write(self, text: str) -> int:
+        """Write a text, made printable; a line may end as on Windows."""
+        super().write("\r\n".join(map(escape_control, text.split("\r\n"))))
+        return len(text)
+
+
+def result_stream(*, is_drawn: bool = False) -> TextIO:
+    """Return standard output as a stream for a reporter.
+
+    Args:
+        is_drawn: Whether the reporter writes through :func:`drawing`, which makes its texts printable and may color them.
+    """
+    return sys.stdout if is_drawn else cast("TextIO", Screen())
 
 
 class Screen:
-    """Standard output as a stream for what packages write: on a terminal all of it is made
-    printable, and takes no colors.
+    """Standard output as a stream for what packages write: all of it is made printable, and takes
+    no colors.
 
-    What is not a terminal gets it as it is written: a file keeps every character.
+    A pipe may end on a terminal, so that what is not a terminal gets the same.
 
     Args:
-        aside: Whether this is standard error in its place, where all is made printable.
+        aside: Whether this is standard error in its place.
     """
 
     encoding = "utf-8"
 
     def __init__(self, aside: bool = False) -> None:
-        self._aside = aside
         self._stream = sys.stderr if aside else sys.stdout
 
     def write(self, text: str) -> int:
         """Write a text."""
-        self._stream.write(escape_control(text) if self._aside or self._stream.isatty() else text)
+        self._stream.write(escape_control(text))
         return len(text)
 
     def flush(self) -> None:
@@ -286,18 +311,64 @@ class Screen:
         return False
 
 
-def escape_control(text: object, *, lines: bool = True) -> str:
+def write_line(stream: TextIO, text: str) -> None:
+    """Write a line to a stream at once, made printable.
+
+    Raises:
+        OSError: Nobody reads the stream.
+        ValueError: It is closed.
+    """
+    stream.write(escape_control(text) + "\n")
+    stream.flush()
+
+
+def drawing(stream: TextIO | None = None, **settings: Any) -> Console:
+    """Return a console of rich on which everything drawn is printable; rich adds its own colors and cursor moves.
+
+    Args:
+        stream: Where to draw; None draws on standard output.
+        settings: Further arguments of the console.
+    """
+    from rich.console import Console
+
+    class PrintableConsole(Console):
+        def render(self, renderable: Any, options: Any = None) -> Iterator[Any]:
+            """Yield the segments of what is drawn, with their text made printable."""
+            for segment in super().render(renderable, options):
+                if segment.control is not None or segment.text.isprintable():
+                    yield segment
+                else:
+                    yield segment._replace(text=escape_control(segment.text))
+
+        def on_broken_pipe(self) -> None:
+            raise  # rich would end the process: the caller decides
+
+    return PrintableConsole(file=stream, **settings)
+
+
+def escape_control(text: object, *, lines: bool = True, is_json: bool = False) -> str:
     """Return a text in which nothing is left that a terminal obeys.
 
     Args:
         text: Any value; its ``str()`` is taken.
         lines: Whether line ends and tabs stay; without, they are written out, too.
+        is_json: Whether it is JSON, which means the same afterwards.
     """
     shown = _hide.get()(str(text))
     if shown.isprintable():
         return shown
     pattern = _UNPRINTABLE if lines else _UNPRINTABLE_OR_LINES
-    return pattern.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), shown)
+    return pattern.sub(_json_escape if is_json else _python_escape, shown)
+
+
+def _json_escape(match: re.Match[str]) -> str:
+    import json
+
+    return json.dumps(match[0])[1:-1]
+
+
+def _python_escape(match: re.Match[str]) -> str:
+    return match[0].encode("unicode_escape").decode("ascii")
 
 
 def style(text: object, *, color: str | None = None, bold: bool = False) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TextIO
 
-from context_bench.console import json_text
+from context_bench.console import drawing, json_text
 from context_bench.results.result import EvalResult, one_line, row_to_dict, strict
 
 if TYPE_CHECKING:
@@ -28,15 +28,10 @@ class TableReporter:
 
     def write(self, result: EvalResult, stream: TextIO) -> None:
         """Write a line for each system, and what a reader must know beside the numbers."""
-        from rich.console import Console
         from rich.measure import Measurement
         from rich.text import Text
 
-        class Screen(Console):
-            def on_broken_pipe(self) -> None:
-                raise  # rich would end the process: whoever calls a reporter decides
-
-        console = Screen(file=stream, highlight=False)
+        console = drawing(stream, highlight=False)
         console.width = max(30, console.width or 80)  # a COLUMNS of 0 or 1 leaves room for nothing
 
         def fits(drawn: Table) -> bool:

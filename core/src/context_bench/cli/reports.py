@@ -3,11 +3,9 @@ after a run."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Mapping
-from contextlib import redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO, cast
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
@@ -19,11 +17,11 @@ from context_bench.cli.options import (
     together,
 )
 from context_bench.console import (
-    Screen,
     atomic_write,
     check_place,
     echo,
     echo_err,
+    result_stream,
 )
 from context_bench.errors import (
     ConfigurationError,
@@ -115,7 +113,7 @@ class Reports:
             self._screen, TableReporter
         )  # its texts are printable, and rich knows the terminal
         if self._screen is not None:
-            _write(self._screen, result, sys.stdout if own else cast("TextIO", Screen()))
+            _write(self._screen, result, result_stream(is_drawn=own))
         for path, reporter in self._files:
             with atomic_write(path, "The report") as stream:
                 _write(reporter, result, stream)
@@ -179,11 +177,6 @@ def extending(catalog: Catalog, what: str) -> list[Component]:
         for component in catalog.of_kind("commands")
         if component.state == OK and component.command.extends == what
     ]
-
-
-def divert_output() -> redirect_stdout[TextIO]:
-    """Have what plugins print go to standard error: standard output is for results."""
-    return redirect_stdout(cast("TextIO", Screen(aside=True)))
 
 
 def exit_code_of_run(result: Any, path: Path) -> int:

@@ -13,7 +13,6 @@ from context_bench.cli.declared_options import (
 from context_bench.cli.reports import (
     Reports,
     after_run,
-    divert_output,
     exit_code_of_run,
     report_options,
 )
@@ -26,6 +25,7 @@ from context_bench.cli.run_options import (
 from context_bench.console import (
     echo,
     echo_err,
+    stdout_aside,
     warn,
 )
 from context_bench.errors import (
@@ -82,7 +82,7 @@ def run(dry_run: bool, is_locked: bool, lock_file: Path | None, **flags: Any) ->
         check_plan(plan)
         _show(catalog, plan)
         return 0
-    with divert_output():
+    with stdout_aside():
         result = run_plan(catalog, plan, path, on_warning=warn)
     try:
         reports.write(result)

@@ -17,7 +17,7 @@ from context_bench.cli.options import (
     open_catalog,
     plugin_option,
 )
-from context_bench.cli.reports import Reports, divert_output, exit_code_of_run, report_options
+from context_bench.cli.reports import Reports, exit_code_of_run, report_options
 from context_bench.cli.run_options import (
     parameters_of,
     set_option,
@@ -25,6 +25,7 @@ from context_bench.cli.run_options import (
     with_declared_flags,
 )
 from context_bench.console import (
+    stdout_aside,
     warn,
     write_json,
 )
@@ -63,7 +64,7 @@ def resume(run_file: Path, catalog: Catalog, **flags: Any) -> int:
         return with_declared_flags(catalog, flags_over(request, flags), flags)
 
     reports = Reports(catalog, flags, [run_file])
-    with divert_output():
+    with stdout_aside():
         result = resume_run(catalog, run_file, change=change, on_warning=warn)
     reports.write(result)
     return exit_code_of_run(result, run_file)
@@ -93,7 +94,7 @@ def rescore(run_file: Path, force: bool, catalog: Catalog, **flags: Any) -> None
         return evolve(changed, **merged)
 
     reports = Reports(catalog, flags, [run_file])
-    with divert_output():
+    with stdout_aside():
         result = score_again(catalog, run_file, change, force=force, on_warning=warn)
     reports.write(result)
 

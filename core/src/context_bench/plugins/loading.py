@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from contextlib import redirect_stdout
 from importlib import import_module
 from threading import Timer
 from typing import Any
 
-from context_bench.console import echo_err
+from context_bench.console import echo_err, stdout_aside
 from context_bench.errors import (
     ConfigurationError,
     ContextBenchError,
@@ -51,7 +50,7 @@ def try_load(component: Component) -> tuple[Component, Any, BaseException | None
     module_name, attribute = module_name.strip(), attribute.partition("[")[0].strip()
     name = component.distribution.name
     try:
-        with redirect_stdout(sys.stderr):  # standard output is for results
+        with stdout_aside():
             value: Any = sys.modules.get(module_name) or _imported(component, module_name)
             for part in filter(None, attribute.split(".")):
                 value = getattr(value, part)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from context_bench import __version__
-from context_bench.console import atomic_write
+from context_bench.console import atomic_write, escape_control
 from context_bench.errors import ConfigurationError, LockDriftError
 
 FORMAT = 1
@@ -24,9 +24,9 @@ def write_lock(
     """
     used = {kind: described for kind, described in more.items() if described}
     document = {"format": FORMAT, "context_bench": __version__, "datasets": plans, **used}
-    text = json.dumps(document, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+    text = json.dumps(document, indent=2, sort_keys=True, ensure_ascii=False)
     with atomic_write(path, "The lock file") as stream:
-        stream.write(text)
+        stream.write(escape_control(text, is_json=True) + "\n")
 
 
 def check_lock(path: Path, plans: Mapping[str, Mapping[str, Any]]) -> None:

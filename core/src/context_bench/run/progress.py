@@ -10,7 +10,7 @@ from threading import Event, Lock, Thread
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TextIO
 
-from context_bench.console import escape_control, json_text
+from context_bench.console import json_text, write_line
 from context_bench.run.admission import Admission
 from context_bench.run.model import RunSystem
 from context_bench.run.stopping import cause_of
@@ -229,7 +229,7 @@ class Progress:
     def _show(self, line: str) -> None:
         if self._stream is not None:
             try:
-                print(escape_control(line), file=self._stream, flush=True)
+                write_line(self._stream, line)
             except (
                 OSError,
                 ValueError,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
 from typing import Any, TextIO
 
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 from rich.padding import Padding
 from rich.progress import (
     BarColumn,
@@ -20,7 +20,7 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from context_bench.console import escape_control
+from context_bench.console import drawing, escape_control
 
 _LONGEST_LABEL = 28
 
@@ -50,11 +50,12 @@ class Bars(Progress):
             MofNCompleteColumn(),
             TimeElapsedColumn(),
             _Left(),
-            console=Console(file=stream),
+            console=drawing(stream),
             expand=True,
         )
         width = min(_LONGEST_LABEL, max(map(len, labels.values()), default=0))
         for slot, label in labels.items():
+            label = escape_control(label, lines=False)
             shown = label if len(label) <= _LONGEST_LABEL else f"{label[: _LONGEST_LABEL - 1]}…"
             self._slots[self.add_task(shown.ljust(width), total=None, eta=None)] = slot
 
@@ -69,6 +70,7 @@ class Bars(Progress):
             self.update(task.id, completed=state["done"], total=state["total"], eta=state["eta"])
             yield self.make_tasks_table([task])
             if note := self._note(state):
+                note = escape_control(note, lines=False)
                 yield Padding(Text(note, style="dim"), (0, 0, 0, 2))
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from context_bench.answers import part_answer
-from context_bench.console import atomic_write, echo
+from context_bench.console import atomic_write, echo, escape_control
 from context_bench.errors import ConfigurationError, UnknownNameError
 from context_bench.runs import open_run
 from context_bench_agents.patches import patch_of
@@ -55,7 +55,9 @@ def predictions(run_file: Path, target: Path, system: str | None) -> int:
                     "model_name_or_path": chosen,
                     "model_patch": patch,
                 }
-                file.write(json.dumps(line, ensure_ascii=False) + "\n")
+                file.write(
+                    escape_control(json.dumps(line, ensure_ascii=False), is_json=True) + "\n"
+                )
                 written += 1
     echo(f"{written} predictions in {target}")
     return 0

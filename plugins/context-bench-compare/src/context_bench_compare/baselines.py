@@ -10,7 +10,7 @@ from pathlib import Path
 
 from attrs import frozen
 
-from context_bench.console import atomic_write
+from context_bench.console import atomic_write, escape_control
 from context_bench.errors import ConfigurationError, UnknownNameError
 from context_bench.runs import open_run
 
@@ -83,7 +83,9 @@ def promote(source: Path, name: str, reason: str, folder: Path = BASELINES) -> B
     try:
         shutil.copyfile(source, waiting)
         with atomic_write(folder / f"{name}.json", "The story of the baseline") as stream:
-            stream.write(json.dumps(told, indent=2, ensure_ascii=False) + "\n")
+            stream.write(
+                escape_control(json.dumps(told, indent=2, ensure_ascii=False), is_json=True) + "\n"
+            )
             stream.flush()
             os.replace(waiting, target)  # both, or none
     except OSError as error:

@@ -10,7 +10,14 @@ from typing import Any
 import click
 from attrs import evolve
 
-from context_bench.console import atomic_write, echo, echo_err, wrap_text, write_json
+from context_bench.console import (
+    atomic_write,
+    echo,
+    echo_err,
+    escape_control,
+    wrap_text,
+    write_json,
+)
 from context_bench.errors import ConfigurationError
 from context_bench.runs import Run, open_run
 from context_bench_compare import baselines as named
@@ -234,9 +241,8 @@ def _told(compared: Overview, outcomes: Sequence[Outcome]) -> dict[str, Any]:
 def _json(compared: Overview, outcomes: Sequence[Outcome]) -> str:
     import json
 
-    return (
-        json.dumps(_told(compared, outcomes), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    )
+    text = json.dumps(_told(compared, outcomes), indent=2, ensure_ascii=False, allow_nan=False)
+    return escape_control(text, is_json=True) + "\n"
 
 
 _WRITERS = {".json": _json, ".md": markdown, ".xml": junit, ".csv": csv}

@@ -13,20 +13,20 @@ from markupsafe import Markup
 
 from context_bench.console import escape_control
 
-_ESCAPES = {ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&\u2028\u2029"}
+_ESCAPES = {ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&"}
 
 
 def embedded(value: Any) -> Markup:
     """Return a value as JSON that can stand in a script element of an HTML page, whatever texts it holds.
 
-    ``<``, ``>`` and ``&`` are written as escapes, so nothing in it ends the element or begins a comment; so are the line
-    separators that JavaScript once took for line ends, and lone surrogates, which UTF-8 cannot hold.
+    ``<``, ``>`` and ``&`` are written as escapes, so nothing in it ends the element or begins a comment; so is everything
+    that is not printable, such as line separators, changes of direction and lone surrogates.
 
     >>> embedded({"a": "</script>", "b": float("nan")})
     Markup('{"a":"\\\\u003c/script\\\\u003e","b":null}')
     """
     text = json.dumps(_json(value), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return Markup(text.translate(_ESCAPES).encode("utf-8", "backslashreplace").decode("utf-8"))
+    return Markup(escape_control(text, is_json=True).translate(_ESCAPES))
 
 
 def visible(text: object) -> str:

@@ -16,6 +16,7 @@ from typing import Any
 from context_bench import __version__
 from context_bench.catalog import Catalog, Component
 from context_bench.config import RunConfig
+from context_bench.console import stdout_aside
 from context_bench.errors import PluginError
 from context_bench_preflight.checks import ERROR, FINE, NOTE, STATES, WARNING, Check
 from context_bench_preflight.endpoints import endpoint_checks
@@ -225,9 +226,7 @@ def own_check(component: Component, check: Any) -> list[tuple[str, str, str]]:
 
 
 def _called(check: Callable[[], Iterable[Any]]) -> list[Any]:
-    from contextlib import redirect_stdout
-
-    with redirect_stdout(sys.stderr):
+    with stdout_aside():
         return list(check())
 
 

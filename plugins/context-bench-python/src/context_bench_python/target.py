@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import redirect_stdout
 from importlib import import_module
 from inspect import getattr_static, isclass, isfunction
 from traceback import extract_tb
 from types import ModuleType
 from typing import Any
 
+from context_bench.console import stdout_aside
 from context_bench.errors import ConfigurationError, did_you_mean
 from context_bench_python.folder import Folder
 
@@ -65,9 +65,7 @@ def find_target(target: str, path: str = ".") -> Any:
 
 def _imported(name: str, folder: Folder, target: str) -> ModuleType:
     try:
-        with redirect_stdout(
-            sys.stderr
-        ):  # standard output is for results, whatever a module prints at import
+        with stdout_aside():  # whatever a module prints at import
             return import_module(name)
     except ModuleNotFoundError as error:
         missing = error.name or ""
