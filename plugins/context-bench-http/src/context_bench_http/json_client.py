@@ -18,6 +18,7 @@ from context_bench_http.incoming import IncomingReply, IncomingResponse
 from context_bench_http.network import Network
 from context_bench_http.redaction import Redactor
 from context_bench_http.request import HttpRequest
+from context_bench_http.request_headers import added_headers
 
 _JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 _Reply = TypeVar("_Reply")
@@ -126,7 +127,8 @@ class JsonClient:
         await self.aclose()
 
     def _request(self, method: str, endpoint: Endpoint, body: bytes | None) -> HttpRequest:
-        return HttpRequest(method, endpoint, headers=self._headers, body=body)
+        headers = {**self._headers, **added_headers()}
+        return HttpRequest(method, endpoint, headers=headers, body=body)
 
     def _begin(self) -> Callable[[Endpoint, int, Mapping[str, str]], IncomingReply]:
         return partial(

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from types import MappingProxyType
 
 _TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _OF_THE_TRANSPORT = (
@@ -15,6 +18,28 @@ _OF_THE_TRANSPORT = (
     "te",
     "trailer",
 )
+
+
+_ADDED: ContextVar[Mapping[str, str]] = ContextVar("added_headers", default=MappingProxyType({}))
+
+
+@contextmanager
+def adding_headers(headers: Mapping[str, str]) -> Iterator[None]:
+    """Add headers to every request that a client of this package sends meanwhile, in this thread or task.
+
+    Args:
+        headers: The headers, names in lower case.
+    """
+    before = _ADDED.set({**_ADDED.get(), **headers})
+    try:
+        yield
+    finally:
+        _ADDED.reset(before)
+
+
+def added_headers() -> Mapping[str, str]:
+    """Return the headers of :func:`adding_headers`."""
+    return _ADDED.get()
 
 
 def header_mapping(headers: Mapping[str, str] | Iterable[str] | None) -> dict[str, str]:

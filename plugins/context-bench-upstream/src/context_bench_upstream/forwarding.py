@@ -6,6 +6,7 @@ import json
 import re
 import threading
 from collections.abc import Mapping, Sequence
+from secrets import token_hex
 from typing import Any
 
 from context_bench.catalog import open_catalog
@@ -13,8 +14,10 @@ from context_bench.config import SystemConfig, load_config
 from context_bench.console import warn
 from context_bench.errors import ConfigurationError
 from context_bench.messages import region_text
+from context_bench_http.request_headers import adding_headers
+from context_bench_upstream.attribution import Attribution, Owner, RowContent
 from context_bench_upstream.bodies import messages_of
-from context_bench_upstream.recording import Forwarded, RecordingUpstream
+from context_bench_upstream.recording import ROW_HEADER, Forwarded, RecordingUpstream
 from context_bench_upstream.redeeming import is_continuation, markers_in, redeemer_of
 from context_bench_upstream.replies import Call
 
@@ -34,9 +37,10 @@ def _asked(of: str, options: Mapping[str, Any]) -> SystemConfig:
 class ForwardedContext:
     """A proxy, measured on what it sends on, with no model and no key.
 
-    It starts a recording upstream, asks the proxy about one row at a time, and pairs what arrived meanwhile with that row. The
-    output is the asked system's own, with ``messages`` as forwarded, ``context``, their part that a compressor may
-    take away, and ``forwarded``: how many requests there were, and the last body.
+    It starts a recording upstream, asks the proxy about one row at a time, and attributes what arrives to a row by what it
+    holds: a request that comes late, or is of no row that can be told, is counted and measured for none. The output is the
+    asked system's own, with ``messages`` as forwarded, ``context``, their part that a compressor may take away, and
+    ``forwarded``: how many requests there were, how many ``late`` and ``unknown`` ones, and the last body.
 
     Where a proxy leaves markers in place of what it laid aside, an agent would fetch it; so does this, in one of two ways,
     and puts out ``redeemed``, what came back by the reference of each marker: ``redeem`` asks an address, ``redeem_tool`` has
@@ -96,22 +100,40 @@ class ForwardedContext:
             ) from error
         self.name = f"forwarded({self.asked.name})"
         self.reads = getattr(self.asked, "reads", None)
+        self._attribution = Attribution()
+        self._rows = 0
+        self._warned_of: set[str] = set()
         self._one_at_a_time = threading.Lock()
 
     def process(self, example: Mapping[str, Any]) -> dict[str, Any]:
         """Return the output for a row, with what the proxy forwarded, and what its markers bring back.
 
         Raises:
-            ConfigurationError: The proxy answered, but sent nothing to the upstream.
+            ConfigurationError: The proxy answered, but sent nothing of this row to the upstream.
             RetrievalError: Nobody can say whether a marker brings something back.
         """
         with self._one_at_a_time:
-            self.upstream.take()
+            late = len(self.upstream.take())
+            self._rows += 1
+            row = RowContent.of(f"{self._rows}-{token_hex(8)}", example)
+            self._attribution.begin(row)
             self.upstream.calls_for = lambda one: self._calls(example, one)
-            output = dict(self.asked.process(example))
-            arrived = self.upstream.take()
+            with adding_headers({ROW_HEADER: row.number}):
+                output = dict(self.asked.process(example))
+            by_owner: dict[Owner, list[Forwarded]] = {owner: [] for owner in Owner}
+            for one in self.upstream.take():
+                by_owner[self._attribution.owner(one)].append(one)
+            arrived = by_owner[Owner.CURRENT]
             asked = [one for one in arrived if not is_continuation(one)]
             redeemed = self._redeemed(example, asked, arrived)
+        late += len(by_owner[Owner.EARLIER])
+        unknown = len(by_owner[Owner.UNKNOWN])
+        self._warn_of_others(late, unknown)
+        if not asked and (late or unknown):
+            raise ConfigurationError(
+                f"The proxy forwarded {late + unknown} requests meanwhile, and none that is certainly of this row: "
+                f"{late} of rows before it, {unknown} of no row that can be told."
+            )
         if not asked:
             raise ConfigurationError(
                 "The proxy answered, but forwarded nothing to the recording upstream. "
@@ -119,11 +141,26 @@ class ForwardedContext:
             )
         self._warn_of_markers(example, asked[-1])
         told = forwarded_context(example, asked)
-        told["forwarded"]["requests"] = len(arrived)
+        told["forwarded"].update(requests=len(arrived), late=late, unknown=unknown)
         return {**output, **told, **redeemed}
+
+    def _warn_of_others(self, late: int, unknown: int) -> None:
+        """Tell once of requests that arrived after their row, and once of those of no row."""
+        for count, what in (
+            (late, "after its row had ended"),
+            (unknown, "that is of no row that can be told"),
+        ):
+            if count and what not in self._warned_of:
+                self._warned_of.add(what)
+                warn(
+                    f"{self.name}: the proxy forwarded a request {what}. It counts for no row; each row's output has the "
+                    "number of such requests in forwarded.late and forwarded.unknown."
+                )
 
     def _calls(self, example: Mapping[str, Any], one: Forwarded) -> Sequence[Call]:
         if not self._is_redeeming or is_continuation(one):
+            return ()
+        if self._attribution.owner(one) is not Owner.CURRENT:
             return ()
         return self._redeemer.calls(one.body, markers_in(example, one, self._marker))
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from attrs import frozen
 
 from context_bench_http import Endpoint, EndpointError, HttpClient, Network
+from context_bench_http.local_server import Guard, LocalRequest, LocalResponse, LocalServer
 from context_bench_upstream.replies import Call, canned, dialect_of
 
+ROW_HEADER = "x-context-bench-row"
+"""The header in which a request of ours carries the number of its row."""
 _NOT_FORWARDED = {
     "accept-encoding",
     "connection",
@@ -26,8 +28,12 @@ _NOT_FORWARDED = {
     "trailer",
     "transfer-encoding",
     "upgrade",
+    ROW_HEADER,
 }
 _LARGEST = 512 * 1024 * 1024
+_HOSTS = ("127.0.0.1", "localhost", "::1", "host.docker.internal")
+"""Names of this machine; a proxy may pass on the name and port by which it was reached itself."""
+_MODELS = b'{"object": "list", "data": [{"id": "recording-upstream", "object": "model"}]}'
 
 
 @frozen(eq=False)
@@ -39,12 +45,14 @@ class Forwarded:
         dialect: ``chat``, ``responses`` or ``messages``.
         headers: Its headers, names in lower case, without those that hold a credential.
         body: Its body as JSON.
+        row: The number of the row that its header names; empty where the proxy did not pass it on.
     """
 
     path: str
     dialect: str
     headers: Mapping[str, str]
     body: Mapping[str, Any]
+    row: str = ""
 
 
 class RecordingUpstream:
@@ -79,13 +87,9 @@ class RecordingUpstream:
         self._http = HttpClient(Network(is_local=is_local), timeout)
         self._lock = threading.Lock()
         self._records: list[Forwarded] = []
-        self._server = _Server(("127.0.0.1", port), _Handler)
-        self._server.upstream = self
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-        self._thread = threading.Thread(
-            target=self._server.serve_forever, daemon=True, name="recording-upstream"
-        )
-        self._thread.start()
+        guard = Guard(hosts=_HOSTS, methods=("GET", "POST"), max_body=_LARGEST)
+        self._server = LocalServer(self._respond, port, guard)
+        self.url = self._server.url
 
     def __enter__(self) -> RecordingUpstream:
         return self
@@ -95,15 +99,19 @@ class RecordingUpstream:
 
     def close(self) -> None:
         """Stop the server."""
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        self._server.close()
 
     def take(self) -> Sequence[Forwarded]:
         """Return what has arrived since the last time, in order."""
         with self._lock:
             taken, self._records = self._records, []
         return taken
+
+    def _respond(self, request: LocalRequest) -> LocalResponse:
+        if request.method == "GET":
+            return LocalResponse(_MODELS, content_type="application/json")
+        status, content_type, body = self.answer(request.path, request.headers, request.body)
+        return LocalResponse(body, status, content_type.partition(";")[0].strip())
 
     def answer(self, path: str, headers: Mapping[str, str], raw: bytes) -> tuple[int, str, bytes]:
         """Keep a request, and return status, content type and body of its answer."""
@@ -119,9 +127,11 @@ class RecordingUpstream:
                 b'{"error": {"message": "the recording upstream does not know this request"}}',
             )
         shown = {
-            name.lower(): value for name, value in headers.items() if name.lower() not in _SECRET
+            name.lower(): value
+            for name, value in headers.items()
+            if name.lower() not in (*_SECRET, ROW_HEADER)
         }
-        arrived = Forwarded(path, dialect, shown, body)
+        arrived = Forwarded(path, dialect, shown, body, headers.get(ROW_HEADER, ""))
         with self._lock:
             self._records.append(arrived)
         if self._forward_to is None:
@@ -147,48 +157,3 @@ class RecordingUpstream:
 
 
 _SECRET = {"authorization", "x-api-key", "api-key", "cookie", "proxy-authorization"}
-
-
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    upstream: RecordingUpstream
-
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def do_POST(self) -> None:
-        raw = self._body()
-        assert isinstance(self.server, _Server)
-        self._send(
-            *self.server.upstream.answer(
-                self.path.partition("?")[0], dict(self.headers.items()), raw
-            )
-        )
-
-    def do_GET(self) -> None:
-        self._send(
-            200,
-            "application/json",
-            b'{"object": "list", "data": [{"id": "recording-upstream", "object": "model"}]}',
-        )
-
-    def _body(self) -> bytes:
-        if self.headers.get("transfer-encoding", "").lower() == "chunked":
-            parts = []
-            while size := int(self.rfile.readline().partition(b";")[0], 16):
-                parts.append(self.rfile.read(size))
-                self.rfile.readline()
-            self.rfile.readline()
-            return b"".join(parts)
-        return self.rfile.read(min(int(self.headers.get("content-length") or 0), _LARGEST))
-
-    def _send(self, status: int, kind: str, body: bytes) -> None:
-        self.send_response(status)
-        self.send_header("content-type", kind)
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base's own name
-        return
