@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
+import shutil
 import signal
 import socketserver
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.util import find_spec
@@ -28,6 +31,9 @@ if (
 os.environ.setdefault(
     "HF_UPDATE_DOWNLOAD_COUNTS", "0"
 )  # the datasets library would count each load at its hub
+if "CONTEXT_BENCH_HOME" not in os.environ:  # no test leaves a key in the home of whoever runs it
+    os.environ["CONTEXT_BENCH_HOME"] = tempfile.mkdtemp(prefix="context-bench-home-")
+    atexit.register(shutil.rmtree, os.environ["CONTEXT_BENCH_HOME"], ignore_errors=True)
 socketserver.StreamRequestHandler.disable_nagle_algorithm = (
     True  # a reply is two writes: one would wait
 )

@@ -7,6 +7,7 @@
      |   +- MissingValueError          a value that a command needs
      |   +- ExclusiveOptionsError      options that cannot be used together
      |   +- UnusedOptionError          an option that has no effect
+     |   +- UntrustedFileError         a file of somebody else's that asks for more than to be read
      +- PluginError                    a plugin that is needed cannot be used
      +- WiringError                    evaluators and rows do not fit together
      |   +- LockDriftError             the wiring is not the one that was locked
@@ -160,6 +161,26 @@ class ExclusiveOptionsError(ConfigurationError):
         self.names = names
         message = f"{' and '.join(names)} cannot be used together."
         super().__init__(f"{message} {reason}".rstrip())
+
+
+class UntrustedFileError(ConfigurationError):
+    """A run file that this installation did not write asks to run, call or send something.
+
+    Attributes:
+        path: The file.
+        actions: What it asks for, a line each.
+    """
+
+    code = "untrusted-file"
+
+    def __init__(self, path: object, command: str, actions: Iterable[str]) -> None:
+        self.path = path
+        self.actions = tuple(actions)
+        lines = "".join(f"\n  {line}" for line in self.actions) or "\n  nothing"
+        super().__init__(
+            f"{path} was not written by this installation. '{command}' would use what the file names:{lines}\n"
+            f"Read these lines. Continue with: context-bench {command} {path} --trust"
+        )
 
 
 class UnusedOptionError(ConfigurationError):

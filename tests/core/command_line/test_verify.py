@@ -40,7 +40,14 @@ def test_a_run_is_verified_and_its_scores_are_computed_again(
     done = context_bench("verify", "r.sqlite", "--json")
     assert done.code == 0
     found = json.loads(done.out)
-    assert found == {"has_checksum": False, "rows": 2, "recomputed": 2, "problems": [], "notes": []}
+    assert found == {
+        "has_checksum": False,
+        "rows": 2,
+        "recomputed": 2,
+        "left_out": 0,
+        "problems": [],
+        "notes": [],
+    }
     assert run_file.read_bytes() == before
 
 

@@ -49,14 +49,21 @@ _partial_option = click.option(
 
 
 _run_argument = click.argument("run_file", metavar="RUN", type=click.Path(path_type=Path))
+_trust_option = click.option(
+    "--trust",
+    "is_trusted",
+    is_flag=True,
+    help="Use what a run file of somebody else asks for; without it that is only listed.",
+)
 
 
 @click.command(cls=AdmissionOptions)
 @_run_argument
 @parameters_of("resume")
+@_trust_option
 @report_options
 @catalog_options
-def resume(run_file: Path, catalog: Catalog, **flags: Any) -> int:
+def resume(run_file: Path, is_trusted: bool, catalog: Catalog, **flags: Any) -> int:
     """Finish a run: answered rows are kept, failed rows are repeated."""
     from context_bench.session.run import resume as resume_run
 
@@ -65,7 +72,9 @@ def resume(run_file: Path, catalog: Catalog, **flags: Any) -> int:
 
     reports = Reports(catalog, flags, [run_file])
     with stdout_aside():
-        result = resume_run(catalog, run_file, change=change, on_warning=warn)
+        result = resume_run(
+            catalog, run_file, change=change, is_trusted=is_trusted, on_warning=warn
+        )
     reports.write(result)
     return exit_code_of_run(result, run_file)
 
@@ -77,9 +86,12 @@ def resume(run_file: Path, catalog: Catalog, **flags: Any) -> int:
 @click.option(
     "--force", is_flag=True, help="Score again also what the same evaluators scored before."
 )
+@_trust_option
 @report_options
 @catalog_options
-def rescore(run_file: Path, force: bool, catalog: Catalog, **flags: Any) -> None:
+def rescore(
+    run_file: Path, force: bool, is_trusted: bool, catalog: Catalog, **flags: Any
+) -> None:
     """Score the stored responses of a run with new or changed evaluators; no system is called."""
     from context_bench.session.rescoring import rescore as score_again
 
@@ -95,7 +107,9 @@ def rescore(run_file: Path, force: bool, catalog: Catalog, **flags: Any) -> None
 
     reports = Reports(catalog, flags, [run_file])
     with stdout_aside():
-        result = score_again(catalog, run_file, change, force=force, on_warning=warn)
+        result = score_again(
+            catalog, run_file, change, force=force, is_trusted=is_trusted, on_warning=warn
+        )
     reports.write(result)
 
 

@@ -45,6 +45,7 @@ class Option(Checked):
         key: Its place in the project file beside ``[extensions.NAME]``, for an extension: ``prices`` or ``run.max-cost``.
         group: Id of the option group that it comes from; None when the component itself declares it.
         bare: Value of its flag when the flag is given without one; None where it needs one.
+        needs_trust: Whether a value can weaken a sandbox or a limit, so that no file of somebody else sets it.
     """
 
     name: str = table_name()
@@ -58,6 +59,7 @@ class Option(Checked):
     required: bool = entry(False)
     key: str | None = entry(None)
     bare: str | None = entry(None)
+    needs_trust: bool = entry(False)
     group: str | None = None
 
     def contradictions(self, table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -18,6 +18,7 @@ from context_bench.results.pairing import unpaired
 from context_bench.results.registry import RunMetric, metrics_for, recalled, stored_metrics
 from context_bench.results.result import EvalResult, StoredRows, row_to_dict
 from context_bench.runs import open_run
+from context_bench.store.mark import is_own
 from context_bench.store.reader import RunReader, raising_store_errors
 
 
@@ -77,7 +78,7 @@ def _metrics_of(
         config = store.run()["config"]
         names = [name for name in ("score_field", "threshold") if name in config]
         return metrics_for(catalog, **{**{name: config[name] for name in names}, **changes}), []
-    metrics, absent = stored_metrics(catalog, record["metrics"], changes)
+    metrics, absent = stored_metrics(catalog, record["metrics"], changes, is_own=is_own(store))
     old = [recalled(entry, record.get("summary", {})) for entry in absent]
     return [*metrics, *(metric for metric, _ in old)], [line for _, line in old]
 

@@ -134,7 +134,11 @@ def active_metrics(
 
 
 def stored_metrics(
-    catalog: Catalog, records: Sequence[Mapping[str, Any]], changes: Mapping[str, Any]
+    catalog: Catalog,
+    records: Sequence[Mapping[str, Any]],
+    changes: Mapping[str, Any],
+    *,
+    is_own: bool = True,
 ) -> tuple[list[RunMetric], list[Mapping[str, Any]]]:
     """Return the metrics of a run file, and the records of those that are not usable now, each with
     a ``reason``.
@@ -143,6 +147,7 @@ def stored_metrics(
         catalog: The installed components.
         records: What the run file stores of each metric.
         changes: Options that replace stored ones, for metrics that have them.
+        is_own: Whether this installation wrote the records; in those of somebody else, no option names a file.
     """
     usable: list[RunMetric] = []
     absent: list[Mapping[str, Any]] = []
@@ -150,10 +155,30 @@ def stored_metrics(
         options = dict(record["options"])
         options |= {name: value for name, value in changes.items() if name in options}
         try:
-            usable.append(_build_metric(_stored_component(catalog, record["component"]), options))
+            component = _stored_component(catalog, record["component"])
+            _require_nothing(component, options, is_own)
+            usable.append(_build_metric(component, options))
         except ContextBenchError as error:
             absent.append({**record, "reason": str(error).rstrip(".")})
     return usable, absent
+
+
+def _require_nothing(component: Component, options: Mapping[str, Any], is_own: bool) -> None:
+    """Refuse a metric that needs more than the rows, where a run is only looked at.
+
+    Raises:
+        PluginError: It needs a capability, or its options name a file and somebody else wrote them.
+    """
+    if component.capabilities:
+        raise PluginError(f"it needs {', '.join(component.capabilities)}")
+    declared = component.manifest.options
+    names = [name.replace("-", "_") for name in options]
+    if not is_own and any(
+        name in declared and declared[name].type in ("path", "tables", "words") for name in names
+    ):
+        raise PluginError(
+            "its options name a file, and this installation did not write the run file"
+        )
 
 
 def _stored_component(catalog: Catalog, name: str) -> Component:

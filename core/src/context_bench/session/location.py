@@ -51,7 +51,8 @@ class RunLocation:
         from tempfile import mkdtemp
 
         folder = Path(mkdtemp(prefix="context-bench-"))
-        store = RunFile.create(folder / "run.sqlite", run_id, now(), recorded, {})
+        path = folder / "run.sqlite"
+        store = RunFile.create(path, run_id, now(), recorded, {}, is_marked=False)
         finalize(store, rmtree, folder, ignore_errors=True)
         return store
 

@@ -31,6 +31,13 @@ from context_bench.run.stopping import Signals
 from context_bench.runs import Run
 from context_bench.session.hooks import RunHooks
 from context_bench.session.session import INTERRUPTED
+from context_bench.session.trust import (
+    Source,
+    reason_to_leave_out,
+    require_trust,
+    source_of,
+    without_consent,
+)
 from context_bench.session.wiring import OBJECT_RULE, Wiring
 from context_bench.store.keys import RowId
 from context_bench.store.reader import RunReader, raising_store_errors
@@ -44,6 +51,7 @@ def rescore(
     change: Callable[[RunConfig], RunConfig],
     *,
     force: bool = False,
+    is_trusted: bool = False,
     on_warning: Callable[[str], None] | None = None,
 ) -> EvalResult:
     """Run new or changed evaluators over the stored responses of a run; no system is asked
@@ -54,10 +62,12 @@ def rescore(
         path: The run file; the scores are added to it.
         change: Changes what the run said about evaluators.
         force: Whether to score again also what the same evaluators scored before.
+        is_trusted: Whether the user trusts a run file that this installation did not write.
         on_warning: Is told what the user should know.
 
     Raises:
         StoreError: The file is no run file, or was written without its examples.
+        UntrustedFileError: This installation did not write it, and nobody said that it is trusted.
         ContextBenchError: The evaluators do not fit, or one of them cannot be used.
     """
     with closing(RunReader(path)) as reader, raising_store_errors(path):
@@ -66,6 +76,8 @@ def rescore(
             raise StoreError(
                 f"{path} was written without its examples, so its responses cannot be scored again."
             )
+        source = source_of(reader, is_trusted=is_trusted)
+        require_trust("rescore", source, path, catalog, request)
     request = evolve(
         _without_objects(change(request), path), locked=None
     )  # what a lock says is for a run
@@ -157,12 +169,17 @@ class Recomputation:
         catalog: What is installed.
         run: The run.
 
+    Evaluators that call the network, read a key or download are left out. Of a run file of somebody else's, so are all that need
+    a capability or read a file; but code that a model wrote is run in the strongest sandbox that works here.
+
     Attributes:
         notes: Which scores were not computed again, and why; whole once :meth:`scores` has ended.
+        left_out: The ids of the evaluators whose scores were not computed again.
     """
 
     def __init__(self, catalog: Catalog, run: Run) -> None:
         self.notes: list[str] = []
+        self.left_out: set[str] = set()
         self._catalog, self._run = catalog, run
         self._keys = {entry["id"]: entry["key"] for entry in run.evaluators}
 
@@ -172,17 +189,16 @@ class Recomputation:
         Raises:
             ContextBenchError: The evaluators do not fit any more, or the examples were not kept.
         """
-        installed = {component.id for component in self._catalog.of_kind("evaluators")}
-        known = [name for name in self._keys if "/" in name and name in installed]
-        for name in self._keys:
-            if name not in known:
-                self._note(f"Scores of {name} were not computed again: it is no installed plugin.")
-        if not known:
-            return
         config = dict(self._run.request)
         request = RunConfig.from_dict(config) if "systems" in config else RunConfig()
-        request = evolve(request, evaluators=tuple(known), add_evaluators=())
         reader = RunReader(self._run.path)
+        source = source_of(reader)
+        known = self._usable(request, source)
+        if not known:
+            return
+        request = evolve(request, evaluators=tuple(known), add_evaluators=(), allow=())
+        if not source.is_trusted:
+            request = evolve(request, options=without_consent(self._catalog, request.options))
         reference = _reference(self._catalog, reader)
         planner = WiringPlanner(self._catalog, request)
         labels = reader.labels()
@@ -202,24 +218,36 @@ class Recomputation:
             for evaluation in processor.do(job).evaluations:
                 yield job.id, names[evaluation.evaluator], evaluation.scores
 
+    def _usable(self, request: RunConfig, source: Source) -> list[str]:
+        """Return the ids of the evaluators that may be built."""
+        installed = {component.id: component for component in self._catalog.of_kind("evaluators")}
+        usable = []
+        for name in self._keys:
+            reason: str | None = "it is no installed plugin"
+            if "/" in name and name in installed:
+                component = installed[name]
+                reason = reason_to_leave_out(component, request.options_of(component), source)
+            if reason is None:
+                usable.append(name)
+            else:
+                self._leave_out(name, reason)
+        return usable
+
     def _unchanged(self, wiring: LabelWiring) -> LabelWiring:
         """Return a wiring with those evaluators only that must score as they did."""
         kept = []
         for scorer in wiring.scorers:
             if not scorer.deterministic:
-                self._note(
-                    f"Scores of {scorer.id} were not computed again: it is not deterministic."
-                )
+                self._leave_out(scorer.id, "it is not deterministic")
             elif scorer.key != self._keys.get(scorer.id):
-                self._note(
-                    f"Scores of {scorer.id} were not computed again: it or its options have "
-                    "changed since."
-                )
+                self._leave_out(scorer.id, "it or its options have changed since")
             else:
                 kept.append(scorer)
         return evolve(wiring, scorers=tuple(kept))
 
-    def _note(self, note: str) -> None:
+    def _leave_out(self, name: str, reason: str) -> None:
+        self.left_out.add(name)
+        note = f"Scores of {name} were not computed again: {reason}."
         if note not in self.notes:
             self.notes.append(note)
 

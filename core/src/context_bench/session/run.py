@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,9 @@ from context_bench.run.model import RunDataset
 from context_bench.session.location import RunLocation, location_of
 from context_bench.session.prepare import prepare
 from context_bench.session.session import RunSession
+from context_bench.session.trust import require_trust, source_of
 from context_bench.session.warnings import Warnings, issue_warning
-from context_bench.store.reader import raising_store_errors
+from context_bench.store.reader import RunReader, raising_store_errors
 from context_bench.store.runfile import RunFile
 
 
@@ -52,6 +54,7 @@ def resume(
     path: Path,
     *,
     change: Callable[[RunConfig], RunConfig] = lambda config: config,
+    is_trusted: bool = False,
     on_warning: Callable[[str], None] | None = None,
 ) -> EvalResult:
     """Finish the run of a run file: answered rows are not called again, failed rows are.
@@ -60,16 +63,23 @@ def resume(
         catalog: What is installed.
         path: The run file; nothing else is needed.
         change: Changes limits for the rest of the run, such as ``max_cost``.
+        is_trusted: Whether the user trusts a run file that this installation did not write.
         on_warning: As for :func:`run`.
 
     Raises:
         StoreError: The file is not a run file, or was written by ``evaluate()`` with objects that
             cannot be stored.
+        UntrustedFileError: This installation did not write the file, and the user did not say
+            that it is trusted.
         ContextBenchError: Something that the run needs is not there any more.
         RunStoppedError: The run stopped early again.
     """
+    with closing(RunReader(path)) as reader:  # nothing is locked, written or built before
+        config = _stored_config(reader, path)
+        source = source_of(reader, is_trusted=is_trusted)
+        require_trust("resume", source, path, catalog, config)
     store = RunFile.open(path)
-    config = change(_stored_config(store, path))
+    config = change(config)
     warnings = Warnings(on_warning)
     location = RunLocation(path, store)
     try:
@@ -116,7 +126,7 @@ def _execute(catalog: Catalog, plan: Plan, location: RunLocation, warnings: Warn
     return RunSession(catalog, prepared, location, warnings).execute()
 
 
-def _stored_config(store: RunFile, path: Path) -> RunConfig:
+def _stored_config(store: RunReader, path: Path) -> RunConfig:
     """Return the configuration that a run file contains.
 
     Raises:

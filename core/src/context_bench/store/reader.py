@@ -328,6 +328,19 @@ class RunReader(Source):
             )
             return run
 
+    def configuration(self) -> tuple[str, str]:
+        """Return the id of the run, and its configuration as the JSON that the file holds."""
+        [(run, config)] = self.lines("SELECT id, config FROM run")
+        return str(run), str(config)
+
+    def scorings(self) -> dict[str, int]:
+        """Return how many responses each evaluator has scored, by its id."""
+        query = (
+            "SELECT evaluators.id, count(*) FROM evaluations "
+            "JOIN evaluators ON evaluators.number = evaluator GROUP BY 1"
+        )
+        return {str(name): int(count) for name, count in self.lines(query)}
+
     def warnings(self) -> list[str]:
         """Return what was recorded for the user, a line each."""
         with self.snapshot():

@@ -24,6 +24,7 @@ from context_bench.errors import StoreError
 from context_bench.store.encoding import from_json, to_json
 from context_bench.store.keys import digest, packed, sql_example_of
 from context_bench.store.lock import SessionLock
+from context_bench.store.mark import MARK, mark_of
 from context_bench.store.reader import RunReader, draft_of, writing
 from context_bench.store.rows import Label, StoredExample, StoredRow, StoredTurn, lines_of
 from context_bench.store.schema import APPLICATION_ID, SCHEMA_VERSION, create_statements
@@ -85,8 +86,17 @@ class RunFile(RunReader):
         created: str,
         config: Mapping[str, Any],
         provenance: Mapping[str, Any],
+        is_marked: bool = True,
     ) -> RunFile:
         """Create a run file. Whoever looks sees none, or one that holds what a reader and ``resume`` need.
+
+        Args:
+            path: Where it lies.
+            run: The id of the run.
+            created: When it began.
+            config: What the user asked for.
+            provenance: Where the run is done.
+            is_marked: Whether it gets the mark of this installation; see :mod:`context_bench.store.mark`.
 
         Raises:
             StoreError: There is a file already, or the folder cannot be written to.
@@ -99,7 +109,9 @@ class RunFile(RunReader):
             draft = path.with_name(f".{path.name}.new")
             _remove(draft)
             with _or_nothing(draft):
-                _write_new(draft, (run, created, to_json(config), to_json(provenance)))
+                asked = to_json(config)
+                mark = mark_of(run, asked) if is_marked else None
+                _write_new(draft, (run, created, asked, to_json(provenance)), mark)
                 os.replace(draft, path)
             return cls(path, lock, is_new=True)
 
@@ -173,8 +185,17 @@ class RunFile(RunReader):
             _remove(self.place)
 
     def keep_request(self, config: Mapping[str, Any]) -> None:
-        """Record what is asked for now, in place of what the run began with."""
-        self._write("UPDATE run SET config = ?", to_json(config))
+        """Record what the user asks for now, in place of what the run began with."""
+        run, _ = self.configuration()
+        asked = to_json(config)
+        self._keep_request(asked, mark_of(run, asked))
+
+    @_in_transaction
+    def _keep_request(self, config: str, mark: str | None) -> None:
+        self._connection.execute("UPDATE run SET config = ?", (config,))
+        self._connection.execute("DELETE FROM meta WHERE name = ?", (MARK,))
+        if mark is not None:
+            self._connection.execute("INSERT INTO meta VALUES (?, ?)", (MARK, mark))
 
     @_in_transaction
     def begin(self, status: str | None = "running") -> None:
@@ -377,13 +398,15 @@ def _locked(path: Path, done: str) -> Iterator[SessionLock]:
         raise StoreError(f"The run file {path} cannot be {done}: {error}.") from error
 
 
-def _write_new(path: Path, run: tuple[str, ...]) -> None:
+def _write_new(path: Path, run: tuple[str, ...], mark: str | None) -> None:
     """Write a run file without rows."""
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA page_size = 8192")
         connection.execute("PRAGMA journal_mode = MEMORY")
         connection.execute("PRAGMA synchronous = NORMAL")
         facts = {"format": "context-bench run", "schema": str(SCHEMA_VERSION), "session": "0"}
+        if mark is not None:
+            facts[MARK] = mark
         with connection:
             connection.execute("BEGIN")
             for statement in create_statements():

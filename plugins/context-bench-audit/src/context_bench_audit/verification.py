@@ -25,6 +25,7 @@ class Verification:
         has_checksum: Whether a checksum of the whole file was written earlier, and compared.
         rows: Rows whose checksums were compared.
         recomputed: Scores that were computed again.
+        left_out: Scores that were not computed again; the notes say why.
         problems: What is wrong, at most 20 lines.
         notes: What could not be verified, and why.
     """
@@ -32,6 +33,7 @@ class Verification:
     has_checksum: bool = False
     rows: int = 0
     recomputed: int = 0
+    left_out: int = 0
     problems: list[str] = field(factory=list)
     notes: list[str] = field(factory=list)
 
@@ -91,4 +93,6 @@ def _recompute(catalog: Catalog, run: Run, found: Verification) -> None:
                 found.blame(
                     f"{evaluator} scored {dict(before)} at {identity}, and scores {dict(scores)} now."
                 )
+    counts = run.scorings()
+    found.left_out = sum(counts.get(name, 0) for name in again.left_out)
     found.notes += again.notes

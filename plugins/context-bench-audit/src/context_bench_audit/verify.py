@@ -58,8 +58,9 @@ def verify(
             echo(f"{style('Wrong: ', color='red')}{problem}")
         if not found.problems:
             state = "whole and matches its checksum" if found.has_checksum else "whole"
+            rest = f", {found.left_out} left out" if found.left_out else ""
             echo(
-                f"{run_file} is {state}: {found.rows} rows, {found.recomputed} scorings computed again."
+                f"{run_file} is {state}: {found.rows} rows, {found.recomputed} scorings computed again{rest}."
             )
     if found.problems:
         return MISSED

@@ -1,0 +1,197 @@
+"""Whose word a value is, and what somebody else's run file may not do on its own.
+
+Programs, addresses, keys, capabilities, consent and sandboxes are used where the user asks for them: now, by flags, environment
+or Python; or in a file of the user's own, such as the project file or a run file that this installation wrote. A run file of
+anybody else is read, and nothing that it names is built before the user has seen what that would be.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+from context_bench.errors import ContextBenchError, UntrustedFileError
+from context_bench.plan.run_config import RunConfig
+from context_bench.plan.specs import specs_in
+from context_bench.plugins.catalog import Catalog, Component, singular
+from context_bench.redaction import without_secrets
+from context_bench.store.mark import is_own
+from context_bench.store.reader import RunReader
+
+
+class Source(Enum):
+    """Where a value comes from."""
+
+    USER = "the user, now"
+    OWN_FILE = "a file of the user"
+    FOREIGN_FILE = "a file of somebody else"
+
+    @property
+    def is_trusted(self) -> bool:
+        """Whether its values may start programs, name addresses and capabilities, and give consent."""
+        return self is not Source.FOREIGN_FILE
+
+
+def source_of(reader: RunReader, *, is_trusted: bool = False) -> Source:
+    """Return whose word the configuration of a run file is.
+
+    Args:
+        reader: The run file.
+        is_trusted: Whether the user said so, which makes it the user's own word.
+    """
+    if is_trusted:
+        return Source.USER
+    return Source.OWN_FILE if is_own(reader) else Source.FOREIGN_FILE
+
+
+def require_trust(
+    command: str, source: Source, path: Path, catalog: Catalog, config: RunConfig
+) -> None:
+    """Refuse to build what a run file of somebody else asks for.
+
+    Args:
+        command: The command that would build it: ``resume`` or ``rescore``.
+        source: Whose word the configuration is.
+        path: The run file.
+        catalog: What is installed.
+        config: What the file asks for.
+
+    Raises:
+        UntrustedFileError: The file is of somebody else. The message lists what it asks for.
+    """
+    if not source.is_trusted:
+        kinds = ("evaluators",) if command == "rescore" else None
+        raise UntrustedFileError(path, command, actions_of(catalog, config, kinds))
+
+
+def actions_of(
+    catalog: Catalog, config: RunConfig, kinds: Iterable[str] | None = None
+) -> list[str]:
+    """Return what a configuration would run, whom it would call and what it would send, a line each.
+
+    Args:
+        catalog: What is installed; nothing is imported.
+        config: The configuration.
+        kinds: The kinds of components to look at; None looks at all.
+    """
+    chosen = None if kinds is None else set(kinds)
+    lines = [
+        _line(kind, name, catalog.named(kind, name), options)
+        for kind, name, options in _named_in(config)
+        if chosen is None or kind in chosen
+    ]
+    lines += [f"allow {name}" for name in config.allow]
+    if config.evaluators is None:
+        lines.append("every evaluator that is wired to the datasets")
+    return list(dict.fromkeys(lines))
+
+
+def reason_to_leave_out(
+    component: Component, options: Mapping[str, Any], source: Source
+) -> str | None:
+    """Return why an evaluator does not score again where scores are only looked at; None where it does.
+
+    Args:
+        component: The evaluator.
+        options: Its options, as the run file holds them.
+        source: Whose word they are.
+    """
+    needed = [need for need in component.capabilities if need not in _LOCAL]
+    if needed:
+        return f"it needs {', '.join(needed)}"
+    if source.is_trusted:
+        return None
+    runs_model_code = "executes-model-code" in component.capabilities
+    if component.capabilities and not runs_model_code:
+        return f"it needs {', '.join(component.capabilities)}, and this installation did not write the run file"
+    declared = component.manifest.options
+    names = [name.replace("-", "_") for name in options]
+    places = [name for name in names if name in declared and declared[name].type in _OF_A_PLACE]
+    if places:
+        return (
+            f"its option {places[0]} names a file, and this installation did not write the run file"
+        )
+    if runs_model_code and not _isolates(component):
+        return "no isolating sandbox works here, and this installation did not write the run file"
+    return None
+
+
+def _isolates(component: Component) -> bool:
+    """Whether code that a model wrote is isolated when nobody says anything about it."""
+    try:
+        isolation = getattr(component.build({}), "isolation", None)
+        return bool(isolation()) if callable(isolation) else False
+    except (ContextBenchError, RuntimeError):
+        return False
+
+
+def without_consent(
+    catalog: Catalog, options: Mapping[str, Mapping[str, Any]]
+) -> dict[str, dict[str, Any]]:
+    """Return the options of evaluators without those that can weaken a sandbox or a limit."""
+    kept = {}
+    for name, given in options.items():
+        weakening = {
+            option.name
+            for component in catalog.named("evaluators", name)
+            for option in component.manifest.options.values()
+            if option.needs_trust
+        }
+        kept[name] = {
+            key: value for key, value in given.items() if key.replace("-", "_") not in weakening
+        }
+    return kept
+
+
+_LOCAL = ("subprocess", "executes-model-code")
+"""Capabilities with which nothing leaves this machine, and nothing of the user is read."""
+_OF_A_PLACE = ("path", "tables", "words")
+
+
+def _named_in(config: RunConfig) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    """Yield kind, name and options of each component that a configuration names."""
+    for requested in (*config.systems, config.reader, *config.datasets):
+        for spec in specs_in(requested):
+            yield spec.group, spec.name, spec.options
+    named = [one for one in (*(config.evaluators or ()), *config.add_evaluators) if one]
+    for name in dict.fromkeys([*filter(_is_text, named), *config.options]):
+        yield "evaluators", name, config.options.get(name, {})
+    for name, options in config.extension_options.items():
+        yield "hooks", name, options
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _line(kind: str, name: str, components: list[Component], options: Mapping[str, Any]) -> str:
+    shown = ", ".join(
+        f"{key}={value!r}" for key, value in without_secrets(components, options).items()
+    )
+    facts = [f"with {shown}"] if shown else []
+    needed = dict.fromkeys(need for component in components for need in component.capabilities)
+    variables = [need.removeprefix("env:") for need in needed if need.startswith("env:")]
+    facts += [_WORDS.get(need, f"uses {need}") for need in needed if not need.startswith("env:")]
+    variables += [
+        option.env
+        for component in components
+        for option in component.manifest.options.values()
+        if option.env and option.name not in options
+    ]
+    if sent := [variable for variable in dict.fromkeys(variables) if os.environ.get(variable)]:
+        facts.append(f"reads the environment variable {', '.join(sent)}")
+    if not components:
+        facts.append("is not installed")
+    label = f"{singular(kind)} {name}"
+    return f"{label}: {'; '.join(facts)}" if facts else label
+
+
+_WORDS = {
+    "network": "calls the network",
+    "subprocess": "starts programs",
+    "executes-model-code": "runs code that a model wrote",
+    "model-download": "downloads a model",
+}
