@@ -18,7 +18,7 @@ from context_bench.errors import ConfigurationError, ExclusiveOptionsError, Unus
 from context_bench.plan import kinds, spec_kinds
 from context_bench.plan.kinds import AbsentObject
 from context_bench.plan.parameters import PLANNED, Parameter, named, parameter
-from context_bench.plan.specs import Examples, SystemSpec
+from context_bench.plan.specs import Examples, SystemSpec, specs_in
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.component import Component
 from context_bench.plugins.wiring import Choice, Explanation
@@ -372,6 +372,22 @@ class RunConfig:
             name: value for name, value in found.items() if name in PARAMETERS and value is not None
         }
         return cls(**{name: PARAMETERS[name].kind.restored(value) for name, value in kept.items()})
+
+    @property
+    def consents(self) -> tuple[str, ...]:
+        """The capabilities that it allows."""
+        return tuple(self.allow)
+
+    def named_components(self) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+        """Yield kind, name and options of each component that it names."""
+        for requested in (*self.systems, self.reader, *self.datasets):
+            for spec in specs_in(requested):
+                yield spec.group, spec.name, spec.options
+        named = [*(self.evaluators or ()), *self.add_evaluators, *self.options]
+        for name in dict.fromkeys(one for one in named if isinstance(one, str)):
+            yield "evaluators", name, self.options.get(name, {})
+        for name, options in self.extension_options.items():
+            yield "hooks", name, options
 
     def options_of(self, evaluator: Component) -> dict[str, Any]:
         """Return the options of an evaluator, given by its short name or its id."""

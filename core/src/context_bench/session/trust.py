@@ -8,14 +8,13 @@ anybody else is read, and nothing that it names is built before the user has see
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from enum import Enum
 from pathlib import Path
 from typing import Any
 
 from context_bench.errors import ContextBenchError, UntrustedFileError
 from context_bench.plan.run_config import RunConfig
-from context_bench.plan.specs import specs_in
 from context_bench.plugins.catalog import Catalog, Component, singular
 from context_bench.redaction import without_secrets
 from context_bench.store.mark import is_own
@@ -80,10 +79,10 @@ def actions_of(
     chosen = None if kinds is None else set(kinds)
     lines = [
         _line(kind, name, catalog.named(kind, name), options)
-        for kind, name, options in _named_in(config)
+        for kind, name, options in config.named_components()
         if chosen is None or kind in chosen
     ]
-    lines += [f"allow {name}" for name in config.allow]
+    lines += [f"allow {name}" for name in config.consents]
     if config.evaluators is None:
         lines.append("every evaluator that is wired to the datasets")
     return list(dict.fromkeys(lines))
@@ -149,22 +148,6 @@ def without_consent(
 _LOCAL = ("subprocess", "executes-model-code")
 """Capabilities with which nothing leaves this machine, and nothing of the user is read."""
 _OF_A_PLACE = ("path", "tables", "words")
-
-
-def _named_in(config: RunConfig) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    """Yield kind, name and options of each component that a configuration names."""
-    for requested in (*config.systems, config.reader, *config.datasets):
-        for spec in specs_in(requested):
-            yield spec.group, spec.name, spec.options
-    named = [one for one in (*(config.evaluators or ()), *config.add_evaluators) if one]
-    for name in dict.fromkeys([*filter(_is_text, named), *config.options]):
-        yield "evaluators", name, config.options.get(name, {})
-    for name, options in config.extension_options.items():
-        yield "hooks", name, options
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
 
 
 def _line(kind: str, name: str, components: list[Component], options: Mapping[str, Any]) -> str:
