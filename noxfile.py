@@ -214,7 +214,7 @@ ours = list(site.glob("context_bench*")) if (site / "context_bench").is_dir() el
 for folder in [*ours, *(site / name for name in everywhere if not (site / name / "__pycache__").is_dir())]:
     if folder.is_dir():
         compileall.compile_dir(folder, quiet=2)
-for name in "pytest", "aiohttp", "numpy", "scipy.stats", "pyarrow.parquet", "pandas", "sympy", "uvicorn":
+for name in "pytest", "aiohttp", "numpy", "scipy.stats", "pyarrow.parquet", "pandas", "sympy":
     found = importlib.util.find_spec(name.partition(".")[0])
     if found and found.cached and not pathlib.Path(found.cached).exists():  # each_alone comes here for every plugin
         with contextlib.suppress(ImportError):

@@ -213,10 +213,9 @@ def test_the_report_holds_the_curve_as_a_drawing_with_its_numbers(tmp_path: Path
 def test_the_viewer_draws_once_as_long_as_the_file_does_not_change(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from starlette.testclient import TestClient
-
+    from context_bench_http.local_server import LocalRequest
     from context_bench_view import folder
-    from context_bench_view.server import application
+    from context_bench_view.server import Pages
 
     asked: list[str] = []
     actual = folder.pictures_of
@@ -227,9 +226,7 @@ def test_the_viewer_draws_once_as_long_as_the_file_does_not_change(
 
     monkeypatch.setattr(folder, "pictures_of", counted)
     run_of(tmp_path / "run.sqlite", *map(Newest, (0.2, 0.5)))
-    client = TestClient(
-        application(tmp_path, "secret", "127.0.0.1:1"), base_url="http://127.0.0.1:1"
-    )
-    pages = [client.get("/secret/run/run.sqlite") for _ in range(2)]
-    assert all('class="joined"' in page.text for page in pages)
+    pages = Pages(tmp_path, "secret")
+    shown = [pages.answer(LocalRequest("GET", "/run/run.sqlite")) for _ in range(2)]
+    assert all(b'class="joined"' in page.body for page in shown)
     assert asked == ["run.sqlite"]

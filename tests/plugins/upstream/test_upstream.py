@@ -408,3 +408,59 @@ def test_responses_and_blocks_are_read_as_messages() -> None:
         == expected
     )
     assert messages_of("responses", {"instructions": "s", "input": items}) == expected
+
+
+class Receiver:
+    """Notes the headers that arrive, and redirects or answers."""
+
+    def __init__(self, location: str = "") -> None:
+        self.headers: list[dict[str, str]] = []
+        receiver = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                self.rfile.read(int(self.headers.get("content-length") or 0))
+                receiver.headers.append({k.lower(): v for k, v in self.headers.items()})
+                self.send_response(307 if location else 200)
+                if location:
+                    self.send_header("location", location)
+                self.send_header("content-length", "2")
+                self.end_headers()
+                self.wfile.write(b"{}")
+
+            def do_GET(self) -> None:
+                self.do_POST()
+
+            def log_message(self, *_: object) -> None:
+                return
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        self.thread = threading.Thread(target=self.server.serve_forever, args=(0.01,))
+        self.thread.start()
+
+    def stop(self) -> None:
+        self.server.shutdown()
+        self.thread.join()
+        self.server.server_close()
+
+
+def test_no_key_follows_a_redirect_to_another_host() -> None:
+    elsewhere = Receiver()
+    reader = Receiver(f"{elsewhere.url}/v1/chat/completions")
+    keys = {"authorization": "Bearer sk-123456", "x-api-key": "sk-123456"}
+    try:
+        with (
+            RecordingUpstream(forward_to=reader.url) as upstream,
+            pytest.raises(urllib.error.HTTPError) as refused,
+        ):
+            ask(upstream.url, "/v1/chat/completions", {"messages": []}, **keys)
+        refused.value.close()
+        assert refused.value.code == 502
+        [headers] = reader.headers
+        assert headers["authorization"] == keys["authorization"]
+        assert "x-context-bench-row" not in headers
+        assert elsewhere.headers == []
+    finally:
+        reader.stop()
+        elsewhere.stop()

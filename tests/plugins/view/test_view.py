@@ -18,10 +18,12 @@ import pytest
 
 from context_bench import evaluate
 from context_bench.cli import execute
+from context_bench_http.local_server import HEADERS, Guard, respond
 from context_bench_view.folder import RunFolder
-from context_bench_view.server import application
+from context_bench_view.server import Pages
 
-ADDRESS = "127.0.0.1:4321"
+PORT = 4321
+ADDRESS = f"127.0.0.1:{PORT}"
 TOKEN = "a-token-of-this-test"
 ATTACK = "</script><img src=x onerror=window.pwned=1><!--"
 
@@ -48,39 +50,13 @@ class Half:
 def asked(
     app: Any, path: str, method: str = "GET", query: str = "", **headers: str
 ) -> tuple[int, dict[str, str], str]:
-    """Return status, headers and body of an answer, asked of the application without a socket."""
-    import asyncio
-
-    sent: list[dict[str, Any]] = []
-
-    async def receive() -> dict[str, Any]:
-        return {"type": "http.request", "body": b"", "more_body": False}
-
-    async def send(message: Any) -> None:
-        sent.append(message)
-
+    """Return status, headers and body of an answer, without a socket."""
     told = {"host": ADDRESS} | {name.replace("_", "-"): value for name, value in headers.items()}
-    scope = {
-        "type": "http",
-        "asgi": {"version": "3.0"},
-        "http_version": "1.1",
-        "method": method,
-        "scheme": "http",
-        "path": urllib.request.unquote(path),
-        "raw_path": path.encode(),
-        "query_string": query.encode(),
-        "headers": [(name.encode(), value.encode("latin-1")) for name, value in told.items()],
-        "server": ("127.0.0.1", 4321),
-        "client": ("127.0.0.1", 1),
-        "root_path": "",
-    }
-    asyncio.run(app(scope, receive, send))
-    body = b"".join(message.get("body", b"") for message in sent[1:]).decode()
-    return (
-        sent[0]["status"],
-        {name.decode(): value.decode() for name, value in sent[0]["headers"]},
-        body,
-    )
+    guard = Guard(hosts=("127.0.0.1",), port=PORT, secret=TOKEN)
+    target = f"{path}?{query}" if query else path
+    answer = respond(app.answer, guard, method, target, told, b"")
+    shown = {**HEADERS, **answer.headers, "content-type": answer.content_type}
+    return answer.status, shown, answer.body.decode()
 
 
 def examples(count: int = 30) -> list[dict[str, Any]]:
@@ -108,7 +84,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def app(folder: Path) -> Any:
-    return application(folder, TOKEN, ADDRESS)
+    return Pages(folder, TOKEN)
 
 
 def test_the_list_shows_every_run_and_filters(app: Any) -> None:
@@ -179,7 +155,7 @@ def test_compared_runs_show_the_trade_off_and_the_ratios(tmp_path: Path) -> None
         path = tmp_path / f"{name}.sqlite"
         evaluate(Kept(name, every), examples(), [Same()], progress=False, run_file=path)
     query = "run=first.sqlite&run=second.sqlite"
-    status, _, body = asked(application(tmp_path, TOKEN, ADDRESS), f"/{TOKEN}/compare", query=query)
+    status, _, body = asked(Pages(tmp_path, TOKEN), f"/{TOKEN}/compare", query=query)
     assert status == 200
     with open_run(tmp_path / "first.sqlite") as one, open_run(tmp_path / "second.sqlite") as other:
         told = overview([one, other], ("score",), Rules())
@@ -280,7 +256,7 @@ def test_looking_changes_no_run(app: Any, folder: Path) -> None:
 def test_a_run_that_goes_on_is_followed(tmp_path: Path) -> None:
     path, seen = tmp_path / "live.sqlite", []
     folder = RunFolder(tmp_path)
-    app = application(tmp_path, TOKEN, ADDRESS)
+    app = Pages(tmp_path, TOKEN)
 
     def system(example: dict[str, Any]) -> str:
         if example["id"] in ("10", "29") and path.exists():

@@ -13,7 +13,8 @@ import socket
 import threading
 from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
@@ -85,6 +86,7 @@ class Guard:
         port: Its port; None for any, of a caller that passes on the ``Host`` of another request.
         secret: The first part of every path; empty for none.
         methods: The methods.
+        is_exact: Whether the server is reached by its own address alone, as by a browser that was given it.
         max_body: The most bytes of a body.
     """
 
@@ -92,6 +94,7 @@ class Guard:
     port: int | None = None
     secret: str = ""
     methods: Collection[str] = ("GET", "HEAD")
+    is_exact: bool = False
     max_body: int = MAX_BODY
 
     def refusal(self, method: str, path: str, headers: Mapping[str, str]) -> LocalResponse | None:
@@ -145,6 +148,35 @@ def _host_of(text: str) -> tuple[str, int]:
 Answer = Callable[[LocalRequest], LocalResponse]
 
 
+def respond(
+    answer: Answer,
+    guard: Guard,
+    method: str,
+    raw_path: str,
+    headers: Mapping[str, str],
+    body: bytes,
+) -> LocalResponse:
+    """Return the answer to a request that has arrived whole, or its refusal.
+
+    Args:
+        answer: Returns the answer to a request that the guard let through.
+        guard: What a request must be like.
+        method: Its method.
+        raw_path: Its path and query, undecoded, with the secret.
+        headers: Its headers, names in lower case.
+        body: Its body.
+    """
+    encoded, _, query = raw_path.partition("?")
+    path = unquote(encoded)
+    refused = guard.refusal(method, path, headers)
+    if refused is not None:
+        return refused
+    try:
+        return answer(LocalRequest(method, guard.below(path), query, headers, body))
+    except Exception as error:  # noqa: BLE001 - of whoever answers: the caller is told, and the server goes on
+        return plain(500, f"{type(error).__name__}: {error}")
+
+
 class LocalServer:
     """Answers requests on 127.0.0.1, on threads of its own, until it is closed.
 
@@ -164,9 +196,11 @@ class LocalServer:
 
     def __init__(self, answer: Answer, port: int = 0, guard: Guard | None = None) -> None:
         self._answer = answer
-        self.guard = guard or Guard()
         self._listener = _listening(port)
         self.port: int = self._listener.getsockname()[1]
+        self.guard = guard or Guard()
+        if self.guard.is_exact:
+            self.guard = replace(self.guard, hosts=("127.0.0.1",), port=self.port)
         self.url = f"http://127.0.0.1:{self.port}"
         self._pool = ThreadPoolExecutor(_THREADS, "context-bench-local-server")
         self._loop = asyncio.new_event_loop()
@@ -185,8 +219,9 @@ class LocalServer:
         self._thread.join()
 
     def wait(self) -> None:
-        """Wait until the server is closed."""
-        self._thread.join()
+        """Wait until the server is closed; a Ctrl-C ends that on every system."""
+        while self._thread.is_alive():
+            self._thread.join(0.5)
 
     def _serve(self, started: threading.Event) -> None:
         try:
@@ -229,28 +264,25 @@ class LocalServer:
 
     async def _respond(self, request: web.BaseRequest) -> LocalResponse:
         headers = {name.lower(): value for name, value in request.headers.items()}
-        raw_path, _, query = request.raw_path.partition("?")
-        path = unquote(raw_path)
+        path = unquote(request.raw_path.partition("?")[0])
         refused = self.guard.refusal(request.method, path, headers)
-        if refused is not None:
+        if refused is not None:  # before any of its body is read
             return refused
         body = bytearray()
         async for chunk in request.content.iter_any():
             body += chunk
             if len(body) > self.guard.max_body:
                 return self.guard.too_large()
-        arrived = LocalRequest(
-            method=request.method,
-            path=self.guard.below(path),
-            query=query,
-            headers=headers,
-            body=bytes(body),
+        arrived = partial(
+            respond,
+            self._answer,
+            self.guard,
+            request.method,
+            request.raw_path,
+            headers,
+            bytes(body),
         )
-        loop = asyncio.get_running_loop()
-        try:
-            return await loop.run_in_executor(self._pool, self._answer, arrived)
-        except Exception as error:  # noqa: BLE001 - of whoever answers: the caller is told, and the server goes on
-            return plain(500, f"{type(error).__name__}: {error}")
+        return await asyncio.get_running_loop().run_in_executor(self._pool, arrived)
 
 
 def _listening(port: int) -> socket.socket:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import socket
 from pathlib import Path
 
 import click
@@ -20,38 +19,24 @@ def view(folder: Path, port: int) -> None:
 
     The server listens on 127.0.0.1. The address that is printed holds a random token; without it nothing is answered.
     """
-    import uvicorn
-
-    from context_bench_view.server import application
+    from context_bench_http.local_server import Guard, LocalServer
+    from context_bench_view.server import Pages
 
     if not folder.is_dir():
         raise ConfigurationError(
             f"There is no folder {folder} with runs in it. Name one: context-bench view FOLDER."
         )
     token = secrets.token_urlsafe(24)
-    with listening(port) as listener:
-        address = f"127.0.0.1:{listener.getsockname()[1]}"
-        echo(f"http://{address}/{token}/")
-        echo_err("Stop with Ctrl-C. Whoever has this address can read the runs; no other page can.")
-        app = application(folder, token, address)
-        uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False)).run(
-            sockets=[listener]
-        )
-
-
-def listening(port: int) -> socket.socket:
-    """Return a socket that listens on this machine only.
-
-    Raises:
-        ConfigurationError: The port cannot be had.
-    """
-    listener = socket.socket()
+    pages = Pages(folder, token)
     try:
-        listener.bind(("127.0.0.1", port))
-        listener.listen()
+        server = LocalServer(pages.answer, port, Guard(secret=token, is_exact=True))
     except (OSError, OverflowError) as error:
-        listener.close()
         raise ConfigurationError(
             f"Port {port} cannot be listened on: {error}. Name another with --port."
         ) from error
-    return listener
+    echo(f"{server.url}/{token}/")
+    echo_err("Stop with Ctrl-C. Whoever has this address can read the runs; no other page can.")
+    try:
+        server.wait()
+    finally:
+        server.close()
