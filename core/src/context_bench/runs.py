@@ -359,10 +359,6 @@ class Run:
         """Whether the run has an example with this hash, hexadecimal."""
         return queries.has_example(self._reader, bytes.fromhex(content))
 
-    def scorings(self) -> Mapping[str, int]:
-        """Return how many responses each evaluator has scored, by its id."""
-        return self._reader.scorings()
-
     def faults(self) -> Iterator[str]:
         """Yield what is wrong with the file, a line each, after holding all it has against its
         check sums and hashes."""

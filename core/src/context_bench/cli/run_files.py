@@ -89,9 +89,7 @@ def resume(run_file: Path, is_trusted: bool, catalog: Catalog, **flags: Any) -> 
 @_trust_option
 @report_options
 @catalog_options
-def rescore(
-    run_file: Path, force: bool, is_trusted: bool, catalog: Catalog, **flags: Any
-) -> None:
+def rescore(run_file: Path, force: bool, is_trusted: bool, catalog: Catalog, **flags: Any) -> None:
     """Score the stored responses of a run with new or changed evaluators; no system is called."""
     from context_bench.session.rescoring import rescore as score_again
 

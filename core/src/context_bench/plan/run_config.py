@@ -373,13 +373,8 @@ class RunConfig:
         }
         return cls(**{name: PARAMETERS[name].kind.restored(value) for name, value in kept.items()})
 
-    @property
-    def consents(self) -> tuple[str, ...]:
-        """The capabilities that it allows."""
-        return tuple(self.allow)
-
     def named_components(self) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-        """Yield kind, name and options of each component that it names."""
+        """Yield kind, name and options of each component that it names, and as ``capabilities`` those that it allows."""
         for requested in (*self.systems, self.reader, *self.datasets):
             for spec in specs_in(requested):
                 yield spec.group, spec.name, spec.options
@@ -388,6 +383,8 @@ class RunConfig:
             yield "evaluators", name, self.options.get(name, {})
         for name, options in self.extension_options.items():
             yield "hooks", name, options
+        for name in self.allow:
+            yield "capabilities", name, {}
 
     def options_of(self, evaluator: Component) -> dict[str, Any]:
         """Return the options of an evaluator, given by its short name or its id."""

@@ -174,13 +174,14 @@ class Recomputation:
 
     Attributes:
         notes: Which scores were not computed again, and why; whole once :meth:`scores` has ended.
-        left_out: The ids of the evaluators whose scores were not computed again.
+        left_out: How many stored scorings were not computed again, by id of the evaluator.
     """
 
     def __init__(self, catalog: Catalog, run: Run) -> None:
         self.notes: list[str] = []
-        self.left_out: set[str] = set()
+        self.left_out: dict[str, int] = {}
         self._catalog, self._run = catalog, run
+        self._counts: dict[str, int] = {}
         self._keys = {entry["id"]: entry["key"] for entry in run.evaluators}
 
     def scores(self) -> Iterator[tuple[RowId, str, Mapping[str, float]]]:
@@ -192,6 +193,7 @@ class Recomputation:
         config = dict(self._run.request)
         request = RunConfig.from_dict(config) if "systems" in config else RunConfig()
         reader = RunReader(self._run.path)
+        self._counts = reader.scorings()
         source = source_of(reader)
         known = self._usable(request, source)
         if not known:
@@ -246,7 +248,7 @@ class Recomputation:
         return evolve(wiring, scorers=tuple(kept))
 
     def _leave_out(self, name: str, reason: str) -> None:
-        self.left_out.add(name)
+        self.left_out[name] = self._counts.get(name, 0)
         note = f"Scores of {name} were not computed again: {reason}."
         if note not in self.notes:
             self.notes.append(note)

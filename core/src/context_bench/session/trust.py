@@ -15,7 +15,9 @@ from typing import Any
 
 from context_bench.errors import ContextBenchError, UntrustedFileError
 from context_bench.plan.run_config import RunConfig
-from context_bench.plugins.catalog import Catalog, Component, singular
+from context_bench.plugins.catalog import Catalog
+from context_bench.plugins.component import Component
+from context_bench.plugins.remedies import singular
 from context_bench.redaction import without_secrets
 from context_bench.store.mark import is_own
 from context_bench.store.reader import RunReader
@@ -62,7 +64,7 @@ def require_trust(
         UntrustedFileError: The file is of somebody else. The message lists what it asks for.
     """
     if not source.is_trusted:
-        kinds = ("evaluators",) if command == "rescore" else None
+        kinds = ("evaluators", "capabilities") if command == "rescore" else None
         raise UntrustedFileError(path, command, actions_of(catalog, config, kinds))
 
 
@@ -82,7 +84,6 @@ def actions_of(
         for kind, name, options in config.named_components()
         if chosen is None or kind in chosen
     ]
-    lines += [f"allow {name}" for name in config.consents]
     if config.evaluators is None:
         lines.append("every evaluator that is wired to the datasets")
     return list(dict.fromkeys(lines))
@@ -151,6 +152,8 @@ _OF_A_PLACE = ("path", "tables", "words")
 
 
 def _line(kind: str, name: str, components: list[Component], options: Mapping[str, Any]) -> str:
+    if kind == "capabilities":
+        return f"allow {name}"
     shown = ", ".join(
         f"{key}={value!r}" for key, value in without_secrets(components, options).items()
     )

@@ -93,6 +93,5 @@ def _recompute(catalog: Catalog, run: Run, found: Verification) -> None:
                 found.blame(
                     f"{evaluator} scored {dict(before)} at {identity}, and scores {dict(scores)} now."
                 )
-    counts = run.scorings()
-    found.left_out = sum(counts.get(name, 0) for name in again.left_out)
+    found.left_out = sum(again.left_out.values())
     found.notes += again.notes
