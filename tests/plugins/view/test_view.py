@@ -54,7 +54,7 @@ def asked(
     told = {"host": ADDRESS} | {name.replace("_", "-"): value for name, value in headers.items()}
     guard = Guard(hosts=("127.0.0.1",), port=PORT, secret=TOKEN)
     target = f"{path}?{query}" if query else path
-    answer = respond(app.answer, guard, method, target, told, b"")
+    answer = respond(app.answer, guard, method=method, raw_path=target, headers=told, body=b"")
     shown = {**HEADERS, **answer.headers, "content-type": answer.content_type}
     return answer.status, shown, answer.body.decode()
 

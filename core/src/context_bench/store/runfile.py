@@ -86,6 +86,7 @@ class RunFile(RunReader):
         created: str,
         config: Mapping[str, Any],
         provenance: Mapping[str, Any],
+        *,
         is_marked: bool = True,
     ) -> RunFile:
         """Create a run file. Whoever looks sees none, or one that holds what a reader and ``resume`` need.

@@ -151,6 +151,7 @@ Answer = Callable[[LocalRequest], LocalResponse]
 def respond(
     answer: Answer,
     guard: Guard,
+    *,
     method: str,
     raw_path: str,
     headers: Mapping[str, str],
@@ -277,10 +278,10 @@ class LocalServer:
             respond,
             self._answer,
             self.guard,
-            request.method,
-            request.raw_path,
-            headers,
-            bytes(body),
+            method=request.method,
+            raw_path=request.raw_path,
+            headers=headers,
+            body=bytes(body),
         )
         return await asyncio.get_running_loop().run_in_executor(self._pool, arrived)
 
