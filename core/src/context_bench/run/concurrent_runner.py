@@ -44,7 +44,7 @@ from context_bench.run.model import (
 )
 from context_bench.run.processor import RetryableCallError
 from context_bench.run.scoring import claim, scores_only, why_unscored
-from context_bench.run.stopping import CaughtError
+from context_bench.run.stopping import CaughtError, capture
 from context_bench.run.workers import CoroutineHost, Mailbox, WorkerPool
 from context_bench.run.writer import Writer
 from context_bench.store.encoding import isolate
@@ -63,8 +63,8 @@ _LEAST_AHEAD, _MOST_AHEAD = 32, 256
 _DEFERRED_ROWS = 256
 """Rows, or twice the places where these are more, that wait for deferred scoring at most."""
 
-_CHEAP = 0.0003
-"""Seconds of scoring that cost less than handing it to a thread."""
+_CHEAP_SCORING = 0.002
+"""Seconds of scoring a row; rows that take less, and whose replies come together, are scored on one thread in turn."""
 
 _CHEAP_ROW = 0.0005
 """Seconds of a whole row that is done on a thread together with others: handing it over alone would cost as much."""
@@ -96,6 +96,7 @@ class ConcurrentRunner:
         self._news = Event()
         self._split: dict[LabelWiring, tuple[list[Scorer], list[Scorer]]] = {}
         self._scoring_seconds: dict[LabelWiring, float] = {}
+        self._replies: list[tuple[RowTask, Reply, asyncio.Future[Any]]] = []
         self._row_seconds: dict[RunSystem, float] = {}
         self._ready: deque[RowTask] = deque()
         self._open: set[RowTask] = set()
@@ -322,19 +323,42 @@ class ConcurrentRunner:
         return await self._score(task, outcome)
 
     async def _score(self, task: RowTask, reply: Reply) -> StoredRow | None:
-        """Return the row of a reply. What is scored in less time than a hand-over takes is scored here."""
-        seconds = self._scoring_seconds.get(task.job.wiring, 1.0)
-        if self._deadline is None and seconds < _CHEAP:
-            return self._process(task, reply)
-        work = task.begin(self._pool.submit(partial(self._process, task, reply)))
-        row = await work.future
+        """Return the row of a reply."""
+        if (
+            self._deadline is None
+            and self._scoring_seconds.get(task.job.wiring, 1.0) < _CHEAP_SCORING
+        ):
+            future: asyncio.Future[Any] = self._loop.create_future()
+            self._replies.append((task, reply, future))
+            if len(self._replies) == 1:
+                self._create(self._score_replies())
+        else:
+            future = task.begin(self._pool.submit(partial(self._process, task, reply))).future
+        row = await future
         if isinstance(row, CaughtError):
             self._break(row.error)
             return None
         return row  # type: ignore[no-any-return]
 
+    async def _score_replies(self) -> None:
+        """Have the replies that came together scored on one thread."""
+        group = self._replies[:_LARGEST_GROUP]
+        del self._replies[:_LARGEST_GROUP]
+        if self._replies:
+            self._create(self._score_replies())
+        try:
+            results = await self._pool.submit(partial(self._process_all, group)).future
+        except RuntimeError as error:  # not even one thread can be started
+            results = [CaughtError(error)] * len(group)
+        for (_, _, future), result in zip(group, results):
+            if not future.done():
+                future.set_result(result)
+
+    def _process_all(self, group: list[tuple[RowTask, Reply, asyncio.Future[Any]]]) -> list[Any]:
+        return [capture(self._process, task, reply) for task, reply, _ in group]
+
     def _process(self, task: RowTask, reply: Reply) -> StoredRow:
-        """Take a system's answer and score it; on a thread, or on the event loop."""
+        """Take a system's answer and score it; on a thread."""
         job = task.job
         started = perf_counter()
         answer = self._processor.take(job, reply.output, reply.timing)
