@@ -215,6 +215,44 @@ def run(
     return Outcome(share, refused, burst, sent)
 
 
+def shed(share: float, asked: float | None, rows: int, seed: int) -> tuple[float, int]:
+    """Ask a server that refuses a share of all requests, at whatever rate they come, until so many rows are answered.
+
+    Args:
+        share: What it refuses.
+        asked: What its ``Retry-After`` says; None for none.
+        rows: How many answers are needed; an answer takes 0.1 s.
+        seed: Draws which requests are refused.
+
+    Returns:
+        Seconds by the simulated clock, and how many requests were refused.
+    """
+    random = Random(seed)
+    now = [1000.0]
+    limiter = learning(64)
+    limiter._clock = lambda: now[0]
+    asking: list[tuple[float, int, bool, float]] = []
+    answered = refused = sent = 0
+    while answered < rows:
+        while (wait := limiter.enter(0)) <= 0:
+            is_answered = random.random() >= share
+            sent += 1
+            done = now[0] + (0.1 if is_answered else REFUSAL)
+            heappush(asking, (done, sent, is_answered, now[0]))
+        later = now[0] + (3600.0 if wait is FULL else max(wait, 1e-4))
+        now[0] = min(later, asking[0][0]) if asking else later
+        while asking and asking[0][0] <= now[0]:
+            _, _, is_answered, began = heappop(asking)
+            limiter.leave()
+            if is_answered:
+                answered += 1
+                limiter.answered(now[0] - began)
+            else:
+                refused += 1
+                limiter.refused(asked, now[0] - began)
+    return now[0] - 1000.0, refused
+
+
 def _headers(limit: float, left: float, reset: float, are_tokens: bool) -> dict[str, Any]:
     kind = "tokens" if are_tokens else "requests"
     return {

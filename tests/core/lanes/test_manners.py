@@ -13,7 +13,7 @@ import pytest
 
 from context_bench import evaluate
 from context_bench.errors import RunStoppedError
-from context_bench.run import admission, calls, limits
+from context_bench.run import admission, calls, limits, stopping
 from context_bench.run.admission import pause, wait_asked_for
 from context_bench.run.limits import Limiter
 from context_bench.store.rows import StoredRow
@@ -104,11 +104,12 @@ def test_a_call_is_never_asked_again_before_its_retry_after_is_over(
 
 @pytest.mark.parametrize("asked", [31.0, 300.0])
 def test_the_pause_of_a_call_is_never_shorter_than_its_retry_after(asked: float) -> None:
-    assert all(pause(attempt, asked) == asked for attempt in range(1, 40))
+    assert all(pause(attempt, asked, 1.0) == asked for attempt in range(1, 40))
 
 
-def test_calls_that_were_refused_together_pause_for_different_times() -> None:
-    assert len({pause(5, None) for _ in range(20)}) > 10
+def test_the_pause_of_a_call_is_a_part_of_a_time_that_doubles() -> None:
+    assert [pause(attempt, None, 0.5) for attempt in range(1, 5)] == [0.5, 1.0, 2.0, 4.0]
+    assert pause(40, None, 1.0) == 30.0
 
 
 def test_a_date_is_read_by_the_clock_of_the_server_that_wrote_it() -> None:
@@ -160,6 +161,30 @@ def test_an_endpoint_that_refuses_everything_for_two_minutes_stops_the_run(
         evaluate(system, make_examples(50), [same], progress=False, max_workers=1)
     assert stopped.value.exit_code == 12
     assert len(system.asked) <= 5
+
+
+def test_an_endpoint_that_only_refuses_is_called_ever_more_rarely_and_not_taken_for_dead(
+    clock: Clock, make_examples: Callable[[int], Any], same: Any
+) -> None:
+    system = Refusing(clock, 600)
+    with pytest.raises(RunStoppedError) as stopped:
+        evaluate(system, make_examples(50), [same], progress=False, max_workers=1)
+    assert isinstance(stopped.value.__cause__, stopping.RefusedError)
+    gaps = [after - before for before, after in zip(system.asked, system.asked[1:], strict=False)]
+    assert gaps[0] <= 2.5
+    assert gaps[-1] >= 8 * gaps[0]
+    assert len(system.asked) <= 20
+
+
+def test_refusals_in_a_row_that_ask_for_little_cost_little(
+    clock: Clock, make_examples: Callable[[int], Any], same: Any
+) -> None:
+    """An endpoint that asks for 0.3 s each time is left alone for a few seconds at most, however often it refuses."""
+    system = Refusing(clock, 30, retry_after=0.3)
+    rows = evaluate(system, make_examples(40), [same], progress=False, max_workers=1).rows
+    assert not any(row.errors for row in rows[4:])
+    gaps = [after - before for before, after in zip(system.asked, system.asked[1:], strict=False)]
+    assert max(gaps) < 10.0
 
 
 @pytest.mark.parametrize("lane", ["blocking", "async"])

@@ -38,9 +38,7 @@ def told(clock: Callable[[], float], most: int = 64) -> Limiter:
     return Limiter(most, ToldRates(None, None), clock=clock)
 
 
-def refusals_of(
-    server: Any, seconds: float, rows: int, says: bool, monkeypatch: pytest.MonkeyPatch
-) -> list[int]:
+def refusals_of(server: Any, seconds: float, rows: int, says: bool) -> list[int]:
     """Return how often each row was refused until all were answered, in simulated time.
 
     Args:
@@ -48,10 +46,8 @@ def refusals_of(
         seconds: How long an answer takes, on average.
         rows: How many rows there are; those that were refused line up in front of the others.
         says: Whether a refusal says when to ask again.
-        monkeypatch: Makes the pauses of rows repeatable.
     """
     random = Random(1)
-    monkeypatch.setattr("random.uniform", random.uniform)
     now = [1000.0]
     limiter = told(lambda: now[0])
     again, new, refused, left = deque[int](), deque(range(rows)), [0] * rows, rows
@@ -78,7 +74,9 @@ def refusals_of(
             else:
                 refused[row] += 1
                 limiter.refused(asked, now[0] - began)
-                heappush(pausing, (now[0] + (pause(refused[row], asked) or 0.0), row))
+                heappush(
+                    pausing, (now[0] + (pause(refused[row], asked, random.random()) or 0.0), row)
+                )
     return refused
 
 
@@ -102,11 +100,8 @@ def test_no_row_is_refused_so_often_that_it_is_given_up(
     seconds: float,
     kind: str,
     says: bool,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    refused = refusals_of(
-        Server(limit, window, kind), seconds, min(400, 12 * limit), says, monkeypatch
-    )
+    refused = refusals_of(Server(limit, window, kind), seconds, min(400, 12 * limit), says)
     assert sum(refused) > 0
     assert max(refused) < _MOST_REFUSALS
 

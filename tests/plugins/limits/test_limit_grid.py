@@ -294,3 +294,11 @@ def test_nothing_is_sent_before_the_first_retry_after_is_over(asked: float) -> N
     assert limiter.enter() > 0
     now[0] += 0.2
     assert limiter.enter() == 0
+
+
+@pytest.mark.parametrize("asked", [None, 0.3], ids=["nothing", "Retry-After"])
+@pytest.mark.parametrize("share", [1 / 50, 1 / 15, 1 / 5])
+def test_refusals_at_random_are_not_taken_for_a_limit(share: float, asked: float | None) -> None:
+    """With 1,194 requests, of which 78 are refused with ``Retry-After: 0.3``, seven minutes were waited for nothing."""
+    seconds = sorted(SIMULATION.shed(share, asked, 1116, seed)[0] for seed in range(9))
+    assert seconds[4] <= 60.0, seconds

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from threading import Lock
 from time import monotonic
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
 from attrs import Factory, define, evolve
 
@@ -255,7 +256,7 @@ class CallPermit:
         if not self._admission.is_patient:
             self._road.check(error)
         self._road.limiter.refused(asked, seconds, next(headers_of(error), None))
-        wait = pause(attempt, asked)
+        wait = self._pause(attempt, asked)
         if wait is None or attempt >= _MOST_REFUSALS:
             return None
         self._admission.retry(self._job.slot, error, wait)
@@ -265,11 +266,16 @@ class CallPermit:
         self, error: BaseException, asked: float | None, attempt: int
     ) -> float | None:
         """Return the seconds after which to repeat a call that failed and was not refused; None where it is not repeated."""
-        wait = pause(attempt, asked)
+        wait = self._pause(attempt, asked)
         if wait is None or attempt >= _MOST_FAILURES:
             return None
         self._admission.retry(self._job.slot, error, wait, "to ask {} again")
         return wait
+
+    def _pause(self, attempt: int, asked: float | None) -> float | None:
+        """Return how long the row waits before its next attempt; equal runs wait equally long."""
+        jitter = crc32(self._job.key + attempt.to_bytes(2, "big")) / 2**32
+        return pause(attempt, asked, jitter)
 
     def leave(self) -> None:
         """Give the place back."""
@@ -376,15 +382,16 @@ def date_of(text: Any) -> datetime | None:
     return date if date.tzinfo else date.replace(tzinfo=timezone.utc)
 
 
-def pause(attempt: int, asked: float | None) -> float | None:
-    """Return how long to wait before asking again: full jitter, never less than was asked for.
+def pause(attempt: int, asked: float | None, jitter: float) -> float | None:
+    """Return how long to wait before asking again: a part of a time that doubles, never less than was asked for.
 
     None when the server asks for more than five minutes: such a row is better resumed.
-    """
-    import random
 
+    Args:
+        attempt: The attempt that failed, counted from 1.
+        asked: Seconds that the server asked for; None where it said nothing.
+        jitter: The part, from 0 to 1: rows that were refused together ask at different moments.
+    """
     if asked is not None and asked > _LONGEST_WAIT:
         return None
-    return max(
-        asked or 0.0, random.uniform(0.0, min(_LONGEST_PAUSE, 0.5 * 2.0 ** min(attempt, 16)))
-    )
+    return max(asked or 0.0, jitter * min(_LONGEST_PAUSE, 0.5 * 2.0 ** min(attempt, 16)))

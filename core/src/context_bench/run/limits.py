@@ -18,7 +18,7 @@ from attrs import frozen
 
 from context_bench.errors import message_of
 from context_bench.protocols import RateLimiter
-from context_bench.run.stopping import DeadSystemError
+from context_bench.run.stopping import RefusedError
 
 _WORTH_TELLING = 1.0
 _SHARE_AFTER_REFUSAL = 0.25
@@ -85,13 +85,13 @@ class EndpointState:
         """Take note that the endpoint has refused.
 
         Raises:
-            DeadSystemError: It has done nothing else for two minutes.
+            RefusedError: It has done nothing else for two minutes.
         """
         now = monotonic()
         if self._refused_since is None:
             self._refused_since = now
         elif now - self._refused_since > _ONLY_REFUSALS:
-            raise DeadSystemError(
+            raise RefusedError(
                 f"{self.endpoint or 'The system'} has refused every request for {now - self._refused_since:.0f} s "
                 f"(--keep-going goes on): {message_of(error)}"
             )

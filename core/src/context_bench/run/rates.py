@@ -14,6 +14,8 @@ from typing import Any
 _CATCH_UP = 1.5
 _PAUSE, _LONGEST_PAUSE, _LONG = 1.0, 300.0, 10.0
 _AT_ONCE = 1e-6
+_LONGEST_OF_ASKED = 8.0
+"""How many times as long as an endpoint asks for it is left alone, when it refuses again and again."""
 
 
 class ToldRates:
@@ -77,9 +79,10 @@ class ToldRates:
             elif sent - self._opened > _LONG * self._pause:
                 self._pause = _PAUSE
             self._ahead = None
-            self._shut_until = now + (
-                self._pause if asked is None else max(asked, 0.1 * self._pause)
-            )
+            pause = self._pause
+            if asked is not None:
+                pause = max(asked, min(0.1 * pause, _LONGEST_OF_ASKED * asked))
+            self._shut_until = now + pause
         elif asked is not None:
             self._shut_until = max(self._shut_until or 0.0, now + asked)
         return is_new

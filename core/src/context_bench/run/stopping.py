@@ -292,6 +292,12 @@ class DeadSystemError(ContextBenchError):
     code = "dead-system"
 
 
+class RefusedError(ContextBenchError):
+    """An endpoint has refused every request for long, and may answer again later: it is not dead."""
+
+    exit_code = 12
+
+
 class Failures:
     """Counts the rows whose system failed.
 

@@ -121,6 +121,11 @@ class Pace:
         self._span = None if span is None else (*span, self.sent.since(*span))
         self._set(pace)
 
+    def forget(self) -> None:
+        """Give up what was learned: only the limit of the user and what the endpoint says hold."""
+        self._limit, self._span, self._is_strict = 0.0, None, False
+        self.pace = self._known
+
     def scale(self, factor: float) -> float:
         """Give so many times as much, but not more than the endpoint says; return how many times as much that is.
 

@@ -18,6 +18,7 @@ the moments at which it was asked whether it is over: once it has held, shorter 
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
@@ -32,6 +33,7 @@ _FINER = (1.5, 3.0, 4.0, 6.0, 8.0, 12.0, 15.0, 25.0, 40.0, 50.0, 90.0)
 _MANY = 100.0
 _USUAL = (1.0, 10.0, 60.0)
 _LEAST_FREEZE, _SOON, _LONGEST_FREEZE = 0.3, 1.0, 300.0
+_LONGEST_OF_ASKED = 8.0
 _DOUBT, _MUCH_DOUBT, _PATIENCE_OF_DOUBT, _LIKELY = 1.4, 3.0, 2.0, 1.6
 _CLOSE, _CLOSE_OF_WINDOW = 1.05, 1.1
 _TRIED, _TRIED_BETWEEN, _LEAST_TRIED, _USED = 3.0, 2.0, 0.3, 0.7
@@ -46,6 +48,11 @@ _MARGIN, _FALL, _LEAST_FALL, _LEAST_FALL_OF_WINDOW = 0.98, 0.96, 0.6, 0.92
 _LEFT_OVER, _MANY_ENOUGH = 3.0, 30.0
 _RARE, _FALL_OF_RARE = 3.0, 0.98
 _OVERSHOT, _LASTED = 1.005, 1.5
+
+_COMPARED, _SLOWER, _AS_MANY = 5, 0.6, 1.2
+"""Refused at random: so many refusals came at this share of the rate at which as many came before, or less, and after at most
+so many times as many answers."""
+_LATEST, _MANY_REFUSED = 64, 0.6
 
 _GENTLE_SECONDS = 0.22
 _GENTLE_RATE = 300.0
@@ -96,6 +103,10 @@ class Rates:
         self._kept: float | None = None
         self._too_fast: float | None = None
         self._latency, self._refusal_seconds = 0.0, 0.05
+        # What is sent slower and refused as often.
+        self._cycles: deque[tuple[float, float]] = deque(maxlen=2 * _COMPARED)
+        self._outcomes: deque[bool] | None = None  # whether each of the latest was refused
+        self._is_rate_certain = False
         # The brake.
         self._frozen_at: float | None = None
         self._frozen_until = self._frozen_before = 0.0
@@ -156,6 +167,8 @@ class Rates:
         """Learn from an answer."""
         sent = now - seconds
         self._latency = max(seconds, 0.9 * self._latency)
+        if self._outcomes is not None:
+            self._outcomes.append(False)
         self.requests.settle(sent, 1.0)
         if tokens:
             self.tokens.settle(sent, tokens)
@@ -177,6 +190,8 @@ class Rates:
             if asked is None and advice.remaining is not None and advice.remaining < 1:
                 asked = again
         asked = None if asked is None else min(asked, _LONGEST_FREEZE)
+        if self._is_at_random():
+            return False
         if self._frozen_at is None:
             if sent < self._frozen_before:
                 return False  # sent before the last brake took hold: it says nothing new
@@ -225,6 +240,7 @@ class Rates:
         self._shut_at = now if asked is None else now + asked - 1.0
         if asked is not None:
             least = _LEAST_FREEZE * 2.0 ** min(self._probes, 10) if self._probes else 0.0
+            least = min(least, max(_SOON, _LONGEST_OF_ASKED * asked))
             self._frozen_until = now + min(max(asked, least), _LONGEST_FREEZE)
             return
         least = min(_LEAST_FREEZE, 0.5 * _SHORTER[0]) if self._may_be_short else _LEAST_FREEZE
@@ -255,6 +271,9 @@ class Rates:
         frozen_at, window, cycle = self._frozen_at, self._window, self._cycle
         froze, self._is_doubtful = again - frozen_at, False
         answered = self.requests.sent.since(cycle, again - MOMENT)
+        if self._refuses_at_random(answered, frozen_at - cycle):
+            self._let_go()
+            return
         is_sure = bool(self._falls) or (self._is_seeking and self._kept is not None)
         if window is None or (len(self._released) == 1 and answered < _LEFT_OVER and not is_sure):
             self._guess(frozen_at, again)
@@ -284,6 +303,41 @@ class Rates:
         self._is_beyond, self._crept, self._frozen_at, self._probe = False, 1.0, None, None
         for pace in self._paces.values():
             pace.restart(now)
+
+    def _refuses_at_random(self, answered: float, seconds: float) -> bool:
+        """Whether the endpoint refuses some of the requests, however few are sent: a limit is kept by whoever is slower.
+
+        Args:
+            answered: Requests since it last let go.
+            seconds: In how many seconds they were sent.
+        """
+        self._cycles.append((answered, max(seconds, MOMENT)))
+        if self._is_rate_certain or len(self._cycles) < 2 * _COMPARED:
+            return False
+        cycles = list(self._cycles)
+        earlier = _sums(cycles[:_COMPARED])
+        later = _sums(cycles[_COMPARED:])
+        is_slower = later[0] / later[1] < _SLOWER * earlier[0] / earlier[1]
+        return is_slower and later[0] < _AS_MANY * earlier[0]
+
+    def _let_go(self) -> None:
+        """Forget what was taken for a limit: from now on only the request waits that was refused."""
+        self._outcomes = deque(maxlen=_LATEST)
+        self._frozen_at = self._probe = self._window = self._guessed = None
+        self._is_seeking = self._is_doubtful = self._is_unsure = False
+        self._released.clear()
+        for pace in self._paces.values():
+            pace.forget()
+
+    def _is_at_random(self) -> bool:
+        """Count a refusal of an endpoint that refuses at random; where it refuses many, it has a limit after all."""
+        if self._outcomes is None:
+            return False
+        self._outcomes.append(True)
+        if len(self._outcomes) < _LATEST or sum(self._outcomes) < _MANY_REFUSED * _LATEST:
+            return True
+        self._outcomes, self._is_rate_certain, self._began = None, True, self._latest
+        return False
 
     def _guess(self, frozen_at: float, again: float) -> None:
         """Take the time until the endpoint let go for the first time as its window, and what it answered as its limit."""
@@ -479,3 +533,8 @@ class Rates:
     def _scale(self, factor: float) -> float:
         """Give more or less of both kinds; return what that came to, where one of them may have no more."""
         return min(pace.scale(factor) for pace in self._paces.values())
+
+
+def _sums(cycles: list[tuple[float, float]]) -> tuple[float, float]:
+    """Return the answers and the seconds of cycles together."""
+    return sum(answers for answers, _ in cycles), sum(seconds for _, seconds in cycles)
