@@ -1,7 +1,7 @@
 """Memory that a run adds, its result included, and the time to resume a finished run, over generated rows of 200 bytes.
 
-Memory is bounded when it does not grow with the rows: the first table compares 60,000 rows with 200,000. Below 50,000 rows a
-run remembers the ids of its examples. `--quick` prints the first table alone.
+Memory is bounded when it does not grow with the rows: the first table compares 60,000 rows with 200,000, on one worker and on
+16. Below 50,000 rows a run remembers the ids of its examples. `--quick` prints the first table alone.
 
 Peers get fewer rows, as many as they do in under a minute; what a million would add is in proportion to that.
 """
@@ -18,6 +18,7 @@ from side_by_side import (
     LOOP,
     OURS,
     RAGAS,
+    THREADS,
     Runner,
     cells,
     is_quick,
@@ -54,9 +55,15 @@ def print_growth() -> None:
     print("| context-bench | memory added | a row beyond |")
     print("|---|---:|---:|")
     with TemporaryDirectory() as folder:
-        for what in ("into a run file", "resumed when it is finished"):
+        for runner, name, what in (
+            (OURS, "one", "one worker, into a run file"),
+            (OURS, "one", "one worker, resumed when it is finished"),
+            (THREADS, "many", "16 workers, into a run file"),
+        ):
             mib = {
-                rows: run(OURS, rows=rows, workers=16, path=f"{folder}/{rows}.sqlite")["mib"]
+                rows: run(runner, rows=rows, workers=16, path=f"{folder}/{name}-{rows}.sqlite")[
+                    "mib"
+                ]
                 for rows in GROWTH
             }
             added_bytes = (mib[many] - mib[few]) * 2**20 / (many - few)

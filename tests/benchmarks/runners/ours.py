@@ -42,7 +42,7 @@ class Match:
 
 def run(load: Load) -> int:
     system: Any = (Async if load.lane == "async" else Blocking)(load.call)
-    workers: int | None = load.workers if load.call else None
+    workers: int | None = load.workers if load.call or load.lane else None
     if load.url:
         from context_bench_openai import OpenAIProxy
 
