@@ -190,7 +190,7 @@ class BlockingLate(Late):
 
 @pytest.fixture
 def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(admission, "pause", lambda attempt, asked: 0.001)
+    monkeypatch.setattr(admission, "pause", lambda attempt, asked, jitter: 0.001)
 
 
 @pytest.mark.usefixtures("short_pauses")

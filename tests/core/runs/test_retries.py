@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import random
 import time
 from typing import Any
 
 import pytest
 
 from context_bench import evaluate
+from context_bench.run import admission
+from context_bench.run.admission import pause
 
 RETRY_AFTER = 0.2
 FAILURES: dict[str, dict[str, Any]] = {
@@ -66,11 +67,14 @@ def ceilings(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The upper bounds of the pauses that the runner draws; each pause is a hundredth of its bound."""
     bounds: list[float] = []
 
-    def draw(low: float, high: float) -> float:
-        bounds.append(high)
-        return high / 100
+    def shortened(attempt: int, asked: float | None, jitter: float) -> float | None:
+        longest = pause(attempt, asked, 1.0)
+        if longest is None:
+            return None
+        bounds.append(longest)
+        return longest / 100
 
-    monkeypatch.setattr(random, "uniform", draw)
+    monkeypatch.setattr(admission, "pause", shortened)
     return bounds
 
 

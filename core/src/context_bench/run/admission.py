@@ -33,6 +33,8 @@ _MOST_REFUSALS, _MOST_FAILURES = 10, 4
 """Attempts of one row at most, where it is refused, and where the endpoint fails."""
 
 _LONGEST_WAIT, _LONGEST_PAUSE = 300.0, 30.0
+LONGEST_OF_ASKED = 8.0
+"""How many times as long as an endpoint asks for it is left alone, when it refuses again and again."""
 _GLANCE = 0.25
 
 
@@ -394,4 +396,7 @@ def pause(attempt: int, asked: float | None, jitter: float) -> float | None:
     """
     if asked is not None and asked > _LONGEST_WAIT:
         return None
-    return max(asked or 0.0, jitter * min(_LONGEST_PAUSE, 0.5 * 2.0 ** min(attempt, 16)))
+    longest = min(_LONGEST_PAUSE, 0.5 * 2.0 ** min(attempt, 16))
+    if asked is None:
+        return jitter * longest
+    return max(asked, jitter * min(longest, max(1.0, LONGEST_OF_ASKED * asked)))

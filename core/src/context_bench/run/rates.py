@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from context_bench.run.admission import LONGEST_OF_ASKED
+
 _CATCH_UP = 1.5
 _PAUSE, _LONGEST_PAUSE, _LONG = 1.0, 300.0, 10.0
 _AT_ONCE = 1e-6
-_LONGEST_OF_ASKED = 8.0
-"""How many times as long as an endpoint asks for it is left alone, when it refuses again and again."""
 
 
 class ToldRates:
@@ -81,7 +81,7 @@ class ToldRates:
             self._ahead = None
             pause = self._pause
             if asked is not None:
-                pause = max(asked, min(0.1 * pause, _LONGEST_OF_ASKED * asked))
+                pause = max(asked, min(0.1 * pause, LONGEST_OF_ASKED * asked))
             self._shut_until = now + pause
         elif asked is not None:
             self._shut_until = max(self._shut_until or 0.0, now + asked)
