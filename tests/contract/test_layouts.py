@@ -31,7 +31,18 @@ from context_bench_judge import UnreadableReply, read_rating, read_verdict
 
 pytestmark = [pytest.mark.shared, pytest.mark.one_python]
 
-READERS = ("math",)
+READERS = (
+    "math",
+    "final_number",
+    "multiple_choice",
+    "bbh",
+    "nli",
+    "rating",
+    "verdict",
+    "drop",
+    "needle",
+    "bfcl",
+)
 _SAMPLE = 12
 _READS_ALL = {"needle", "drop", "bfcl", "faithfulness", "code"}
 """Readers for which all of a reply is its answer, so that a quotation is part of it."""

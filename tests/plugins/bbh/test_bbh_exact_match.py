@@ -9,6 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from context_bench.answers import plain_signs
 from context_bench_bbh import BBHExactMatch
 
 RIGHT = [
@@ -133,7 +134,7 @@ def test_any_values_are_scored_or_not(answer, answers, response):
 @example("0\x1f\n0")
 @given(st.text().filter(lambda text: text.strip(" \t\r\n*`.") and "answer" not in text.lower()))
 def test_a_target_is_right_wherever_it_is_stated(target):
-    line = target.strip().split("\n")[0]
+    line = plain_signs(target).strip().split("\n")[0]
     for response in (line, f"So the answer is {line}", f"Hm.\nThe answer is: {line}\nmore"):
         assert BBHExactMatch().score({"answer": line}, {"response": response}) in (
             {},

@@ -259,7 +259,7 @@ JSON: list[tuple[str, float | None]] = [
     ('{"reason": "I give it a 2 for style. Overall: 2.", "rating": 4,}', 4),
     ('{"reason": "Accuracy: 3/5\nOverall: 2 slips\n", "rating": 4}', 4),
     ('{\n"strengths": "- Names 3\n- Score: 5",\n"weaknesses": "Score: 1",\n"score": "4",\n}', 4),
-    ('{"reason": "Rating: 2\n"}', 2),
+    ('{"reason": "Rating: 2\n"}', None),
     ('{"rating": null}', None),
     ('{"rating": true}', None),
     ('{"rating": 11}', None),

@@ -48,7 +48,7 @@ def test_the_reason_says_why_no_letter_was_found(response, reason):
     assert scores.details["reason"] == reason
 
 
-@pytest.mark.parametrize("response", [None, b"C", ["C"], {"answer": "C"}])
+@pytest.mark.parametrize("response", [None, b"\xff", ["C"], {"answer": "C"}])
 def test_an_output_without_a_text_is_unscored(response):
     scores = MultipleChoiceAccuracy().score(ROW, {"response": response})
     assert scores == {}
@@ -229,3 +229,61 @@ def test_a_small_letter_that_is_an_option_as_it_stands_is_its_text() -> None:
     example = {"choices": ["x", "y", "z", "b"], "correct_letter": "D"}
     assert MultipleChoiceAccuracy().score(example, {"response": "b"}) == {"mc_accuracy": 1.0}
     assert MultipleChoiceAccuracy().score(example, {"response": "B"}) == {"mc_accuracy": 0.0}
+
+
+class Array:
+    """A column as NumPy holds it."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def tolist(self):
+        return self.values
+
+
+OPTIONS = {
+    "a tuple": ("red", "green", "blue"),
+    "an array": Array(["red", "green", "blue"]),
+    "a table of arrays": {"text": Array(["red", "green", "blue"]), "label": Array(["A", "B", "C"])},
+    "a mapping by letter": {"A": "red", "B": "green", "C": "blue"},
+    "bytes": [b"red", b"green", b"blue"],
+    "records": [{"text": "red"}, {"text": "green"}, {"text": "blue"}],
+}
+
+
+@pytest.mark.parametrize("choices", OPTIONS.values(), ids=OPTIONS)
+def test_options_are_read_in_whatever_container(choices):
+    row = {"choices": choices, "correct_letter": "C"}
+    assert MultipleChoiceAccuracy().score(row, {"response": "It is blue."}) == {"mc_accuracy": 1.0}
+    assert MultipleChoiceAccuracy().score(row, {"response": "It is red."}) == {"mc_accuracy": 0.0}
+
+
+@pytest.mark.parametrize(
+    "choices",
+    [7, True, object(), [object(), "b"]],
+    ids=["number", "truth", "object", "list of objects"],
+)
+def test_options_that_cannot_be_read_are_unscored_with_a_warning(choices):
+    with pytest.warns(UserWarning, match="cannot be read as options"):
+        scores = MultipleChoiceAccuracy().score(
+            {"choices": choices, "correct_letter": "A"}, {"response": "A"}
+        )
+    assert scores == {}
+    assert "choices" in scores.details["unscored"]
+
+
+@pytest.mark.parametrize(
+    ("response", "letter"),
+    [
+        ("\u041e\u0442\u0432\u0435\u0442: \u0411", "B"),
+        ("\u041e\u0442\u0432\u0435\u0442: (\u0412)", "B"),
+        ("\u0627\u0644\u062c\u0648\u0627\u0628: \u062c", "C"),
+        ("\u05d0", "A"),
+        ("\u7532", "A"),
+        ("Answer: \uff22", "B"),
+        ("Answer: \u24b8", "C"),
+    ],
+)
+def test_letters_of_other_scripts_name_options(response, letter):
+    row = {"choices": ["1 m", "2 m", "3 m", "4 m"], "correct_letter": letter}
+    assert MultipleChoiceAccuracy().score(row, {"response": response}) == {"mc_accuracy": 1.0}

@@ -44,7 +44,7 @@ def test_the_reason_says_why_no_label_was_found(response, reason):
     assert scores.details["reason"] == reason
 
 
-@pytest.mark.parametrize("response", [None, b"SUPPORTS", ["SUPPORTS"], {"label": "SUPPORTS"}])
+@pytest.mark.parametrize("response", [None, b"\xff", ["SUPPORTS"], {"label": "SUPPORTS"}])
 def test_an_output_without_a_text_is_unscored(response):
     scores = NLILabelMatch().score({"answer": "SUPPORTS"}, {"response": response})
     assert scores == {}

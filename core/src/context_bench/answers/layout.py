@@ -101,6 +101,7 @@ def without_layout(text: str, *, hashes: bool = False, emphasis: bool = True) ->
         once = _once(text, hashes)
         if emphasis:
             once = without_emphasis(once)
+        once = plain_signs(once)  # a mark may stand on a letter now
         if once == text:
             return text
         text = once

@@ -24,7 +24,7 @@ GAP = "…"
 
 _STATES = re.compile(
     r"\b(?:answers?|answered|ratings?|rate[ds]?|scores?|scored|grades?|verdicts?|winners?|wins?|better|best|worse|superior|preferred|prefer"
-    r"|correct|incorrect|choices?|options?|results?|final|conclusion|entail\w*|contradict\w*|neutral|support\w*|refut\w*|tie|true|false"
+    r"|correct|incorrect|choices?|options?|results?|final|conclusion|entail\w*|contradict\w*|neutral|support\w*|refut\w*|tie"
     r"|label|decision|judge?ment|stars?|points?|award|give)\b|\[\[|\\boxed|####|\d\s?/\s?\d"
     r"|[答评評得분점]|ответ|оценка|antwort|respuesta|réponse",
     re.IGNORECASE,
@@ -44,7 +44,7 @@ _ATTRIBUTED_AFTER = re.compile(
     re.IGNORECASE,
 )
 _OWN_VOICE = re.compile(
-    r"\b(?:I|we)\b(?:'\w+)?(?:\s+\w+){0,2}\s+(?:say|state|conclude|answer|give|rate|write|choose|pick|call)\b[^.!?\n]{0,30}\Z"
+    r"\b(?:I|we)\b(?:'\w+)?(?:\s+\w+){0,2}\s+(?:say|state|conclude|answer|give|rate|write|choose|pick|call)\b[^.!?\n]{0,80}\Z"
     r"|\bmy\s+(?:\w+\s+){0,2}(?:answer|verdict|rating|score|conclusion|choice)\b[^.!?\n]{0,20}\Z",
     re.IGNORECASE,
 )
@@ -68,6 +68,11 @@ _MARKS = re.compile(
 _FENCE = re.compile(r"[ \t]*(?:`{3,}|~{3,})[ \t]*(?P<name>[\w+#.-]*)[ \t]*")
 _NEVER_QUOTES = re.compile(r"json\w*|tool\w*|xml|latex|tex|math", re.IGNORECASE)
 _QUOTED_LINE = re.compile(r"[ \t]*>")
+_QUOTED_LINES = re.compile(r"\A[ \t]*(?:>[ \t]?)+")
+_REMARK_END = re.compile(
+    r"[\"'”“»」』`)\].!]*(?:,?[ ](?:which|that|but[ ](?:this|that|it))[ ](?:is|was|are|I)[^.!?\n]{0,60})?[.!)\s]*?(?=\n|\Z)"
+)
+_SENTENCE_BREAK = re.compile(r"[.!?;]\s|,\s+(?:but|so|and)\s")
 _REACH = 100
 _WHOLE = re.compile(r"[\s\"'“”‘’„«»「」『』`*_.!>#-]*")
 
@@ -120,7 +125,7 @@ def read_reply(text: str, *, hashes: bool = False, emphasis: bool = True) -> Rep
         hashes: Whether ``####`` stays, with which solutions of GSM8K mark their answer.
         emphasis: Whether marks of emphasis within lines go.
     """
-    text = plain_signs(text)
+    text = _unquoted(plain_signs(text))
     whole = without_layout(text, hashes=hashes, emphasis=emphasis)
     spans = _quotations(text)
     if not spans:
@@ -131,6 +136,27 @@ def read_reply(text: str, *, hashes: bool = False, emphasis: bool = True) -> Rep
     if said:
         unattributed = without_layout(_without(text, said), hashes=hashes, emphasis=emphasis)
     return Reply(whole, own, unattributed)
+
+
+def _unquoted(text: str) -> str:
+    """A text without the signs of quotation or the fence around all of it: what is quoted whole is shown, not quoted."""
+    lines = _unfenced(text.strip().split("\n"))
+    if not all(_QUOTED_LINE.match(line) for line in lines if line.strip()) or not text.strip():
+        return "\n".join(lines)
+    return "\n".join(_QUOTED_LINES.sub("", line) for line in lines)
+
+
+def _unfenced(lines: list[str]) -> list[str]:
+    """The lines without a fence around all of them; one with a name that opens inside it shows that it goes on."""
+    fences = [
+        (number, fence["name"])
+        for number, line in enumerate(lines)
+        if (fence := _FENCE.fullmatch(line))
+    ]
+    if len(fences) < 2 or fences[0][0] != 0 or fences[-1] != (len(lines) - 1, ""):
+        return lines
+    is_around_all = len(fences) == 2 or fences[1][1] != ""
+    return lines[1:-1] if is_around_all and not _NEVER_QUOTES.fullmatch(fences[0][1]) else lines
 
 
 def _without(text: str, spans: Sequence[_Span]) -> str:
@@ -198,7 +224,11 @@ def _block(text: str, lines: Sequence[str], starts: Sequence[int], first: int, s
     before = text[max(0, start - 2 * _REACH) : start].rstrip("\n`~ \t>")
     introduced = before.rpartition("\n")[2]
     said = introduced.endswith(":") and _ATTRIBUTED.search(introduced) is not None
-    return _Span(start, end, said and not _OWN_VOICE.search(introduced))
+    if not said or _OWN_VOICE.search(introduced):
+        return _Span(start, end, is_attributed=False)
+    is_alone = len(introduced) <= _REACH and not _SENTENCE_BREAK.search(introduced)
+    line = text.rfind(introduced, 0, start)
+    return _Span(line if is_alone else start, end, is_attributed=True)
 
 
 def _marked(text: str) -> Iterator[_Span]:
@@ -213,7 +243,8 @@ def _marked(text: str) -> Iterator[_Span]:
         if _OWN_VOICE.search(before):
             continue
         said = _ATTRIBUTED.search(before) or _ATTRIBUTED_AFTER.match(text, match.end())
-        yield _Span(match.start() + 1, match.end() - 1, said is not None)
+        span = _Span(match.start() + 1, match.end() - 1, said is not None)
+        yield _remark(text, span) if said else span
 
 
 def _is_line(text: str, match: re.Match[str]) -> bool:
@@ -229,4 +260,15 @@ def _unmarked(text: str) -> Iterator[_Span]:
     for match in _UNMARKED.finditer(text):
         before = text[max(0, match.start() - _REACH) : match.start()]
         if match["words"].strip() and not _OWN_VOICE.search(before):
-            yield _Span(match.start("words"), match.end("words"), is_attributed=True)
+            span = _Span(match.start("words"), match.end("words"), is_attributed=True)
+            yield _remark(text, span)
+
+
+def _remark(text: str, span: _Span) -> _Span:
+    """A quotation with the line around it, where that says only who said it: "(It claims "...", which is wrong.)"."""
+    start = text.rfind("\n", 0, span.start) + 1
+    before = text[start : span.start]
+    behind = _REMARK_END.match(text, span.end)
+    if len(before) > _REACH or _SENTENCE_BREAK.search(before) or behind is None:
+        return span
+    return _Span(start, behind.end(), span.is_attributed)

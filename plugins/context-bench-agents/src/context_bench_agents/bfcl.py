@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from context_bench.answers import plain_value, reply_of
+from context_bench.answers.calls import marks_calls
 from context_bench_agents.arguments import is_accepted, is_described, standard
 from context_bench_agents.calls import FunctionCall, calls_of, decoded_calls, parse_calls
 from context_bench_agents.foreign import TYPES, written_in
@@ -62,30 +64,43 @@ class BFCLMatch:
         Returns:
             ``{"bfcl_ast": 0.0 or 1.0}``; ``{}`` where the expected calls are not known, or there is no response.
         """
-        if not isinstance(processed.get("response"), str) and not processed.get("tool_calls"):
+        returned = plain_value(processed.get("tool_calls"))
+        if not isinstance(processed.get("response"), str) and not returned:
             return {}
         language = original["language"] if original.get("language") in tuple(TYPES) else "python"
         calls = calls_of(processed, language, decoded_calls if self.parity else None) or []
         if original.get("relevance"):
             return {"bfcl_ast": float(bool(calls))}
-        expected = expected_calls(original.get("ground_truth"))
+        expected = expected_calls(_plain_tree(original.get("ground_truth")))
         if expected is None:
             return {}
+        if not expected and not self.parity and marks_calls(reply_of(processed) or ""):
+            return {"bfcl_ast": 0.0}  # it calls where it should not, in mark-up that may be broken
         if (
             self.parity
-            and not processed.get("tool_calls")
+            and not returned
             and {call.name for call in calls} != {each.name for each in expected}
         ):
             return {"bfcl_ast": 0.0}  # only models that call by an interface may write a_b for a.b
         return {
             "bfcl_ast": float(
-                _all_match(calls, expected, _described(original.get("tools")), language)
+                _all_match(
+                    calls, expected, _described(_plain_tree(original.get("tools"))), language
+                )
             )
         }
 
     def fingerprint(self) -> dict[str, Any]:
         """Every parameter that can change a score."""
         return {"parity": self.parity} if self.parity else {}
+
+
+def _plain_tree(value: Any) -> Any:
+    """A value with the arrays inside it, which Parquet makes of lists, as lists."""
+    value = plain_value(value)
+    if isinstance(value, Mapping):
+        return {key: _plain_tree(inner) for key, inner in value.items()}
+    return [_plain_tree(inner) for inner in value] if isinstance(value, list) else value
 
 
 def expected_calls(ground_truth: Any) -> list[Expected] | None:
@@ -220,9 +235,20 @@ def _matches(
     ):
         return False
     return all(
-        _fits(value, expected.arguments[name], properties[name], language)
-        for name, value in call.arguments.items()
+        _fits(
+            _as_described(call, name, properties[name]),
+            expected.arguments[name],
+            properties[name],
+            language,
+        )
+        for name in call.arguments
     )
+
+
+def _as_described(call: FunctionCall, name: str, parameter: Any) -> Any:
+    """An argument that mark-up holds as text, as the text where its parameter is one."""
+    is_text = isinstance(parameter, Mapping) and parameter.get("type") == "string"
+    return call.texts[name] if is_text and name in call.texts else call.arguments[name]
 
 
 def _fits(value: Any, answers: Sequence[Any], parameter: Any, language: str) -> bool:

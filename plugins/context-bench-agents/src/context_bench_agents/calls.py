@@ -10,7 +10,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from context_bench.answers import answer_of
+from context_bench.answers import answer_of, plain_signs, plain_value, reply_of
+from context_bench.answers.calls import call_of_object, tool_calls
+from context_bench.answers.layout import without_layout
 from context_bench_agents.foreign import TYPES, call_in
 
 _LANGUAGE = re.compile(r"\A(?:[\w.+-]*[^\S\n]*\n|[a-zA-Z]+(?=[\s\[{]))")
@@ -18,6 +20,7 @@ _OPENS, _CLOSES = (
     re.compile(r"<(?:tool_?call|TOOLCALL)>"),
     re.compile(r"</(?:tool_?call|TOOLCALL)>"),
 )
+_PYTHON_TAG = "<|python_tag|>"  # before JSON, or a call in Python
 _LONGEST = 100_000
 _OPERATORS: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -33,10 +36,14 @@ _OPERATORS: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
 
 
 class FunctionCall(NamedTuple):
-    """One call: the function's name, with its dots, and its arguments by name."""
+    """One call: the function's name, with its dots, and its arguments by name.
+
+    ``texts`` are the arguments that native mark-up holds as text, as they are, for parameters that are texts.
+    """
 
     name: str
     arguments: dict[str, Any]
+    texts: Mapping[str, str] = {}
 
 
 def calls_of(
@@ -53,30 +60,44 @@ def calls_of(
         language: The language of the calls.
         of_text: What reads the calls of a text; `parse_calls` where it is None.
 
-    >>> calls_of({"response": 'get.weather(city="Rome", days=3)'})
-    [FunctionCall(name='get.weather', arguments={'city': 'Rome', 'days': 3})]
+    >>> calls_of({"response": 'get.weather(city="Rome", days=3)'})[0].arguments
+    {'city': 'Rome', 'days': 3}
     """
-    if output.get("tool_calls"):
-        return [call for each in output["tool_calls"] if (call := _of_json(each))] or None
+    returned = plain_value(output.get("tool_calls"))
+    if returned:
+        return [call for each in returned if (call := _of_json(each))] or None
     answer = answer_of(output)
-    return None if answer is None else (of_text or parse_calls)(answer, language)
+    if answer is None:
+        return None
+    calls = (of_text or parse_calls)(answer, language)
+    # a call may be in a channel that is no answer, where gpt-oss writes it
+    return calls or (None if of_text else _native(reply_of(output) or "") or None)
 
 
 def parse_calls(text: str, language: str = "python") -> list[FunctionCall] | None:
     """Return the calls that a text holds, or None."""
     if len(text) > _LONGEST:
         return None
+    text = plain_signs(text)
     found = [call for part in _tagged(text) for call in _read(part, language)]
+    found = found or _native(text)
     for candidate in _candidates(text):
         found = found or _read(candidate, language)
+    bare = without_layout(text, emphasis=False)
+    if not found and bare != text.strip():
+        return parse_calls(bare, language)
     return found or None
+
+
+def _native(text: str) -> list[FunctionCall]:
+    return [FunctionCall(call.name, call.arguments, call.texts) for call in tool_calls(text)]
 
 
 def decoded_calls(text: str, language: str = "python") -> list[FunctionCall] | None:
     """Return the calls of a text as BFCL's ``default_decode_ast_prompting`` does: of a text that is nothing else.
 
-    >>> decoded_calls("`f(x=1), g(y=2)`")
-    [FunctionCall(name='f', arguments={'x': 1}), FunctionCall(name='g', arguments={'y': 2})]
+    >>> [call.name for call in decoded_calls("`f(x=1), g(y=2)`")]
+    ['f', 'g']
     >>> decoded_calls("```python\\nf(x=1)\\n```")
     """
     bare = text.strip("`\n ")
@@ -104,7 +125,9 @@ def _read(text: str, language: str) -> list[FunctionCall]:
 
 
 def _candidates(text: str) -> Iterator[str]:
-    yield text.strip("`\n ")
+    if _PYTHON_TAG in text:
+        yield text.rpartition(_PYTHON_TAG)[2].strip()
+    yield text.strip("`*\n ")
     yield from (_LANGUAGE.sub("", fenced).strip() for fenced in text.split("```")[1:-1:2])
     start, end = text.find("["), text.rfind("]")
     if 0 <= start < end:
@@ -137,6 +160,8 @@ def _of_json(value: Any) -> FunctionCall | None:
             return None
     if isinstance(name, str) and isinstance(arguments, Mapping | None):
         return FunctionCall(name, dict(arguments or {}))
+    if native := call_of_object(value):
+        return FunctionCall(native.name, native.arguments)
     if (
         len(value) == 1
     ):  # {"name": {"argument": value}}, or as BFCL keeps it, with the arguments as the text of an object
@@ -183,7 +208,8 @@ def _value(node: ast.expr) -> Any:
     ):
         return ast.unparse(node)
     if isinstance(node, ast.Call):
-        return dict([_of_node(node)])
+        call = _of_node(node)
+        return {call.name: call.arguments}
     if isinstance(node, ast.List):
         return [_value(each) for each in node.elts]
     if isinstance(node, ast.Tuple):

@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from context_bench.answers import NO_ANSWER, answer_of, gold
+from context_bench.answers.layout import without_layout
+from context_bench.answers.reading import read_reply
+from context_bench.answers.remarks import without_remarks
 from context_bench.records import Scores
 
 # bold type, code, and all that str.strip() takes for space
@@ -14,13 +17,15 @@ _AROUND = (
     "*`\t\n\v\f\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029"
     "\u202f\u205f\u3000"
 )
+_BOXED = re.compile(r"\$*\s*\\boxed\s*\{(.*)\}\s*\$*\.?")
 
 
 class BBHExactMatch:
     """1.0 where the answer of a response is exactly the target of a BIG-Bench Hard example, else 0.0.
 
     The answer is the first line behind the last "the answer is", or the first line of a response without it, less one full
-    stop at its end and the marks of bold type or code around it. Case, brackets and the order of words count.
+    stop at its end and the marks of bold type or code around it. Layout is taken off before, and what the reply quotes is read
+    only where its own words state nothing. Case, brackets and the order of words count.
     This is the rule of the benchmark's authors: Suzgun et al. 2022, "Challenging BIG-Bench Tasks and Whether Chain-of-Thought
     Can Solve Them", https://arxiv.org/abs/2210.09261.
 
@@ -60,10 +65,12 @@ class BBHExactMatch:
         found, response = gold(original), answer_of(processed)
         if not found.texts or response is None:
             return Scores({}, {"unscored": found.reason or NO_ANSWER})
-        targets = set(map(_bare, found.texts))
-        answer, is_stated = self._answer(response)
+        written = set(map(_bare, found.texts))
+        targets = written | {_bare(without_layout(text)) for text in found.texts}
+        answer, is_stated = self._read(response, written)
+        is_right = answer in targets or _bare(without_layout(answer)) in targets
         return Scores(
-            {"bbh_exact_match": float(answer in targets)},
+            {"bbh_exact_match": float(is_right)},
             {"extracted": answer[:500], "is_stated": is_stated},
         )
 
@@ -71,11 +78,18 @@ class BBHExactMatch:
         """Every parameter that can change a score."""
         return {"pattern": self.pattern}
 
+    def _read(self, response: str, targets: set[str]) -> tuple[str, bool]:
+        """The answer in the reply's own words; where targets are signs alone, as brackets are, no sign is layout."""
+        if not any(character.isalnum() for target in targets for character in target):
+            return self._answer(response)
+        return read_reply(response).first(self._answer, lambda found: found[1])
+
     def _answer(self, response: str) -> tuple[str, bool]:
         start, is_stated = 0, False
         for match in self._pattern.finditer(response):
             start, is_stated = match.end(), True
-        return _bare(response[start:].strip().split("\n", 1)[0]), is_stated
+        rest = response[start:] if is_stated else without_remarks(response)
+        return _bare(rest.strip().split("\n", 1)[0]), is_stated
 
 
 def _bare(line: str) -> str:
@@ -84,4 +98,6 @@ def _bare(line: str) -> str:
     >>> _bare("**(B)**."), _bare("True."), _bare("] } )")
     ('(B)', 'True', '] } )')
     """
-    return line.strip(_AROUND).removesuffix(".").strip(_AROUND)
+    bare = line.strip(_AROUND).removesuffix(".").strip(_AROUND)
+    boxed = _BOXED.fullmatch(bare)
+    return boxed[1].strip() if boxed else bare

@@ -11,6 +11,7 @@ from context_bench.errors import InconclusiveScoreError
 from context_bench.records import Scores
 from context_bench_code import sandbox
 from context_bench_code.errors import SandboxError
+from context_bench_code.marking import marked
 from context_bench_code.problem import job_of
 from context_bench_code.tiers import TIERS
 
@@ -89,7 +90,7 @@ class CodeExecution:
         response = answer_of(processed)
         if response is None:
             return Scores({}, {"unscored": NO_ANSWER})
-        job = job_of(original, response)
+        job = job_of(original, marked(response))
         if job is None:
             return Scores({}, {"unscored": "the example has no tests that could be run"})
         tier, verdict = sandbox.run(

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from context_bench.answers import nfkc, part_answer
+from context_bench.answers import nfkc
 from context_bench_judge.scale import Scale
 
-_LONGEST_REPLY = 100_000
+LONGEST_REPLY = 100_000
 _MOST_MENTIONS = 400
 _REACH_BACK = 240
 _REACH_ON = 1000
@@ -95,23 +95,17 @@ def _as_number(written: str) -> float:
 
 
 def _plain(reply: str) -> str:
-    """Return a reply without its dress: emphasis, typographic quotes and dashes, full-width digits."""
-    text = part_answer(reply).answer
-    if len(text) > _LONGEST_REPLY:
-        text = text[: _LONGEST_REPLY // 4] + "\n" + text[-_LONGEST_REPLY * 3 // 4 :]
+    """Return a text with plain quotes, dashes and digits, and without marks of formulas and of emphasis that nothing closes."""
     text = _WIDE_GAP.sub(
-        _narrow, text.replace(_OTHER_SCALE, " ")
+        _narrow, reply.replace(_OTHER_SCALE, " ")
     )  # no search below has to start again at every blank of a long run
     text = _AND_A_HALF.sub(lambda match: f"{_as_number(match[1]):g}.5", text)
     text = nfkc(text)
     text = re.sub(r"[‘’ʼ]", "'", re.sub(r"[“”„«»]", '"', text))
     text = re.sub(r"\s*—\s*", " - ", re.sub(r"[–−‑‒]", "-", text))
     text = _SUM.sub("", _BETWEEN.sub(r"\1-\2", text))
-    text = re.sub(
-        r"\\[()\[\]]|[\ufe0f\u20e3]", "", text
-    )  # the marks of formulas, and of digits drawn as keys
-    text = re.sub(r"\*+|`+|~~|^[ \t]*(?:#+|>)[ \t]*", "", text, flags=re.MULTILINE)
-    return re.sub(r"(?<!\w)_+|(?<!_)_+(?!\w)", "", text)
+    text = re.sub(r"\\[()\[\]]", "", text)  # the marks of formulas
+    return re.sub(r"\*+|`+|~~|(?<!\w)_+|(?<!_)_+(?!\w)", "", text)
 
 
 def _narrow(gap: re.Match[str]) -> str:

@@ -8,14 +8,17 @@ first form that occurs counts; and where a reader would not be sure, there is no
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from context_bench.answers import part_answer
-from context_bench_judge.mentions import Mention, mentions
+from context_bench.answers.calls import call_of_object
+from context_bench.answers.reading import read_reply
+from context_bench.answers.remarks import without_closing
+from context_bench_judge.mentions import LONGEST_REPLY, Mention, mentions
 from context_bench_judge.rating_forms import FORMS
 from context_bench_judge.scale import Scale
-from context_bench_judging.json_reply import json_objects, values_of
+from context_bench_judging.json_reply import is_json, json_objects, values_of
 from context_bench_judging.unreadable import UnreadableReply, beginning_of
 
 _NAMES = [
@@ -39,6 +42,9 @@ _ANOTHER = re.compile(  # what makes of "Rating: 2 -> 4" and "Rating: 1 2 3 [4] 
     r"(?=\.?[ \t]*(?:\n|\Z)|[ \t]*(?:[,;|/&]|->|=>|→|(?:and|after|following|upon|because|since)\b|[\[(]?\d))",
     re.IGNORECASE,
 )
+_OVERALL = re.compile(
+    r"(?:the )?(?:overall|final|total)(?: (?:rating|score|quality|assessment))?", re.IGNORECASE
+)
 _STARS = re.compile(r"[★⭐🌟](?:[\s\ufe0f]?[★⭐🌟]){0,9}(?:[\s\ufe0f]?☆){0,9}")
 
 
@@ -58,10 +64,11 @@ def read_rating(reply: str, scale: Scale | str | Sequence[float] = (1, 5)) -> fl
         UnreadableReply: There is no rating, more than one, or none on this scale; the message says which.
     """
     ends = Scale.of(scale)
-    stated = (
-        _in_json(part_answer(reply).answer, ends)
-        or _in_words(reply, ends)
-        or _in_stars(reply, ends)
+    answer = part_answer(reply).answer
+    if len(answer) > LONGEST_REPLY:
+        answer = f"{answer[: LONGEST_REPLY // 4]}\n{answer[-LONGEST_REPLY * 3 // 4 :]}"
+    stated = read_reply(answer).first(
+        lambda text: _stated(without_closing(text), ends), lambda found: found is not None
     )
     if stated is None:
         raise UnreadableReply(
@@ -70,8 +77,18 @@ def read_rating(reply: str, scale: Scale | str | Sequence[float] = (1, 5)) -> fl
     return _checked(stated, ends)
 
 
-def _in_words(reply: str, scale: Scale) -> Mention | None:
-    found = mentions(reply, scale)
+def _stated(text: str, scale: Scale) -> Mention | None:
+    """The rating that a text states: in JSON, and where the text is no JSON in words or in stars."""
+    stated = _in_json(text, scale)
+    if stated is not None:
+        return stated
+    if is_json(text):
+        raise UnreadableReply(f"the judge's JSON has no rating: {beginning_of(text)}")
+    return _in_words(text, scale) or _in_stars(text)
+
+
+def _in_words(text: str, scale: Scale) -> Mention | None:
+    found = mentions(text, scale)
     for form in FORMS:
         stated = [mention for mention in found if form.states(mention, scale)]
         if not stated:
@@ -107,7 +124,12 @@ def _settled(stated: Mention, found: Sequence[Mention]) -> Mention:
 
 
 def _in_json(reply: str, scale: Scale) -> Mention | None:
-    for fields in json_objects(reply):
+    objects = [_arguments(fields) for fields in json_objects(reply)]
+    rated = [fields for fields in objects if values_of(fields, _NAMES)]
+    overall = [fields for fields in rated if _is_overall(fields)]
+    if len(rated) > 1 and not overall and is_json(reply):
+        raise UnreadableReply("the judge gave several ratings and no overall one")
+    for fields in overall or objects:
         values = values_of(fields, _NAMES)
         if len({str(value) for value in values}) > 1:
             raise UnreadableReply(
@@ -116,6 +138,19 @@ def _in_json(reply: str, scale: Scale) -> Mention | None:
         if values:
             return _stated_in(values[0], scale)
     return None
+
+
+def _arguments(fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    """An object, or the arguments of the call that it is."""
+    call = call_of_object(fields)
+    return call.arguments if call and call.arguments else fields
+
+
+def _is_overall(fields: Mapping[str, Any]) -> bool:
+    """Whether an object says that its rating is of all: ``{"criterion": "overall", "score": 4}``."""
+    return any(
+        isinstance(value, str) and _OVERALL.fullmatch(value.strip()) for value in fields.values()
+    )
 
 
 def _stated_in(value: Any, scale: Scale) -> Mention:
@@ -127,12 +162,12 @@ def _stated_in(value: Any, scale: Scale) -> Mention:
     return found[0]
 
 
-def _in_stars(reply: str, scale: Scale) -> Mention | None:
-    runs = [run.group() for run in _STARS.finditer(part_answer(reply).answer)]
+def _in_stars(text: str) -> Mention | None:
+    runs = [run.group() for run in _STARS.finditer(text)]
     if not runs:
         return None
     full, empty = (sum(map(runs[-1].count, marks)) for marks in ("★⭐🌟", "☆"))
-    half = 0.5 if re.search(rf"{re.escape(runs[-1])}\s?½", part_answer(reply).answer) else 0.0
+    half = 0.5 if re.search(rf"{re.escape(runs[-1])}\s?½", text) else 0.0
     return Mention(full + half, highest=float(full + empty) if empty else None)
 
 

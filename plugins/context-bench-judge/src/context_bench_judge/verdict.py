@@ -6,6 +6,8 @@ import re
 from typing import Literal
 
 from context_bench.answers import nfkc, part_answer
+from context_bench.answers.reading import GAP, read_reply
+from context_bench.answers.remarks import without_closing
 from context_bench_judge.aspects import is_of_an_aspect, other_aspect
 from context_bench_judging.json_reply import json_objects, values_of
 from context_bench_judging.unreadable import UnreadableReply, beginning_of
@@ -57,6 +59,13 @@ _PREFERRED = (
 )
 _GAP = r"(?:\.{3}|[^\w.,;!?]){0,20}"  # a verdict does not go on in the next clause: "A is better. B has errors."
 _SIGN = r"(?P<side>[AB])\s{0,3}(?P<sign>>{1,3}|<{1,3}|={1,2}|[≫≪])\s{0,3}[AB]\b"
+_ORDINAL = re.compile(
+    r"\b(?:the )?(first|second|1st|2nd|former|latter)"
+    r"(?: (?:response|output|answer|assistant|model|one|candidate|summary|text|reply|option|version|system|completion)\b"
+    r"|(?=[ ](?:is|was|wins)\b)|(?=[.!]?\s*\Z))",
+    re.IGNORECASE,
+)
+_LONGEST_REPLY = 50_000
 _IN_BRACKETS = (
     (re.compile(rf"\[\[\s*{_SIGN}\s*\]\]"), "sign"),
     (re.compile(r"\[\[\s*(?P<side>[AB])\+{1,2}\s*\]\]"), "side"),  # WildBench: A++, A+
@@ -74,12 +83,20 @@ _IN_BRACKETS = (
         "side",
     ),
     (re.compile(r"\\boxed\s*\{\s*(?:\\text\s*\{\s*)?(?P<side>[AB])\b"), "side"),
+    (re.compile(r"\b(?i:boxed)\s*\[{1,2}\s*(?P<side>[AB])\s*\]"), "side"),
     (re.compile(r"\[\[\s*(?i:c|tie|draw|equal|same|both|neither)\s*\]\]"), "tie"),
 )
 _IN_WORDS = (
     (re.compile(_SIDE + _IS + _BETTER), "side"),
     (re.compile(_SIDE + _IS + _WORSE), "other side"),
     (re.compile(_OF_SIDE + _IS + _BETTER), "side"),
+    # "At first A looked better, but B is."
+    (
+        re.compile(
+            rf"\b(?i:but|however|yet|rather)\W{{1,3}}{_SIDE}\s{{1,9}}(?i:is|was|does)(?=\s*(?:[.!]|\Z))"
+        ),
+        "side",
+    ),
     (re.compile(_OF_SIDE + _IS + _WORSE), "other side"),
     (
         re.compile(
@@ -114,6 +131,7 @@ _IN_WORDS = (
         ),
         "side",
     ),
+    (re.compile(rf"\n[\s\"']{{0,9}}{_SIDE}[\"'.!]{{0,3}}\s*\Z"), "side"),  # the last line alone
     (re.compile(_TIE), "tie"),
 )
 _IN_PASSING = ((re.compile(_TIE_OF_ASPECTS), "tie"),)
@@ -156,12 +174,20 @@ def read_verdict(reply: str) -> Verdict:
     Raises:
         UnreadableReply: The reply prefers none in so many words.
     """
-    text = _plain(reply)
+    read = read_reply(part_answer(reply).answer[-_LONGEST_REPLY:])
+    verdict = read.first(
+        lambda text: _read(without_closing(_plain(text)).strip(f"{GAP}\n ")),
+        lambda found: found is not None,
+    )
+    return verdict or _refuse(reply)
+
+
+def _read(text: str) -> Verdict | None:
     for fields in json_objects(text):
         values = values_of(fields, _NAMES)
         if values:
-            return _whole(str(values[0])) or _stated(str(values[0])) or _refuse(reply)
-    return _whole(text) or _stated(text) or _begun(text) or _refuse(reply)
+            return _whole(str(values[0])) or _stated(str(values[0]))
+    return _whole(text) or _stated(text) or _begun(text)
 
 
 def _whole(text: str) -> Verdict | None:
@@ -179,7 +205,7 @@ def _begun(text: str) -> Verdict | None:
     if match is None:
         return None
     other = {"A": "B", "B": "A", "1": "2", "2": "1"}[match["side"] or match["letter"]]
-    is_list = re.search(rf"(?:\n|[.;,]\s)\W{{0,9}}{other}\W{{0,3}}(?:[.,;:\n]|- )", text)
+    is_list = re.search(rf"(?:\n|[.;,]\s)\W{{0,9}}{other}\W{{0,3}}(?:[.,;:\n]|- |\Z)", text)
     return None if is_list else _side(match)
 
 
@@ -257,7 +283,12 @@ def _refuse(reply: str) -> Verdict:
     )
 
 
-def _plain(reply: str) -> str:
-    text = nfkc(part_answer(reply).answer[-50_000:])
-    text = re.sub(r"[‘’ʼ]", "'", re.sub(r"[“”„«»]", '"', text))
-    return re.sub(r"\*+|`+|^[ \t]*(?:#+|>)[ \t]*", "", text, flags=re.MULTILINE)
+def _plain(text: str) -> str:
+    """A text with plain quotes and dashes, the first and the second response by their letters."""
+    text = re.sub(r"[‘’ʼ]", "'", re.sub(r"[“”„«»]", '"', nfkc(text)))
+    text = re.sub(r"\*+|`+", "", text)
+    return _ORDINAL.sub(lambda ordinal: f"Response {_letter(ordinal)}", text)
+
+
+def _letter(ordinal: re.Match[str]) -> str:
+    return "A" if ordinal[1].lower() in ("first", "1st", "former") else "B"

@@ -39,6 +39,22 @@ def json_objects(reply: str) -> list[Mapping[str, Any]]:
     return found[::-1]
 
 
+def is_json(text: str) -> bool:
+    """Whether a text is nothing but JSON objects and lists, a comma behind a last field being allowed.
+
+    >>> is_json('{"a": 1}'), is_json('[{"a": 1},]'), is_json("Rating: 4 {}")
+    (True, True, False)
+    """
+    text = text.strip()
+    if text[:1] not in ("{", "["):
+        return False
+    try:
+        json.loads(_TRAILING_COMMA.sub(" ", text), strict=False)
+    except (ValueError, RecursionError):
+        return False
+    return not re.fullmatch(r"[\[\d\s.\]]*", text)  # [[4]] and [4] are forms of a rating
+
+
 def values_of(fields: Mapping[str, Any], names: Sequence[str]) -> list[Any]:
     """Return what an object holds under the first of several names; without one, what the objects inside it hold.
 
@@ -54,6 +70,8 @@ def values_of(fields: Mapping[str, Any], names: Sequence[str]) -> list[Any]:
     own = [fields[plain[name]] for name in names if name in plain]
     if own and not isinstance(own[0], Mapping):
         return own[:1]
+    if own and (values := values_of(own[0], names)):
+        return values
     return [value for inner in _inner(fields) for value in values_of(inner, names)]
 
 

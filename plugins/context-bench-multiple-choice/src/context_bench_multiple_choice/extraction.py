@@ -7,10 +7,12 @@ import string
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from context_bench.answers.reading import read_reply
 from context_bench_multiple_choice import words as w
 from context_bench_multiple_choice.claims import Claim, Reading
 from context_bench_multiple_choice.names import Texts, is_letter, same_text
 from context_bench_multiple_choice.replies import Strength, answer_text, concluding, quotation
+from context_bench_multiple_choice.scripts import in_latin_letters
 from context_bench_multiple_choice.words import plain
 
 DEFAULT_OPTIONS = 10  # letters A to J, where the number of options is not known
@@ -62,10 +64,18 @@ def find_letter(
     text, missing = answer_text(response)
     if missing:
         return Finding(None, reason=missing)
+    reply = read_reply(text, emphasis=False)
+    return reply.first(
+        lambda words: _find(words, choices, options, several),
+        lambda finding: finding.letter is not None,
+    )
+
+
+def _find(text: str, choices: Sequence[str], options: int | None, several: str) -> Finding:
     letters = string.ascii_uppercase[: options or len(choices) or DEFAULT_OPTIONS]
     offered = dict(zip(letters, choices))
     texts = Texts(offered)
-    reading = Reading(_BOX.sub(r"\1✅", plain(text)), texts, letters)
+    reading = Reading(_BOX.sub(r"\1✅", in_latin_letters(plain(text))), texts, letters)
     is_named = is_letter(text, letters, choices)
     if not is_named and (whole := same_text(text, offered) or texts.whole(reading.tokens)):
         return Finding(

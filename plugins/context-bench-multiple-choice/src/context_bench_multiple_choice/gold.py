@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 import reprlib
 import string
+import warnings
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from context_bench.answers import gold
+from context_bench.answers import gold, plain_value, text_of
 from context_bench_multiple_choice.names import same_text
 from context_bench_multiple_choice.words import plain
 
@@ -41,8 +42,10 @@ def gold_of(original: Mapping[str, Any], index_base: int | None = None) -> Gold:
     frozenset({'B'})
     """
     choices = _choices(original.get("choices"))
+    if choices is None:
+        return Gold(frozenset(), (), _unread(original["choices"]))
     options = dict(zip(string.ascii_uppercase, choices))
-    letter = original.get("correct_letter")
+    letter = plain_value(original.get("correct_letter"))
     if not _blank(letter):
         found = _letters(letter, options, index_base)
         if len(found) > 1 and not isinstance(letter, (list, tuple)):
@@ -99,21 +102,42 @@ def _letters(value: Any, options: Mapping[str, str], index_base: int | None) -> 
     }
 
 
-def _choices(value: Any) -> tuple[str, ...]:
+def _choices(value: Any) -> tuple[str, ...] | None:
+    """The texts of the options in order, none where there are none, and None where they cannot be read."""
+    value = plain_value(value)
     if isinstance(value, Mapping):
-        value = (
-            value["text"] if isinstance(value.get("text"), (list, tuple)) else list(value.values())
-        )
-    return (
-        tuple(_written(choice) for choice in value[:26]) if isinstance(value, (list, tuple)) else ()
-    )
+        texts = plain_value(value.get("text"))
+        value = texts if isinstance(texts, (list, tuple)) else list(value.values())
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return ()
+    if not isinstance(value, (list, tuple)):
+        return None
+    options = [_option(plain_value(choice)) for choice in value[:26]]
+    return None if None in options else tuple(map(str, options))
+
+
+def _option(value: Any) -> str | None:
+    """The text of one option; None where it has none."""
+    if isinstance(value, Mapping):
+        value = next((value[name] for name in ("text", "content", "label") if name in value), None)
+        value = plain_value(value)
+    is_plain = value is None or isinstance(value, (str, int, float))
+    return _written(value) if is_plain else text_of(value)
+
+
+def _unread(value: Any) -> str:
+    """Why options cannot be read; the user sees it as a warning as well, since each row of the dataset will have it."""
+    reason = f"the example's choices, of type {type(value).__name__}, cannot be read as options"
+    warnings.warn(f"multiple-choice: {reason}; its rows are unscored.", stacklevel=4)
+    return reason
 
 
 def _written(value: Any) -> str:
     """A text or a number of ordinary size as a text; anything else is none."""
     if isinstance(value, str):
         return value
-    return str(value) if isinstance(value, (int, float)) and abs(value) < 10**18 else ""
+    is_number = isinstance(value, (int, float)) and abs(value) < 10**18
+    return (text_of(value) or "") if is_number else ""
 
 
 def _texts_of(letters: set[str], original: Mapping[str, Any]) -> dict[str, str]:

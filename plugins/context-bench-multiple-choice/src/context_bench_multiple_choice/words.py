@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
+from context_bench.answers import plain_signs
 from context_bench_multiple_choice.replies import (
     DENIALS,
     ENDS,
@@ -100,11 +101,10 @@ def plain(text: str) -> str:
     >>> plain("Ａ Ⓑ 🅲 𝐃 ４")
     'A B C D 4'
     """
-    return (
-        text
-        if text.isascii()
-        else text.translate({ord(sign): _plain(sign) for sign in set(text) if sign > "\x7f"})
-    )
+    text = plain_signs(text)
+    if text.isascii():
+        return text
+    return text.translate({ord(sign): _plain(sign) for sign in set(text) if sign > "\x7f"})
 
 
 def _plain(sign: str) -> str | None:

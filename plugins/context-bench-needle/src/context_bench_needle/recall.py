@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from context_bench.answers import answer_of
+from context_bench.answers import answer_of, plain_signs, plain_value, text_of
+from context_bench.answers.layout import without_layout
 from context_bench.records import Scores
 
 
@@ -70,20 +71,25 @@ class NeedleRecall:
 
 def _needles_of(value: object) -> list[str]:
     """Return the needles as texts; a single text or number is one needle, blank ones are none."""
+    value = plain_value(value)
     items = value if isinstance(value, (list, tuple)) else [value]
-    texts = (
-        str(item) if isinstance(item, int) and not isinstance(item, bool) else item
-        for item in items
-    )
-    return [text for text in texts if isinstance(text, str) and text.strip()]
+    texts = (None if isinstance(item, bool) else text_of(item) for item in items)
+    return [plain_signs(text) for text in texts if text and text.strip()]
 
 
 def _text_of(processed: Mapping[str, Any]) -> tuple[str, str | None]:
     """Return the name of the field that is read, and its text in lower case."""
     if processed.get("response") is not None:
         response = answer_of(processed)
-        return "response", None if response is None else response.lower()
-    context = processed.get("context")
+        return "response", None if response is None else _searched(response)
+    context = plain_value(processed.get("context"))
     if isinstance(context, (list, tuple)):
         context = "\n".join(part for part in context if isinstance(part, str))
-    return "context", context.lower() if isinstance(context, str) else None
+    return "context", plain_signs(context).lower() if isinstance(context, str) else None
+
+
+def _searched(response: str) -> str:
+    """A response in small letters, as it is written and behind that without its layout, in which needles may be broken."""
+    text = plain_signs(response)
+    bare = without_layout(text)
+    return (text if bare == text else f"{text}\n\n{bare}").lower()

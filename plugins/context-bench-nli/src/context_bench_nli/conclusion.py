@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from functools import reduce
 from typing import NamedTuple
 
+from context_bench.answers.reading import read_reply
 from context_bench_multiple_choice.replies import Strength, answer_text, concluding, quotation
 from context_bench_nli.assertions import Assertion, assertions
 from context_bench_nli.concepts import lexicon
@@ -37,9 +38,17 @@ def find_label(response: str, labels: LabelSet, repeated: Iterable[str] = ()) ->
         repeated: Texts of the example, such as the claim, whose words are no verdict where the response repeats them.
     """
     answer, missing = answer_text(response)
-    text = plain(answer)
-    if not text.strip():
+    reply = read_reply(answer)
+    if not reply.text.strip():
         return Finding(None, reason=missing or "the response is all signs that cannot be seen")
+    passages = list(repeated)
+    return reply.first(
+        lambda words: _find(plain(words), labels, passages),
+        lambda finding: finding.label is not None,
+    )
+
+
+def _find(text: str, labels: LabelSet, repeated: Iterable[str]) -> Finding:
     text = reduce(_without, repeated, text)
     tokens = tokenize(text)
     made = assertions(tokens, lexicon(labels.labels).concepts(tokens))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from context_bench.answers import gold
+from context_bench.answers import gold, plain_value
 from context_bench_nli.relations import ANY, OPENERS, TRUTH, Relation, phrases
 from context_bench_nli.tokens import plain, words
 
@@ -106,6 +106,7 @@ def _label(text: str) -> Label:
 
 def _named(value: Any) -> tuple[Label, ...]:
     """The labels that an example lists, if they are at least two texts."""
+    value = plain_value(value)
     if isinstance(value, Mapping):
         value = list(value.values())
     if not isinstance(value, (list, tuple)) or not all(
@@ -143,6 +144,8 @@ def _like(name: str, text: str) -> bool:
 
 
 def _place(gold: Any, labels: tuple[Label, ...]) -> int | None:
+    if isinstance(gold, float) and gold.is_integer():
+        gold = int(gold)  # a column of indexes that has gaps
     if isinstance(gold, int) and not isinstance(gold, bool):
         return gold if 0 <= gold < len(labels) else None
     if not isinstance(gold, str):

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
+from context_bench.answers import plain_signs
+from context_bench.answers.layout import without_layout
+from context_bench.answers.remarks import without_remarks
 from context_bench.records import Scores
 from context_bench_judging.lexical import LEXICAL, content_words, overlap, sentences
 from context_bench_rag.contexts import average_precision
 from context_bench_rag.row import RagRow
 
+_CITATION = re.compile(  # [1], [2, 3], [4-6], [^7], 【8†source】, (source 9), [doc 10]
+    r"\s?\[\^?(?:(?:doc|document|source|ref|reference|context|chunk|passage|citation)s?\.?\s*:?\s*#?)?\d{1,3}(?:\s?[,;–-]\s?\^?\d{1,3})*\]"
+    r"(?:\([^()\s]*\))?|\s?【[^【】\n]{0,80}】"
+    r"|\s?\((?:doc|document|source|ref|reference|context|chunk|passage|citation)s?\.?\s*:?\s*#?\d{1,3}(?:\s?[,;–-]\s?\d{1,3})*\)"
+    r"|(?:(?<=[^\W\d_]{3})|(?<=[.,;:)\]\"]))[¹²³⁰⁴-⁹]+(?=[\s.,;:]|\Z)",
+    re.IGNORECASE,
+)
 _TELLS_NOTHING = "the text has no word or number that could be looked for"
 
 
@@ -39,9 +50,10 @@ class _Lexical:
         return {"threshold": self.threshold}
 
     def _share_of_sentences(self, text: str, source: str) -> Scores:
-        listed = _telling(text)
+        listed = _telling(plain_signs(text))
         if not listed:
             return Scores({}, {"unscored": _TELLS_NOTHING})
+        source = plain_signs(source)
         missing = [sentence for sentence in listed if overlap(sentence, source) < self.threshold]
         return Scores(
             {self.name: 1 - len(missing) / len(listed)}, {"method": LEXICAL, "not_found": missing}
@@ -64,8 +76,13 @@ class LexicalFaithfulness(_Lexical):
         return (
             Scores({}, {"unscored": lack})
             if lack
-            else self._share_of_sentences(row.response or "", row.source)
+            else self._share_of_sentences(_claims(row.response or ""), row.source)
         )
+
+
+def _claims(response: str) -> str:
+    """A response without layout, courtesies and the marks of its citations, whose numbers no source has to have."""
+    return _CITATION.sub("", without_remarks(without_layout(response)))
 
 
 class LexicalContextRecall(_Lexical):

@@ -7,7 +7,7 @@ from typing import Any
 
 from attrs import frozen
 
-from context_bench.answers import answer_of, references
+from context_bench.answers import answer_of, plain_value, references
 
 _CONTEXTS = ("retrieved_contexts", "contexts", "context")
 _QUESTIONS = ("question", "user_input")
@@ -37,9 +37,14 @@ class RagRow:
     @classmethod
     def of(cls, original: Mapping[str, Any], processed: Mapping[str, Any]) -> RagRow:
         """Read an example and what a system made of it."""
-        of_system = [processed[name] for name in _CONTEXTS if processed.get(name) is not None]
+        returned = [plain_value(processed.get(name)) for name in _CONTEXTS]
+        of_system = [value for value in returned if value is not None]
         found_nothing = bool(of_system) and all(map(_is_empty, of_system))
-        told = [] if found_nothing else [*of_system, *(original.get(name) for name in _CONTEXTS)]
+        told = (
+            []
+            if found_nothing
+            else [*of_system, *(plain_value(original.get(name)) for name in _CONTEXTS)]
+        )
         answers = references(original)
         asked = (original.get(name) for name in _QUESTIONS)
         return cls(

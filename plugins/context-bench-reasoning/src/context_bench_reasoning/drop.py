@@ -13,7 +13,9 @@ from collections.abc import Mapping, Sequence
 from heapq import nlargest
 from typing import Any, NamedTuple
 
-from context_bench.answers import NO_ANSWER, answer_of, gold, text_of
+from context_bench.answers import NO_ANSWER, answer_of, gold, plain_signs, plain_value, text_of
+from context_bench.answers.layout import without_layout
+from context_bench.answers.remarks import without_remarks
 from context_bench.records import Scores
 
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
@@ -72,6 +74,7 @@ class DropF1:
         response, accepted = answer_of(processed), _accepted(original)
         if response is None or not accepted:
             return Scores({}, {"unscored": NO_ANSWER if accepted else gold(original).reason})
+        response = without_remarks(without_layout(response))
         listed = _GAP.sub(_narrow, response.strip())
         readings = [
             [response],
@@ -93,7 +96,8 @@ def _narrow(gap: re.Match[str]) -> str:
 
 def _accepted(original: Mapping[str, Any]) -> list[list[str]]:
     """Return the lists of spans any of which is right: those of ``answer_spans``, or the references, each a list or a text."""
-    answers = original.get("answer_spans") or gold(original).values
+    spans = plain_value(original.get("answer_spans"))
+    answers = map(plain_value, spans or gold(original).values)
     lists = [answer if isinstance(answer, (list, tuple)) else [answer] for answer in answers]
     texts = [
         [text for text in map(text_of, spans) if text is not None and text.strip()]
@@ -188,7 +192,7 @@ def _normal(text: str) -> str:
     >>> _normal("The 4,000-yard run"), _normal("Three."), _normal("$3.50")
     ('4000.0 yard run', '3.0', '3.5')
     """
-    return " ".join(" ".join(map(_word, re.split(r"[\s\-]+", text.lower()))).split())
+    return " ".join(" ".join(map(_word, re.split(r"[\s\-]+", plain_signs(text).lower()))).split())
 
 
 def _word(token: str) -> str:

@@ -8,6 +8,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from context_bench.answers import NO_ANSWER, answer_of, gold
+from context_bench.answers.reading import read_reply
 from context_bench.records import Scores
 
 _NUMBER = re.compile(
@@ -33,7 +34,8 @@ class FinalNumber:
     A response with ``####`` before a number counts by the first one, as in the authors' ``extract_answer`` (Cobbe et al. 2021,
     "Training Verifiers to Solve Math Word Problems"): a model that goes on writes the answers to other questions. Thousands
     separators, a currency sign and zeros at the end do not count; ``2,5`` is two and a half, and the hyphen of ``10-15`` and
-    the exponent of ``m^2`` are parts of no number.
+    the exponent of ``m^2`` are parts of no number, nor is a bullet a minus. A number that the reply quotes counts only where it
+    has no other.
 
     Score keys: ``final_number``. Details: ``extracted``.
 
@@ -58,7 +60,8 @@ class FinalNumber:
         if not wanted or response is None:
             reason = NO_ANSWER if wanted else found.reason or "the example's answer is no number"
             return Scores({}, {"unscored": reason})
-        number = _final(response)
+        reply = read_reply(response, hashes=True)
+        number = reply.first(_final, lambda found: found is not None)
         extracted = "" if number is None else format(number, "g")
         return Scores({"final_number": float(number in wanted)}, {"extracted": extracted})
 
