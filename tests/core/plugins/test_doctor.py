@@ -134,17 +134,6 @@ def test_plugins_check_holds_the_doctor_against_the_code(site: Any, context_benc
     assert "doctor = 'acme_other:check' names int, which cannot be called" in done.words
 
 
-@pytest.mark.parametrize(
-    "value", ["acme_tools", "acme tools:check", "acme_tools:", ":check", "acme_tools:a-b"]
-)
-def test_a_doctor_that_is_no_target_is_a_fault_with_its_path(
-    value: str, site: Any, context_bench: Run
-) -> None:
-    install(site, manifest=MANIFEST.replace("acme_tools:check", value))
-    done = context_bench("plugins", "check", "acme-tools")
-    assert f"doctor: expected 'module:function', got {value!r}" in done.words
-
-
 def test_keys_are_told_by_name_and_never_shown(
     site: Any, context_bench: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
