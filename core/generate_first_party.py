@@ -179,7 +179,7 @@ def evaluate_source() -> str:
             default = None if callable(one.default) else one.default
             written = json.dumps(default) if isinstance(default, str) else repr(default)
             unset = "" if one.python == "systems" else f" = {written}"
-            kind = f"{one.kind.python}{' | None' if default is None and one.kind.python != 'Any' else ''}"
+            kind = f"{one.type.python}{' | None' if default is None and one.type.python != 'Any' else ''}"
             declared[one.python] = (kind + unset, one.told or one.help)
     declared |= _BESIDE
     names = [*_POSITIONAL, *(name for name in declared if name not in _POSITIONAL)]

@@ -285,7 +285,7 @@ def project_file() -> str:
         if one.key is not None and one.key.startswith("run."):
             flag = f"`{one.flags[0]}`" if one.flags else ""
             lines.append(
-                f"| `{one.key.removeprefix('run.')}` | {one.kind.written} | {flag} | {'yes' if one.keyed else ''} | {one.help} |"
+                f"| `{one.key.removeprefix('run.')}` | {one.type.name} | {flag} | {'yes' if one.keyed else ''} | {one.help} |"
             )
     before, _, rest = (
         (ROOT / "docs" / "reference" / "project-file.md")

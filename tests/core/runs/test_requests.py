@@ -16,10 +16,10 @@ from context_bench.cli import execute
 from context_bench.config import examples_of
 from context_bench.errors import ConfigurationError, ContextBenchError, StoreError
 from context_bench.metrics import MeanScore
-from context_bench.plan.kinds import AbsentObject
 from context_bench.plan.project import project_request
 from context_bench.plan.run_config import PARAMETERS, RunConfig, absent
 from context_bench.plan.specs import Examples, parse_dataset, parse_system
+from context_bench.plan.value_types import AbsentObject
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.catalog_cache import remembered_catalog
 from context_bench.plugins.discovery import discover
@@ -176,7 +176,7 @@ def test_every_parameter_is_declared_once_and_kept_as_it_was() -> None:
         "list of str": ("n",),
     }
     for name, one in PARAMETERS.items():
-        request = RunConfig(**{name: other.get(name, kinds.get(one.kind.written))})
+        request = RunConfig(**{name: other.get(name, kinds.get(one.type.name))})
         assert getattr(request, name) != getattr(RunConfig(), name) or name == "progress", name
         if one.stored:
             assert getattr(RunConfig.from_dict(request.to_dict(catalog)), name) == getattr(

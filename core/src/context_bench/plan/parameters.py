@@ -15,7 +15,7 @@ from attrs import Factory, evolve, field, frozen
 from context_bench.errors import (
     ConfigurationError,
 )
-from context_bench.plan.kinds import Kind
+from context_bench.plugins.values import ValueType
 
 PLANNED = ("run", "plan")
 """The commands that plan a run: ``run`` itself, and all that look at what it would do."""
@@ -27,8 +27,8 @@ class Parameter:
 
     Attributes:
         name: Its field of the request.
-        kind: What values it has.
-        default: Its value when nobody says anything; that of its kind, unless it says otherwise.
+        type: The type of its values.
+        default: Its value when nobody says anything; that of its type, unless it says otherwise.
         help: What it means, in a sentence or two without the name.
         flags: Its flags; empty where the command line has none.
         metavar: What the flag's value is called in help.
@@ -41,11 +41,11 @@ class Parameter:
         commands: The commands that take its flags.
         keyed: Whether the key of a response or score depends on it: with another value a row is
             asked or scored anew.
-        stored: Whether a run file keeps it; its kind takes secrets out of what is kept.
+        stored: Whether a run file keeps it; its type takes secrets out of what is kept.
         usual: What the command line takes where nobody says anything; None for the default.
     """
 
-    kind: Kind
+    type: ValueType
     default: Any
     help: str
     flags: tuple[str, ...] = ()
@@ -66,16 +66,16 @@ class Parameter:
         import click
 
         words = self.help + (f"  [default: {self.unset}]" if self.unset else "")
-        if self.kind.is_switch:
+        if self.type.is_switch:
             off: dict[str, Any] = (
                 {"flag_value": False} if self.default is True and "/" not in self.flags[0] else {}
             )
             return click.option(
                 *self.flags, self.name, is_flag=True, default=None, help=words, **off
             )
-        more = "; repeatable" if self.kind.is_repeated and "repeatable" not in words else ""
+        more = "; repeatable" if self.type.is_repeated and "repeatable" not in words else ""
         words = f"{words.rstrip('.')}{more}." if more else words
-        callback = None if self.kind.is_repeated else _only_one
+        callback = None if self.type.is_repeated else _only_one
         return click.option(
             *self.flags,
             self.name,
@@ -90,12 +90,12 @@ class Parameter:
         """Return the value of the flag.
 
         Raises:
-            ConfigurationError: It is none of its kind.
+            ConfigurationError: It is not of its type.
         """
         return (
             given
-            if self.kind.of_text is None or self.kind.is_switch
-            else self.kind.of_text(given, self.flags[0])
+            if self.type.of_text is None or self.type.is_switch
+            else self.type.of_text(given, self.flags[0])
         )
 
 
@@ -110,23 +110,23 @@ def _only_one(context: Any, option: Any, given: tuple[str, ...]) -> str | None:
     return given[0] if given else None
 
 
-def parameter(kind: Kind, help: str, *flags: str, **more: Any) -> Any:  # noqa: A002 - as attrs calls it
+def parameter(type: ValueType, help: str, *flags: str, **more: Any) -> Any:  # noqa: A002 - as attrs and options call them
     """Declare a field of a request; see :class:`Parameter` for what can be said of it.
 
     A flag is written as in help, with what its value is called: ``"--limit N"``.
     """
-    default = more.pop("default", _EMPTY.get(kind.written))
+    default = more.pop("default", _EMPTY.get(type.name))
     words = [flag.split() for flag in flags]
     metavar = next((word[1] for word in words if len(word) > 1), None)
-    declared = Parameter(kind, default, help, tuple(word[0] for word in words), metavar, **more)
+    declared = Parameter(type, default, help, tuple(word[0] for word in words), metavar, **more)
     return field(
         default=Factory(default) if callable(default) else default, metadata={"parameter": declared}
     )
 
 
 _EMPTY: Mapping[str, Any] = {"bool": False, "list": (), "list of str": (), "table": dict}
-"""The value of a parameter that nobody says anything of, by what its kind is called; None for any
-other kind."""
+"""The value of a parameter that nobody says anything of, by the name of its type; None for any
+other type."""
 
 
 def named(request: type, attributes: list[Any]) -> list[Any]:
@@ -146,7 +146,7 @@ def _checked(attribute: Any) -> Any:
     def convert(value: Any) -> Any:
         if value is None or (type(value) is type(default) and value == default):  # nobody gave it
             return default() if callable(default) else default
-        return declared.kind.check(value, python or name)
+        return declared.type.check(value, python or name)
 
     named = evolve(declared, name=name, python=python, key=key, unset=unset)
     return attribute.evolve(converter=convert, metadata={"parameter": named})

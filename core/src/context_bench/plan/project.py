@@ -44,9 +44,9 @@ from attrs import evolve
 from context_bench.errors import ConfigurationError, UnknownNameError
 from context_bench.plan.baseline import resolve_baselines
 from context_bench.plan.extensions import with_extension_options
-from context_bench.plan.kinds import parse_pairs
 from context_bench.plan.run_config import PARAMETERS, RunConfig, called_here
 from context_bench.plan.specs import Examples, SystemSpec, numbered
+from context_bench.plan.value_types import parse_pairs
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.options import Option
 from context_bench.plugins.remedies import install_line
@@ -74,7 +74,7 @@ def project_request(project: Mapping[str, Any], catalog: Catalog) -> RunConfig:
         if key in own:
             of_extensions[key] = value
         elif key in _KEYS:
-            values[_KEYS[key].name] = _KEYS[key].kind.of_file(value, f"{PROJECT_FILE}: {key}")
+            values[_KEYS[key].name] = _KEYS[key].type.of_file(value, f"{PROJECT_FILE}: {key}")
         else:
             raise _unknown(key, own)
     return with_extension_options(catalog, RunConfig(**values), of_extensions, "key")
@@ -140,8 +140,8 @@ def set_value(request: RunConfig, path: str, value: str, catalog: Catalog) -> Ru
         return evolve(request, options={**request.options, name: {**given, option: value}})
     if path in extension_keys(catalog):
         return with_extension_options(catalog, request, {path: value}, "key")
-    if kind == "run" and one is not None and one.kind.of_text is not None:
-        return _changed(request, one.name, one.kind.of_text(value, f"--set {path}"))
+    if kind == "run" and one is not None and one.type.of_text is not None:
+        return _changed(request, one.name, one.type.of_text(value, f"--set {path}"))
     if kind == "systems" and name == "defaults" and option:
         return _changed(request, _DEFAULTS, {**getattr(request, _DEFAULTS), option: value})
     if kind in ("systems", "datasets") and name and option:

@@ -15,10 +15,11 @@ from typing import Any
 from attrs import fields, frozen
 
 from context_bench.errors import ConfigurationError, ExclusiveOptionsError, UnusedOptionError
-from context_bench.plan import kinds, spec_kinds
-from context_bench.plan.kinds import AbsentObject
+from context_bench.plan import spec_types, value_types
 from context_bench.plan.parameters import PLANNED, Parameter, named, parameter
 from context_bench.plan.specs import Examples, SystemSpec, specs_in
+from context_bench.plan.value_types import AbsentObject
+from context_bench.plugins import values
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.component import Component
 from context_bench.plugins.wiring import Choice, Explanation
@@ -26,7 +27,7 @@ from context_bench.run.examples import ById, RandomSample, Selection
 from context_bench.store.keys import require_room
 
 ORDERS = ("interleaved", "system")
-_NAMES = kinds.names(is_repeated=True)
+_NAMES = value_types.names(is_repeated=True)
 _resumed = partial(parameter, commands=(*PLANNED, "resume"))
 _scored = partial(parameter, commands=(*PLANNED, "rescore"))
 _explained = partial(parameter, commands=(*PLANNED, "rescore", "explain"))
@@ -45,7 +46,7 @@ class RunConfig:
     """
 
     systems: tuple[Any, ...] = parameter(
-        spec_kinds.several_systems(),
+        spec_types.several_systems(),
         "A system to measure: [label=]name[:key=value,...].",
         *("--system SPEC", "-s"),
         key="systems",
@@ -57,14 +58,14 @@ class RunConfig:
         keyed=True,
     )
     system_defaults: Mapping[str, Any] = parameter(
-        kinds.table(),
+        value_types.table(),
         "Options of every system given as a spec that has them and gives none itself.",
         key="systems.defaults",
         stored=False,  # systems hold them once they are resolve_baselines, and take secrets out
         keyed=True,
     )
     datasets: tuple[Any, ...] = parameter(
-        spec_kinds.several_datasets(),
+        spec_types.several_datasets(),
         "A dataset: [label=]name[:config][,key=value...], or a file.",
         *("--dataset SPEC", "-d"),
         key="datasets",
@@ -72,7 +73,7 @@ class RunConfig:
         keyed=True,
     )
     fields: Mapping[str, str] = parameter(
-        kinds.pairs("TARGET=SOURCE"),
+        value_types.pairs("TARGET=SOURCE"),
         "Take a field of named datasets from another column (answer=outputs.0).",
         "--field TARGET=SOURCE",
         key=None,
@@ -88,21 +89,21 @@ class RunConfig:
         keyed=True,
     )
     reader: SystemSpec | None = parameter(
-        spec_kinds.one_system(),
+        spec_types.one_system(),
         "System that follows each context transformer.",
         "--reader SPEC",
         key="reader",
         keyed=True,
     )
     baseline: Any = parameter(
-        spec_kinds.label_or_system(),
+        spec_types.label_or_system(),
         "The system that the others are held against: the label of one of them, or a spec or "
         "address of one more.",
         "--baseline LABEL",
         key="baseline",
     )
     reference: Any = parameter(
-        spec_kinds.label_or_system(),
+        spec_types.label_or_system(),
         "The system whose responses stand in where there is no gold answer; as the baseline. It is "
         "asked twice there.",
         "--reference-from LABEL",
@@ -110,35 +111,35 @@ class RunConfig:
         python="reference_from",
     )
     limit: int | None = parameter(
-        kinds.whole(),
+        values.whole(),
         "At most N examples of each dataset.",
         *("-n N", "--limit", "--max-examples"),
         python="max_examples",
     )
     sample: int | None = parameter(
-        kinds.whole(), "N examples of each dataset at random, instead of the first.", "--sample N"
+        values.whole(), "N examples of each dataset at random, instead of the first.", "--sample N"
     )
     seed: int = parameter(
-        kinds.whole(None),
+        values.whole(None),
         "Seed of that sample: the same seed takes the same examples.",
         "--seed S",
         default=0,
     )
     ids: tuple[str, ...] = parameter(
-        kinds.names(), "Only the examples with these ids.", "--ids A,B"
+        value_types.names(), "Only the examples with these ids.", "--ids A,B"
     )
     repeat: int = parameter(
-        kinds.whole(), "How often each example is given to each system.", "--repeat K", default=1
+        values.whole(), "How often each example is given to each system.", "--repeat K", default=1
     )
     order: str = parameter(
-        kinds.text(*ORDERS, about="order"),
+        values.text(*ORDERS, about="order"),
         "interleaved gives each example to all systems in turn, system all examples to one system "
         "first.",
         "--order [interleaved|system]",
         default="interleaved",
     )
     max_workers: int | None = parameter(
-        kinds.whole(),
+        values.whole(),
         "Calls of systems in flight; judges have a bound of their own.",
         "--max-workers N",
         unset="up to 64 for an endpoint, 8 for programs, else 1",
@@ -149,23 +150,23 @@ class RunConfig:
         ),
     )
     row_timeout: float | None = _resumed(
-        kinds.number(),
+        values.number(),
         "Seconds that one row may take, retries and scoring included.",
         "--row-timeout SECONDS",
     )
     dataset_timeout: float | None = _resumed(
-        kinds.number(),
+        values.number(),
         "Seconds that a dataset may take for one example; the run stops when it takes longer.",
         "--dataset-timeout SECONDS",
     )
     requests_per_minute: float | None = parameter(
-        kinds.number(0.001), "Requests a minute for each endpoint.", "--rpm N", key="run.rpm"
+        values.number(0.001), "Requests a minute for each endpoint.", "--rpm N", key="run.rpm"
     )
     tokens_per_minute: float | None = parameter(
-        kinds.number(0.001), "Tokens a minute for each endpoint.", "--tpm N", key="run.tpm"
+        values.number(0.001), "Tokens a minute for each endpoint.", "--tpm N", key="run.tpm"
     )
     max_failed: float | None = _of_runs(
-        kinds.share(),
+        value_types.share(),
         "More failed rows than this share give exit code 12, as soon as they are certain.",
         "--max-failed SHARE",
         unset="1%",
@@ -173,13 +174,13 @@ class RunConfig:
         told='Share of rows that may fail, ``0.01`` or ``"1%"``; the run stops when more must.',
     )
     keep_going: bool = _of_runs(
-        kinds.switch(),
+        values.switch(),
         "Go on where the first ten rows of a system, or later thirty in a row, fail with one "
         "cause; else the run stops there.",
         "--keep-going",
     )
     evaluators: tuple[Any, ...] | None = _explained(
-        kinds.names(thing="Evaluator"),
+        value_types.names(thing="Evaluator"),
         "Exactly these evaluators, instead of the automatic ones.",
         "--evaluators A,B",
         told=(
@@ -198,12 +199,15 @@ class RunConfig:
         "--allow CAPABILITY",
     )
     score_prefixes: Mapping[str, str] = _explained(
-        kinds.pairs("NAME=PREFIX"),
+        value_types.pairs("NAME=PREFIX"),
         "A prefix for the score keys of an evaluator, by its name.",
         "--score-prefix NAME=PREFIX",
     )
     options: Mapping[str, Mapping[str, Any]] = parameter(
-        kinds.evaluator_options(), "Options of evaluators, by name.", key="evaluators", keyed=True
+        value_types.evaluator_options(),
+        "Options of evaluators, by name.",
+        key="evaluators",
+        keyed=True,
     )
     extensions: tuple[str, ...] = parameter(
         _NAMES,
@@ -212,66 +216,66 @@ class RunConfig:
         commands=(*PLANNED, "explain"),
     )
     extension_options: Mapping[str, Mapping[str, Any]] = parameter(
-        kinds.evaluator_options("hooks"), "Options of extensions, by name.", key="extensions"
+        value_types.evaluator_options("hooks"), "Options of extensions, by name.", key="extensions"
     )
     metrics: tuple[Any, ...] | None = _scored(
-        kinds.names(thing="Metric"),
+        value_types.names(thing="Metric"),
         "Exactly these metrics, instead of those that are on by default: NAME or "
         "NAME:option=value,...",
         "--metrics A,B",
         default=None,
     )
     add_metrics: tuple[Any, ...] = _scored(
-        kinds.names(is_repeated=True, thing="Metric"),
+        value_types.names(is_repeated=True, thing="Metric"),
         "A metric added to those that are on by default.",
         "--add-metric NAME",
     )
     score_field: str = _scored(
-        kinds.text(),
+        values.text(),
         "Score that the usual metrics look at; score is each row's headline.",
         "--score-field KEY",
         default="score",
     )
     threshold: float = _scored(
-        kinds.number(-inf),
+        values.number(-inf),
         "Score that passes, for the usual metrics.",
         "--threshold X",
         default=0.7,
     )
     tokenizer: str = parameter(
-        kinds.text(),
+        values.text(),
         "What counts tokens where an endpoint reports none: words, or an installed tokenizer.",
         "--tokenizer NAME",
         default="words",
     )
     text_fields: tuple[str, ...] | None = parameter(
-        kinds.names(),
+        value_types.names(),
         "Fields whose tokens count as the prompt, instead of context, question and their like.",
         "--text-fields A,B",
         default=None,
     )
     store_examples: bool = _of_new_runs(
-        kinds.switch(),
+        values.switch(),
         "Whether the run file holds the examples; without them it cannot be rescored.",
         "--store-examples/--no-store-examples",
         unset="it does",
         default=True,
     )
     progress: bool = _of_a_session(
-        kinds.switch(),
+        values.switch(),
         "No progress.",
         *("--quiet", "-q"),
         told="Whether to show progress on standard error.",
         default=True,
     )
     log_format: str = _of_a_session(
-        kinds.text("text", "json", about="log format"),
+        values.text("text", "json", about="log format"),
         "How progress is told where there is no terminal.",
         "--log-format [text|json]",
         default="text",
     )
     run_file: str | None = _of_new_runs(
-        kinds.path(),
+        values.path(),
         "Where to keep the run.",
         "--run-file FILE",
         unset="runs/TIME-ID-NAME.sqlite",
@@ -288,7 +292,7 @@ class RunConfig:
         commands=("run",),
     )
     cache_dir: str | None = _of_new_runs(
-        kinds.path(),
+        values.path(),
         "Folder of run files: responses whose key matches are taken from there, and this run is "
         "added.",
         "--cache-dir FOLDER",
@@ -296,7 +300,7 @@ class RunConfig:
         stored=False,
     )
     locked: str | None = parameter(
-        kinds.path(),
+        values.path(),
         "Lock file that the wiring must match.",
         "--lock-file FILE",
         key=None,
@@ -358,7 +362,7 @@ class RunConfig:
 
     def to_dict(self, catalog: Catalog) -> dict[str, Any]:
         """Return the request as JSON-like values, secrets taken out, and objects by their names."""
-        kinds = {name: one.kind for name, one in PARAMETERS.items() if one.stored}
+        kinds = {name: one.type for name, one in PARAMETERS.items() if one.stored}
         values = {name: getattr(self, name) for name in kinds}
         return {
             name: None if value is None else kinds[name].stored(value, catalog)
@@ -371,7 +375,7 @@ class RunConfig:
         kept = {
             name: value for name, value in found.items() if name in PARAMETERS and value is not None
         }
-        return cls(**{name: PARAMETERS[name].kind.restored(value) for name, value in kept.items()})
+        return cls(**{name: PARAMETERS[name].type.restored(value) for name, value in kept.items()})
 
     def named_components(self) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
         """Yield kind, name and options of each component that it names, and as ``capabilities`` those that it allows."""

@@ -1,28 +1,19 @@
 """Options: what a component declares that it takes, and how their values are read.
 
-A value comes from a spec, a flag, the project file or the environment, as text or typed; each type has one converter.
+A value comes from a spec, a flag, the project file or the environment, as a text or as a value; its type reads both.
 """
 
-import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import date, time
-from math import isfinite
+from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
 from typing import Any
 
 from attrs import Factory, frozen
 
-from context_bench.errors import ConfigurationError, UnknownNameError
+from context_bench.errors import BadValueError, ConfigurationError, UnknownNameError
 from context_bench.plugins.manifest_reader import Checked, Pattern, entry, table_name
-from context_bench.redaction import is_secret_name
+from context_bench.plugins.values import OPTION_TYPES
+from context_bench.redaction import REDACTED, is_secret_name
 
-_TYPES: dict[str, tuple[type, ...]] = {"int": (int,), "float": (float, int), "bool": (bool,)}
-_TYPES |= {
-    **dict.fromkeys(("str", "path"), (str,)),
-    **dict.fromkeys(("list", "words", "tables"), (list,)),
-}
-
-OPTION_TYPES = ("str", "int", "float", "bool", "path", "list", "words", "tables")
 _FLAG = Pattern(r"--[a-z0-9][a-z0-9-]*", "a flag such as --judge-url")
 
 
@@ -49,7 +40,7 @@ class Option(Checked):
     """
 
     name: str = table_name()
-    type: str = entry("str", choices=OPTION_TYPES)
+    type: str = entry("str", choices=tuple(OPTION_TYPES))
     default: Any = entry(None)
     help: str = entry("", required=True)
     secret: bool = entry(Factory(lambda self: is_secret_name(self.name), takes_self=True))
@@ -81,12 +72,14 @@ class Option(Checked):
             yield "secret", f"false, but only secrets are called {self.name}: choose another name"
 
     def _problem_of(self, value: Any) -> str | None:
-        """Return what is wrong with a value of the manifest, which is not converted; None when it fits."""
-        expected = _TYPES[self.type]
-        if not isinstance(value, expected) or (isinstance(value, bool) and bool not in expected):
+        """Return what is wrong with a value of the manifest; None when it fits."""
+        is_text_type = self.type in ("str", "path")
+        if isinstance(value, str) != is_text_type:
             return f"expected a value of type {self.type}, got {value!r}"
-        if isinstance(value, float) and not isfinite(value):
-            return f"expected a finite number, got {value!r}"
+        try:
+            OPTION_TYPES[self.type].check(value, "it")
+        except ConfigurationError:
+            return f"expected a value of type {self.type}, got {value!r}"
         return None
 
 
@@ -162,24 +155,19 @@ def read_option(option: Option, value: Any, where: str) -> Any:
     Raises:
         ConfigurationError: The value does not fit; the message names ``where``.
     """
-    found = value
-    if option.type == "words" and isinstance(value, str):
-        found = _words(option, value, where)
-    elif option.type == "tables":
-        found = [
-            _table(option, one) for one in (value if isinstance(value, list | tuple) else [value])
-        ]
+    given = value
+    if option.type == "tables":
+        entries = value if isinstance(value, list | tuple) else [value]
+        given = [_table(option, entry) for entry in entries]
+    name = f"{where}: {option.name}"
     try:
-        converted = _CONVERTERS[option.type](found)
-    except (TypeError, ValueError, OverflowError):
-        expected = _EXPECTED.get(option.type, option.type)
-        raise ConfigurationError(
-            f"{where}: {option.name} must be {expected}, got {_shown(option, value)}."
-        ) from None
+        converted = OPTION_TYPES[option.type].read(given, name)
+    except BadValueError as error:
+        shown = REDACTED if option.secret else value
+        raise BadValueError(name, error.wanted, shown) from None
     if option.choices and converted not in option.choices:
-        raise ConfigurationError(
-            f"{where}: {option.name} must be one of {', '.join(map(str, option.choices))}."
-        )
+        choices = ", ".join(map(str, option.choices))
+        raise ConfigurationError(f"{name} must be one of {choices}.")
     return converted
 
 
@@ -195,116 +183,11 @@ def _table(option: Option, value: Any) -> Any:
 
     try:
         with open(value, "rb") as file:
-            found = tomli.load(file)
+            document = tomli.load(file)
     except OSError as error:
         raise ConfigurationError(f"The {option.name} {value} cannot be read: {error}.") from error
     except (ValueError, RecursionError) as error:
         raise ConfigurationError(f"{value} is not valid TOML: {error}") from error
-    if option.name not in found:
+    if option.name not in document:
         raise ConfigurationError(f"{value} has no table [{option.name}]. It takes: {option.help}")
-    return found[option.name]
-
-
-def _shown(option: Option, value: Any) -> str:
-    return "***" if option.secret else repr(value)
-
-
-def _words(option: Option, text: str, where: str) -> list[str]:
-    """Split a text at white space outside of quotes. No shell sees it: nothing is expanded or substituted."""
-    import shlex
-
-    words = shlex.shlex(text, posix=True, punctuation_chars=False)
-    words.whitespace_split, words.commenters = True, ""
-    if os.sep == "\\":
-        words.escape = ""  # a path keeps its backslashes
-    try:
-        return list(words)
-    except ValueError as error:
-        raise ConfigurationError(
-            f"{where}: {option.name} is {_shown(option, text)}: {str(error).lower()}."
-        ) from None
-
-
-_EXPECTED = {
-    "bool": "true or false",
-    "int": "a whole number",
-    "float": "a finite number",
-    "list": "a list (a/b/c on the command line)",
-    "tables": "a table, or the path of a TOML file with one",
-    "words": "a list of texts, or one text with white space between them",
-}
-_BOOLEANS = {
-    "true": True,
-    "yes": True,
-    "on": True,
-    "1": True,
-    "false": False,
-    "no": False,
-    "off": False,
-    "0": False,
-}
-
-
-def _one_of(value: Any, *kinds: type) -> Any:
-    """Return a value of one of some types; true is no number."""
-    if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
-        raise TypeError
-    return value
-
-
-def _whole(value: Any) -> int:
-    if isinstance(value, str):
-        return int(value.replace("_", ""))
-    if isinstance(value, bool) or int(value) != value:
-        raise TypeError
-    return int(value)
-
-
-def _real(value: Any) -> float:
-    if isinstance(value, bool) or not isfinite(found := float(value)):
-        raise TypeError
-    return found
-
-
-def _truth(value: Any) -> bool:
-    if isinstance(value, str) and value.lower() in _BOOLEANS:
-        return _BOOLEANS[value.lower()]
-    return bool(_one_of(value, bool))
-
-
-def _items(value: Any) -> list[Any]:
-    if isinstance(value, str):
-        return [_number_or_text(part) for part in value.split("/")]
-    return list(value) if isinstance(value, list | tuple) else [_one_of(value, int, float)]
-
-
-def _number_or_text(text: str) -> Any:
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
-
-
-def _plain(value: Any) -> Any:
-    """Return a TOML value as JSON can hold it: dates as ISO 8601."""
-    if isinstance(value, Mapping):
-        return {str(name): _plain(one) for name, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    return value.isoformat() if isinstance(value, date | time) else value
-
-
-_CONVERTERS: dict[str, Callable[[Any], Any]] = {
-    **dict.fromkeys(
-        ("str", "path"),
-        lambda value: value if isinstance(value, str) else str(_one_of(value, int, float)),
-    ),
-    "int": _whole,
-    "float": _real,
-    "bool": _truth,
-    "list": _items,
-    "words": lambda value: [_one_of(word, str) for word in _one_of(value, list, tuple)],
-    "tables": lambda value: [_plain(_one_of(table, Mapping)) for table in value],
-}
+    return document[option.name]

@@ -12,10 +12,10 @@ from attrs import evolve
 
 from context_bench.errors import RunStoppedError, StoreError
 from context_bench.plan.extensions import default_extensions
-from context_bench.plan.kinds import AbsentObject
 from context_bench.plan.locked import known_extensions
 from context_bench.plan.run_config import RunConfig, absent
 from context_bench.plan.secrets import redactor_of
+from context_bench.plan.value_types import AbsentObject
 from context_bench.plan.wiring import WiringPlanner, load_wiring_hooks
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.manifest import REFERENCE

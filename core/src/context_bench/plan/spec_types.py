@@ -14,16 +14,6 @@ from context_bench.errors import (
     ConfigurationError,
     UnknownNameError,
 )
-from context_bench.plan.kinds import (
-    AbsentObject,
-    Kind,
-    are_texts,
-    is_text,
-    recorded,
-    require,
-    restored_object,
-    unchanged,
-)
 from context_bench.plan.specs import (
     DatasetSpec,
     Examples,
@@ -34,14 +24,16 @@ from context_bench.plan.specs import (
     safe_spec,
     spec_of,
 )
+from context_bench.plan.value_types import AbsentObject, are_texts, recorded, restored_object
 from context_bench.plugins.settings import PROJECT_FILE
+from context_bench.plugins.values import ValueType, is_text, require, unchanged
 
 if TYPE_CHECKING:
     pass
 
 
-def one_system() -> Kind:
-    """Return the kind of one system: a spec, or a table."""
+def one_system() -> ValueType:
+    """Return the type of one system: a spec, or a table."""
 
     def check(value: Any, where: str) -> Any:
         found = _parsed(value)
@@ -52,7 +44,7 @@ def one_system() -> Kind:
         return found
 
     read = partial(_entry, SystemSpec)
-    return Kind(
+    return ValueType(
         "spec or table",
         check,
         check,
@@ -63,10 +55,10 @@ def one_system() -> Kind:
     )
 
 
-def label_or_system() -> Kind:
-    """Return the kind of what is the label of a system of the run, or one more system: a spec as a
+def label_or_system() -> ValueType:
+    """Return the type of what is the label of a system of the run, or one more system: a spec as a
     text, or an object."""
-    return Kind(
+    return ValueType(
         "str",
         unchanged,
         unchanged,
@@ -76,8 +68,8 @@ def label_or_system() -> Kind:
     )
 
 
-def several_systems() -> Kind:
-    """Return the kind of the systems of a run."""
+def several_systems() -> ValueType:
+    """Return the type of the systems of a run."""
 
     def check(value: Any, where: str) -> Any:
         return tuple(map(_parsed, value if isinstance(value, list | tuple) else [value]))
@@ -85,8 +77,8 @@ def several_systems() -> Kind:
     return _several(SystemSpec, check)
 
 
-def several_datasets() -> Kind:
-    """Return the kind of the datasets of a run."""
+def several_datasets() -> ValueType:
+    """Return the type of the datasets of a run."""
 
     def check(value: Any, where: str) -> Any:
         if isinstance(value, Mapping):
@@ -100,14 +92,14 @@ def several_datasets() -> Kind:
     )
 
 
-def _several(kind: type[Spec], check: Callable[[Any, str], Any], python: str = "Any") -> Kind:
+def _several(kind: type[Spec], check: Callable[[Any, str], Any], python: str = "Any") -> ValueType:
     def read(value: Any, where: str) -> Any:
         return tuple(
             _entry(kind, entry, f"{where}[{place}]")
             for place, entry in enumerate(_a_list(value, where))
         )
 
-    return Kind(
+    return ValueType(
         "list",
         check,
         lambda texts, where: tuple(map(_PARSERS[kind], texts)),
