@@ -129,8 +129,8 @@ def test_an_absent_command_of_ours_is_told_with_its_package(
     context_bench: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told = {
-        "plugins paint": ("Paint it.", "context-bench-paint"),
-        "paint": ("Paint.", "context-bench-paint"),
+        "plugins paint": first_party.Provider("Paint it.", "context-bench-paint"),
+        "paint": first_party.Provider("Paint.", "context-bench-paint"),
     }
     monkeypatch.setattr(first_party, "COMMANDS", told)
     for words in (("paint", "--red"), ("plugins", "paint")):

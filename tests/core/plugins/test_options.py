@@ -98,7 +98,7 @@ def test_a_required_option_that_is_missing_is_an_error_with_its_name_and_help() 
 def test_an_undeclared_option_is_refused_unless_the_manifest_takes_extra_options() -> None:
     with pytest.raises(UnknownNameError):
         read_options({}, {"top_k": "3"}, "system x")
-    assert read_options({}, {"top-k": "3", "filter": {"a": 1}}, "system x", more=True) == {
+    assert read_options({}, {"top-k": "3", "filter": {"a": 1}}, "system x", accepts_any=True) == {
         "top_k": "3",
         "filter": {"a": 1},
     }

@@ -34,9 +34,9 @@ from context_bench.errors import (
 )
 from context_bench.plan.run_config import require_sample
 from context_bench.plan.systems import oracles
-from context_bench.plugins.catalog import Catalog
+from context_bench.plugins.catalog import Catalog, broken_plugins
 from context_bench.plugins.settings import LOCK_FILE
-from context_bench.plugins.wiring import Explanation, broken_plugins
+from context_bench.plugins.wiring_text import Explanation
 from context_bench.session.systems import describe_derived
 
 if TYPE_CHECKING:

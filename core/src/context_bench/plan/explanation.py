@@ -14,7 +14,8 @@ from context_bench.plan.run_config import RunConfig
 from context_bench.plan.specs import parse_dataset
 from context_bench.plan.wiring import WiringPlanner, load_wiring_hooks
 from context_bench.plugins.catalog import Catalog
-from context_bench.plugins.wiring import DatasetFacts, DatasetPlan, Explanation
+from context_bench.plugins.wiring import DatasetFacts, DatasetPlan
+from context_bench.plugins.wiring_text import Explanation
 
 
 def explain(

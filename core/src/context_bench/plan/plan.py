@@ -183,7 +183,7 @@ def _components_of(catalog: Catalog, source: Any) -> tuple[Component, ...]:
                 step.options,
                 f"system {step.name}",
                 os.environ,
-                more=component.manifest.extra_options,
+                accepts_any=component.manifest.extra_options,
             )
     return tuple(components)
 

@@ -22,7 +22,8 @@ from context_bench.plan.value_types import AbsentObject
 from context_bench.plugins import values
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.component import Component
-from context_bench.plugins.wiring import Choice, Explanation
+from context_bench.plugins.wiring import Choice
+from context_bench.plugins.wiring_text import Explanation
 from context_bench.run.examples import ById, RandomSample, Selection
 from context_bench.store.keys import require_room
 

@@ -85,12 +85,16 @@ class CallAdmission:
         """
         admitting = {implementation.extension for implementation in self._admit}
         with self._lock:
-            self._waiting += [one for one in self._settle if one.extension not in admitting]
+            self._waiting += [
+                settling for settling in self._settle if settling.extension not in admitting
+            ]
         for implementation in self._admit:
             implementation(call=self.call)
             with self._lock:
                 self._waiting += [
-                    one for one in self._settle if one.extension == implementation.extension
+                    settling
+                    for settling in self._settle
+                    if settling.extension == implementation.extension
                 ]
 
     def settle(self, usage: Usage | None, cost: float | None) -> None:

@@ -58,39 +58,42 @@ class Catalog:
             UnknownNameError: Nothing has that name; the message suggests close ones.
             PluginError: Several components share the short name and none is preferred.
         """
-        found = self.named(kind, name)
-        if not found:
+        components = self.named(kind, name)
+        if not components:
             raise self.unknown(kind, name)
-        by_id = [component for component in found if component.id == name]
-        if by_id:
-            return by_id[0].called_by_id()
-        usable = [
-            c for c in found if c.overridden_by is None and (c.state == OK or c.conflicts_with)
-        ]
+        for component in components:
+            if component.id == name:
+                return component.called_by_id()
+        usable = [component for component in components if _may_have_its_name(component)]
         if len(usable) > 1:
             raise contested(kind, name, [component.id for component in usable])
-        return (usable or [c for c in found if c.state != BLOCKED] or found)[0]
+        if usable:
+            return usable[0]
+        for component in components:
+            if component.state != BLOCKED:
+                return component
+        return components[0]
 
     def suffixes(self, kind: str) -> dict[str, list[Component]]:
-        """Return the components of a kind that say whose files end so: usable ones, or where there is none, the others."""
+        """Return the components of a kind for files by suffix: usable ones, or where there is none, the others."""
         claims: dict[str, list[Component]] = {}
         for component in self.of_kind(kind):
             for suffix in _files_of(component):
                 claims.setdefault(suffix, []).append(component.called_by_id())
-        return {
-            suffix: [one for one in found if one.state == OK] or found
-            for suffix, found in claims.items()
-        }
+        for suffix, claimants in claims.items():
+            usable = [component for component in claimants if component.state == OK]
+            claims[suffix] = usable or claimants
+        return claims
 
     def unknown(self, kind: str, name: str) -> UnknownNameError:
         """Return the error for a name that nothing of a kind has; it suggests close ones, and names unreadable packages."""
-        known = [component.name for component in self.of_kind(kind)]
+        names = [component.name for component in self.of_kind(kind)]
         unreadable = [
             f"{component.distribution.name} {stated(component.state)}: {component.reason}. {component.remedy_text}"
             for component in self.of_kind(PACKAGE)
         ]
         hint = " ".join([*unreadable, self._hint(kind, name)])
-        return UnknownNameError(singular(kind), name, known, hint)
+        return UnknownNameError(singular(kind), name, names, hint)
 
     def _hint(self, kind: str, name: str) -> str:
         """Return where a name of the project's own comes from, though it is not installed and may be misspelt."""
@@ -98,15 +101,23 @@ class Catalog:
 
         from context_bench.plugins.first_party import COMPONENTS
 
-        ours = COMPONENTS.get(kind, {})
+        first_party = COMPONENTS.get(kind, {})
         installed = {component.name for component in self.of_kind(kind)}
-        by_class = {class_name: short for short, (class_name, _) in ours.items() if class_name}
-        absent = [short for short in ours if short not in installed]
-        for short in [by_class.get(name, name), *get_close_matches(name, absent, n=1)]:
+        absent = [short for short in first_party if short not in installed]
+        candidates = [short for short in absent if first_party[short].class_name == name]
+        candidates += [name, *get_close_matches(name, absent, n=1)]
+        for short in candidates:
             if short in absent:
-                distribution = ours[short][1]
+                distribution = first_party[short].distribution
                 return f"{short!r} comes with {distribution}: `{install_line(distribution)}`."
         return PACKAGE_HINT
+
+
+def _may_have_its_name(component: Component) -> bool:
+    """Return whether a short name can mean a component: it is usable, and no other component is preferred."""
+    return component.overridden_by is None and bool(
+        component.state == OK or component.conflicts_with
+    )
 
 
 def _files_of(component: Component) -> tuple[str, ...]:
@@ -135,10 +146,43 @@ def of_suffix(catalog: Catalog, kind: str, suffix: str) -> Component:
     Raises:
         PluginError: Several packages say that they are.
     """
-    found = catalog.suffixes(kind)[suffix]
-    if len(found) > 1:
-        ids = [component.id for component in found]
+    components = catalog.suffixes(kind)[suffix]
+    if len(components) > 1:
+        ids = [component.id for component in components]
         raise PluginError(
             f"Files with {suffix} are claimed by the {kind} {' and '.join(ids)}. Switch one off: -p no:{ids[-1]}."
         )
-    return found[0]
+    return components[0]
+
+
+def broken_plugins(catalog: Catalog) -> list[str]:
+    """Return a line for each distribution with components that cannot be used, and for each contested name.
+
+    What the user switched off or settled by a preference, and what needs an optional extra, is not worth a line.
+    """
+    broken: dict[str, list[Component]] = {}
+    contests: dict[tuple[str, str], str] = {}
+    for component in catalog:
+        if component.conflicts_with:
+            if component.overridden_by is None:
+                contests.setdefault(
+                    (component.kind, component.name), f"{component.reason}. {component.remedy_text}"
+                )
+        elif component.state not in (OK, BLOCKED) and not component.lacks_extra:
+            broken.setdefault(component.distribution.name, []).append(component)
+    return [
+        *map(_broken_line, broken.values()),
+        *(f"{line[:1].upper()}{line[1:]}" for line in contests.values()),
+    ]
+
+
+def _broken_line(components: list[Component]) -> str:
+    first = components[0]
+    others = (
+        f" (and {len(components) - 1} more of {first.distribution.name})"
+        if len(components) > 1
+        else ""
+    )
+    return (
+        f"{first.id}{others} {stated(first.state)} and unused: {first.reason}. {first.remedy_text}"
+    )

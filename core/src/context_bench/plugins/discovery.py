@@ -111,9 +111,11 @@ def _components(
         if kind in KINDS:
             named[kind, point.name] = packages[name], point.value
     for package in packages.values():
-        for key in package.manifest.components if package.manifest else ():
-            named.setdefault(key, (package, ""))
-    for (kind, short), (package, target) in named.items():
+        if package.manifest is not None:
+            for key in package.manifest.components:
+                named.setdefault(key, (package, ""))
+    for key, (package, target) in named.items():
+        kind, short = key
         shipped = evolve(
             distribution,
             manifest_path=package.manifest_path,
@@ -122,7 +124,7 @@ def _components(
         )
         component = Component(kind, short, shipped, target)
         if package.manifest is not None:
-            manifest = package.manifest.components.get((kind, short))
+            manifest = package.manifest.components.get(key)
             if manifest is not None:
                 component = evolve(component, manifest=manifest, is_described=True)
         yield package, component
@@ -149,8 +151,15 @@ def _locate(name: str) -> _Package:
             continue
         except OSError as error:
             fault = Fault((), "unreadable", f"cannot be read: {error.strerror}")
-            return _Package(name, True, path, b"", PluginManifest(faults=(fault,)))
-        return _Package(name, True, path, source, parse_manifest(source))
+            manifest = PluginManifest(faults=(fault,))
+            return _Package(name, exists=True, manifest_path=path, manifest=manifest)
+        return _Package(
+            name,
+            exists=True,
+            manifest_path=path,
+            manifest_source=source,
+            manifest=parse_manifest(source),
+        )
     return _Package(name, exists=True)
 
 
@@ -158,20 +167,21 @@ def _state(
     package: _Package, component: Component, requirements: Requirements, settings: PluginSettings
 ) -> State | None:
     """Return the state of a component, looked at alone; None when it is ok."""
-    if blocked := settings.blocked_by(switches(component)):
-        return blocked
-    if missing := requirements.state_without(None, component.distribution.name):
-        return missing
-    if fault := _fault(package, component):
-        return fault
-    if component.manifest.extra is None:
-        return None
-    return requirements.state_without(component.manifest.extra, component.distribution.name)
+    distribution = component.distribution.name
+    state = (
+        settings.blocked_by(switches(component))
+        or requirements.state_without(None, distribution)
+        or _fault(package, component)
+    )
+    if state is None and component.manifest.extra is not None:
+        return requirements.state_without(component.manifest.extra, distribution)
+    return state
 
 
 def _fault(package: _Package, component: Component) -> State | None:
     """Return what is wrong with a component itself; None when nothing is."""
-    kind, name = component.kind, component.distribution.name
+    kind = component.kind
+    name = component.distribution.name
     without = f"leave it out with --exclude {component.name}"
     manifest = package.manifest or PluginManifest()
     if manifest.incompatibility:

@@ -6,34 +6,57 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, NamedTuple
 
 __read_by_import__ = (__file__.removesuffix(".py") + ".json",)
 with open(*__read_by_import__, "rb") as _file:
-    _HELD: dict[str, Any] = json.load(_file)
+    _DOCUMENT: dict[str, Any] = json.load(_file)
 
 
-def _pairs(table: dict[str, list[str]]) -> dict[str, tuple[str, str]]:
-    return {name: (first, second) for name, (first, second) in table.items()}
+class FirstParty(NamedTuple):
+    """A component of the project.
+
+    Attributes:
+        class_name: The class that it exports; empty when it exports none.
+        distribution: The package that has it.
+    """
+
+    class_name: str
+    distribution: str
 
 
-COMPONENTS = {kind: _pairs(names) for kind, names in _HELD["components"].items()}
-"""Class and distribution by kind and short name."""
+class Provider(NamedTuple):
+    """What has a flag or a command.
 
-NEEDS: dict[str, str] = _HELD["needs"]
+    Attributes:
+        text: The component that has the flag, or the summary of the command.
+        distribution: The package that has it.
+    """
+
+    text: str
+    distribution: str
+
+
+COMPONENTS = {
+    kind: {name: FirstParty(*entry) for name, entry in names.items()}
+    for kind, names in _DOCUMENT["components"].items()
+}
+"""The components of the project by kind and short name."""
+
+NEEDS: dict[str, str] = _DOCUMENT["needs"]
 """The project's own packages that a package stands on, in the order of installing them."""
 
-FLAGS = _pairs(_HELD["flags"])
+FLAGS = {flag: Provider(*entry) for flag, entry in _DOCUMENT["flags"].items()}
 """Component and distribution by flag."""
 
-COMMANDS = _pairs(_HELD["commands"])
+COMMANDS = {words: Provider(*entry) for words, entry in _DOCUMENT["commands"].items()}
 """Summary and distribution by the words of a command."""
 
-KEYS: dict[str, str] = _HELD["keys"]
+KEYS: dict[str, str] = _DOCUMENT["keys"]
 """Distribution by key of the project file."""
 
-PROXY_SYSTEM: str = _HELD["proxy_system"]
+PROXY_SYSTEM: str = _DOCUMENT["proxy_system"]
 """What an address means where no system is installed that says so."""
 
-FLAG_GROUPS: dict[str, str] = _HELD["flag_groups"]
+FLAG_GROUPS: dict[str, str] = _DOCUMENT["flag_groups"]
 """Distribution by option group."""

@@ -8,6 +8,7 @@ a tuple that is bound once a run costs 0.2, and 4 with arguments by name (pluggy
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import filterfalse
 from typing import Any
 
 from attrs import frozen
@@ -159,22 +160,27 @@ class Hooks:
 
     def _drop(self, is_dropped: Callable[[Implementation], bool]) -> None:
         self._implementations = {
-            name: tuple(one for one in implementations if not is_dropped(one))
+            name: tuple(filterfalse(is_dropped, implementations))
             for name, implementations in self._implementations.items()
         }
 
     def _of_hook(self, hook: str) -> Iterator[Implementation]:
-        for found in reversed(getattr(self._manager.hook, hook).get_hookimpls()):
-            yield Implementation(hook, found.plugin_name, found.function, tuple(found.argnames))
+        for marked in reversed(getattr(self._manager.hook, hook).get_hookimpls()):
+            yield Implementation(
+                hook=hook,
+                extension=marked.plugin_name,
+                function=marked.function,
+                arguments=tuple(marked.argnames),
+            )
 
     def _implemented(self, extension: str) -> dict[str, Any]:
         """Return what pluggy found in an extension, by hook."""
-        return {
-            name: found
-            for name in HOOKS
-            for found in getattr(self._manager.hook, name).get_hookimpls()
-            if found.plugin_name == extension
-        }
+        implemented = {}
+        for name in HOOKS:
+            for marked in getattr(self._manager.hook, name).get_hookimpls():
+                if marked.plugin_name == extension:
+                    implemented[name] = marked
+        return implemented
 
 
 def _manager() -> Any:

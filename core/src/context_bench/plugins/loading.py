@@ -47,25 +47,36 @@ def load(component: Component) -> Any:
 def try_load(component: Component) -> tuple[Component, Any, BaseException | None]:
     """Load a component and return it with the state that loading it leaves it in, its object, and what it raised."""
     module_name, _, attribute = component.target.partition(":")
-    module_name, attribute = module_name.strip(), attribute.partition("[")[0].strip()
-    name = component.distribution.name
+    module_name = module_name.strip()
+    attribute = attribute.partition("[")[0].strip()
     try:
         with stdout_aside():
             value: Any = sys.modules.get(module_name) or _imported(component, module_name)
-            for part in filter(None, attribute.split(".")):
-                value = getattr(value, part)
+            for name in filter(None, attribute.split(".")):
+                value = getattr(value, name)
             value = _bind(value, component)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001 - a plugin may raise anything at import, SystemExit and its like too
-        missing = error.name if isinstance(error, ModuleNotFoundError) else None
-        if missing and missing.partition(".")[0] != module_name.partition(".")[0]:
-            reason = f"it needs the module {missing!r}, which is not installed"
-            remedy = f"reinstall {name} with its dependencies, or install what provides {missing!r}"
-            state = State(MISSING_DEPENDENCY, reason, remedy)
-            return with_state(component, state), None, error
-        return _failed(component, error), None, error
+        return _stopped(component, module_name, error), None, error
     return component, value, None
+
+
+def _stopped(component: Component, module: str, error: BaseException) -> Component:
+    """Return a component in the state that an error at its import leaves it in."""
+    distribution = component.distribution.name
+    missing = error.name if isinstance(error, ModuleNotFoundError) else None
+    if missing and missing.partition(".")[0] != module.partition(".")[0]:
+        reason = f"it needs the module {missing!r}, which is not installed"
+        remedy = (
+            f"reinstall {distribution} with its dependencies, or install what provides {missing!r}"
+        )
+        return with_state(component, State(MISSING_DEPENDENCY, reason, remedy))
+    text = " ".join(message_of(error).split())[:_LONGEST] or "no message"
+    reason = f"loading it raised {type(error).__name__}: {text}"
+    leave_out = f"leave it out with --exclude {component.name}"
+    remedy = f"upgrade {distribution}, uninstall it, or {leave_out}"
+    return with_state(component, State(FAILED, reason, remedy))
 
 
 def _imported(component: Component, module: str) -> Any:
@@ -119,25 +130,30 @@ def build(
     factory = load(component)
     where = f"{component.noun} {component.name}"
     declared = component.manifest.options
-    more = component.manifest.extra_options or not component.is_described
-    arguments = read_options(declared, options, where, environ, more=more)
+    accepts_any = component.manifest.extra_options or not component.is_described
+    arguments = read_options(declared, options, where, environ, accepts_any=accepts_any)
     if not callable(factory):
         if arguments:
             raise ConfigurationError(
                 f"{where} takes no options: its entry point names an object, not a class."
             )
         return factory
-    secret = [name for name, option in declared.items() if option.secret]
-    hide = Redactor(found for name in secret for found in secrets_in(arguments.get(name))).of
+    secrets: list[str] = []
+    for name, option in declared.items():
+        if option.secret:
+            secrets += secrets_in(arguments.get(name))
+    redactor = Redactor(secrets)
     try:
         return factory(**arguments)
     except ContextBenchError:
         raise
     except (TypeError, ValueError, OSError) as error:
-        raise ConfigurationError(hide(f"{where} cannot be set up: {message_of(error)}")) from error
+        text = f"{where} cannot be set up: {message_of(error)}"
+        raise ConfigurationError(redactor.of(text)) from error
     except (Exception, SystemExit, GeneratorExit) as error:
-        text = f"{where} ({component.id}) cannot be set up: {type(error).__name__}: {message_of(error)}"
-        raise PluginError(hide(text)) from error
+        kind = type(error).__name__
+        text = f"{where} ({component.id}) cannot be set up: {kind}: {message_of(error)}"
+        raise PluginError(redactor.of(text)) from error
 
 
 def unfit(component: Component, lacks: str, promised: str = "") -> PluginError:
@@ -148,7 +164,7 @@ def unfit(component: Component, lacks: str, promised: str = "") -> PluginError:
     )
 
 
-def attempted(who: str, function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+def attempted(owner: str, function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
     """Return what a function of a package returns.
 
     Raises:
@@ -159,15 +175,7 @@ def attempted(who: str, function: Callable[..., Any], *arguments: Any, **options
     except ContextBenchError:
         raise
     except (Exception, SystemExit, GeneratorExit) as error:
-        raise PluginError(f"{who} failed: {type(error).__name__}: {message_of(error)}") from error
-
-
-def _failed(component: Component, error: BaseException) -> Component:
-    text = " ".join(message_of(error).split())[:_LONGEST] or "no message"
-    reason = f"loading it raised {type(error).__name__}: {text}"
-    name = component.distribution.name
-    remedy = f"upgrade {name}, uninstall it, or leave it out with --exclude {component.name}"
-    return with_state(component, State(FAILED, reason, remedy))
+        raise PluginError(f"{owner} failed: {type(error).__name__}: {message_of(error)}") from error
 
 
 def facade(
@@ -176,7 +184,8 @@ def facade(
     """Return ``__getattr__`` and ``__dir__`` of a module that exports what installed plugins of a kind do, by its namespace."""
 
     def find(name: str) -> Any:
-        module[name] = value = resolve(kind, module["__name__"], name)
+        value = resolve(kind, module["__name__"], name)
+        module[name] = value
         return value
 
     def names() -> list[str]:
@@ -211,20 +220,23 @@ def resolve(kind: str, module: str, name: str) -> Any:
     from context_bench.plugins.discovery import discover
     from context_bench.plugins.first_party import COMPONENTS
 
-    ours = dict(COMPONENTS.get(kind, {}).values())
-    found = [c for c in discover().of_kind(kind) if c.manifest.class_name == name]
-    usable = [component for component in found if component.state == OK] or found
-    if len(usable) > 1 and name in ours:
-        usable = [
-            component for component in usable if component.distribution.name == ours[name]
-        ] or usable
-    if len(usable) > 1:
-        ids = ", ".join(component.id for component in usable)
+    components = [
+        component for component in discover().of_kind(kind) if component.manifest.class_name == name
+    ]
+    candidates = [component for component in components if component.state == OK] or components
+    distribution = dict(COMPONENTS.get(kind, {}).values()).get(name)
+    if len(candidates) > 1:
+        first_party = [
+            component for component in candidates if component.distribution.name == distribution
+        ]
+        candidates = first_party or candidates
+    if len(candidates) > 1:
+        ids = ", ".join(component.id for component in candidates)
         raise ImportError(f"{name} is exported by {ids}. Import it from the package that you mean.")
-    if usable:
-        return load(usable[0])
-    if name in ours:
-        raise not_installed(name, ours[name])
+    if candidates:
+        return load(candidates[0])
+    if distribution is not None:
+        raise not_installed(name, distribution)
     raise AttributeError(
         f"module {module!r} has no attribute {name!r}: no installed plugin exports it. "
         "`context-bench plugins list` shows what is installed."

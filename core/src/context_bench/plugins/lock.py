@@ -36,18 +36,18 @@ def check_lock(path: Path, plans: Mapping[str, Mapping[str, Any]]) -> None:
         ConfigurationError: There is no readable lock file.
         LockDriftError: Anything differs; the message lists every difference.
     """
-    locked, differences = _read(path), list[str]()
+    locked = _read(path)
+    differences: list[str] = []
     if plans and locked.get("context_bench") != __version__:
         differences.append(
             f"context-bench: version was {locked.get('context_bench')!r}, is {__version__!r}"
         )
     for label, plan in plans.items():
         name = label or "rows without a label"
-        if isinstance(locked["datasets"].get(label), dict):
-            differences += [
-                f"{name}: {line}"
-                for line in sorted(_drift_of_plan(locked["datasets"][label], plan))
-            ]
+        locked_plan = locked["datasets"].get(label)
+        if isinstance(locked_plan, dict):
+            drift = sorted(_drift_of_plan(locked_plan, plan))
+            differences += [f"{name}: {line}" for line in drift]
         else:
             differences.append(f"{name}: not in the lock file")
     _refuse(path, differences)
@@ -68,19 +68,21 @@ def unlocked(
         ConfigurationError: There is no readable lock file.
         LockDriftError: One that was asked for is not locked, or a locked one is another now, or not active.
     """
-    locked, one = _table(_read(path), kind), f"the {kind.removesuffix('s')}"
-    asked = [
-        f"{one} {name} was asked for, but is not in the lock file"
+    locked = _table(_read(path), kind)
+    noun = f"the {kind.removesuffix('s')}"
+    differences = [
+        f"{noun} {name} was asked for, but is not in the lock file"
         for name in named
         if name not in locked
     ]
-    _refuse(path, [*asked, *_drift_of(one, locked, active, "not active now")])
+    differences += _drift_of(noun, locked, active)
+    _refuse(path, differences)
     return [name for name in active if name not in locked]
 
 
 def _table(locked: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
-    found = locked.get(kind)
-    return found if isinstance(found, dict) else {}
+    table = locked.get(kind)
+    return table if isinstance(table, dict) else {}
 
 
 def _refuse(path: Path, differences: list[str]) -> None:
@@ -113,30 +115,31 @@ def _read(path: Path) -> dict[str, Any]:
     return locked
 
 
-def _drift_of(
-    one: str, before: Mapping[str, Any], now: Mapping[str, Any], absent: str
-) -> Iterator[str]:
-    """Yield what has become of locked components."""
-    yield from (f"{one} {name} is locked, but {absent}" for name in before if name not in now)
-    for name in before:
-        if name in now and before[name] != now[name]:
-            yield f"{one} {name} was {before[name]!r}, is {now[name]!r}"
+def _drift_of(noun: str, locked: Mapping[str, Any], active: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what has become of locked components: those that are not active come first."""
+    for name in locked:
+        if name not in active:
+            yield f"{noun} {name} is locked, but not active now"
+    for name, facts in locked.items():
+        if name in active and active[name] != facts:
+            yield f"{noun} {name} was {facts!r}, is {active[name]!r}"
 
 
-def _drift_of_plan(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
-    yield from _changes({**before, "evaluators": None}, {**now, "evaluators": None})
-    old, new = _table(before, "evaluators"), now["evaluators"]
-    for name in old.keys() | new.keys():
-        facts = _table(old, name)
-        if name not in old:
-            yield f"{name} is new ({new[name]['rule']})"
-        elif name not in new:
+def _drift_of_plan(locked: Mapping[str, Any], plan: Mapping[str, Any]) -> Iterator[str]:
+    yield from _changes({**locked, "evaluators": None}, {**plan, "evaluators": None})
+    locked_evaluators = _table(locked, "evaluators")
+    evaluators = plan["evaluators"]
+    for name in locked_evaluators.keys() | evaluators.keys():
+        facts = _table(locked_evaluators, name)
+        if name not in locked_evaluators:
+            yield f"{name} is new ({evaluators[name]['rule']})"
+        elif name not in evaluators:
             yield f"{name} is gone (was: {facts.get('rule')})"
         else:
-            yield from (f"{name}: {change}" for change in _changes(facts, new[name]))
+            yield from (f"{name}: {change}" for change in _changes(facts, evaluators[name]))
 
 
-def _changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
-    for fact in before.keys() | now.keys():
-        if before.get(fact) != now.get(fact):
-            yield f"{fact} was {before.get(fact)!r}, is {now.get(fact)!r}"
+def _changes(locked: Mapping[str, Any], current: Mapping[str, Any]) -> Iterator[str]:
+    for fact in locked.keys() | current.keys():
+        if locked.get(fact) != current.get(fact):
+            yield f"{fact} was {locked.get(fact)!r}, is {current.get(fact)!r}"

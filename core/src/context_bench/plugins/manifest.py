@@ -149,14 +149,14 @@ class WireRule(Checked):
             yield "", "a rule has exactly one of always = true, datasets, tags, option"
 
     def match(
-        self, names: tuple[str, ...], tags: tuple[str, ...], given: frozenset[str]
+        self, names: tuple[str, ...], tags: tuple[str, ...], flags: frozenset[str]
     ) -> str | None:
         """Return why this rule chooses the evaluator for a dataset, or None when it does not.
 
         Args:
             names: Names that the dataset answers to.
             tags: Tags of the dataset.
-            given: Flags that the user gave, without their dashes.
+            flags: Flags that the user gave, without their dashes.
         """
         if self.always:
             return ALWAYS
@@ -166,7 +166,7 @@ class WireRule(Checked):
         for tag in tags:
             if tag in self.tags:
                 return f"tag {tag}"
-        if self.option is not None and self.option in given:
+        if self.option is not None and self.option in flags:
             return f"option --{self.option}"
         return None
 
@@ -537,11 +537,11 @@ class PluginManifest:
     @property
     def components(self) -> dict[tuple[str, str], ComponentManifest]:
         """The components by kind and name, those with faults included as far as they could be read."""
-        return {
-            (kind, name): manifest
-            for kind in KINDS
-            for name, manifest in getattr(self, kind).items()
-        }
+        components: dict[tuple[str, str], ComponentManifest] = {}
+        for kind in KINDS:
+            for name, manifest in getattr(self, kind).items():
+                components[kind, name] = manifest
+        return components
 
     def faults_of(self, kind: str, name: str) -> list[Fault]:
         """Return the faults of the file as a whole and of one of its components."""

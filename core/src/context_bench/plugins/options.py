@@ -55,12 +55,14 @@ class Option(Checked):
 
     def contradictions(self, table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         """Yield a default and choices that do not fit to the type."""
-        for place, choice in enumerate(self.choices):
-            if problem := self._problem_of(choice):
-                yield f"choices.[{place}]", problem
+        for index, choice in enumerate(self.choices):
+            problem = self._problem_of(choice)
+            if problem:
+                yield f"choices.[{index}]", problem
         if self.default is None:
             return
-        if problem := self._problem_of(self.default):
+        problem = self._problem_of(self.default)
+        if problem:
             yield "default", problem
         elif self.choices and self.default not in self.choices:
             choices = ", ".join(map(str, self.choices))
@@ -92,11 +94,11 @@ def written_options(parts: Sequence[str], owner: str) -> dict[str, str]:
     options: dict[str, str] = {}
     for part in parts:
         key, equals, value = part.partition("=")
-        if (
-            not equals or not key
-        ):  # a later part is not repeated: it may be the rest of a secret that holds a comma
-            told = f"what stands behind {next(reversed(options))!r}" if options else repr(part)
-            raise ConfigurationError(f"In the {owner}, {told} is no option: write key=value.")
+        if not equals or not key:
+            subject = repr(part)
+            if options:  # a later part is not repeated: it may be the rest of a secret with a comma
+                subject = f"what stands behind {next(reversed(options))!r}"
+            raise ConfigurationError(f"In the {owner}, {subject} is no option: write key=value.")
         if key in options:
             raise ConfigurationError(f"In the {owner}, the option {key!r} is given twice.")
         options[key] = value
@@ -109,7 +111,7 @@ def read_options(
     where: str,
     environ: Mapping[str, str] | None = None,
     *,
-    more: bool = False,
+    accepts_any: bool = False,
 ) -> dict[str, Any]:
     """Return the keyword arguments for a component: what was given, then its environment variables.
 
@@ -120,7 +122,7 @@ def read_options(
         given: Values by option name; ``-`` and ``_`` are the same.
         where: What the options belong to, for messages, such as ``"system bm25"``.
         environ: Environment to read; None reads none.
-        more: Whether options that are not declared are passed on as they were given.
+        accepts_any: Whether options that are not declared are passed on as they were given.
 
     Raises:
         UnknownNameError: An option that the component does not declare.
@@ -129,24 +131,29 @@ def read_options(
     values = {}
     for raw_name, value in given.items():
         name = raw_name.replace("-", "_")
-        if name not in declared and more:
+        if name in declared:
+            values[name] = read_option(declared[name], value, where)
+        elif accepts_any:
             values[name] = value
-            continue
-        if name not in declared:
-            hint = (
-                f"It takes {', '.join(sorted(declared))}." if declared else "It takes no options."
-            )
+        else:
+            hint = "It takes no options."
+            if declared:
+                hint = f"It takes {', '.join(sorted(declared))}."
             raise UnknownNameError(f"option of {where}", raw_name, declared, hint)
-        values[name] = read_option(declared[name], value, where)
     for option in declared.values():
-        if option.name not in values and option.env and environ and environ.get(option.env):
-            values[option.name] = read_option(option, environ[option.env], where)
-        if option.required and option.name not in values:
-            env = f" or set the environment variable {option.env}" if option.env else ""
-            raise ConfigurationError(
-                f"{where} needs {option.name}: {(option.help or 'it has no default').rstrip('.')}. Give it{env}."
-            )
+        if option.name not in values:
+            text = environ.get(option.env) if environ and option.env else None
+            if text:
+                values[option.name] = read_option(option, text, where)
+            elif option.required:
+                raise _missing(option, where)
     return values
+
+
+def _missing(option: Option, where: str) -> ConfigurationError:
+    purpose = (option.help or "it has no default").rstrip(".")
+    env = f" or set the environment variable {option.env}" if option.env else ""
+    return ConfigurationError(f"{where} needs {option.name}: {purpose}. Give it{env}.")
 
 
 def read_option(option: Option, value: Any, where: str) -> Any:

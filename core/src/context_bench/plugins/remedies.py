@@ -46,7 +46,9 @@ def install_command(missing: Iterable[str]) -> str:
     """Return the command that installs what is missing, the project's own packages from a checkout."""
     from context_bench.plugins.first_party import COMPONENTS, NEEDS
 
-    first_party = {home for named in COMPONENTS.values() for _, home in named.values()}
+    first_party: set[str] = set()
+    for components in COMPONENTS.values():
+        first_party.update(component.distribution for component in components.values())
     for needs in NEEDS.values():
         first_party.update(needs.split())
     local = [name for name in missing if name in first_party]

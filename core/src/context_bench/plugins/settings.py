@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import codecs
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from context_bench.errors import ConfigurationError, UnknownNameError
@@ -74,24 +74,26 @@ class PluginSettings(NamedTuple):
         Raises:
             ConfigurationError: The table holds an unknown key or a value of the wrong kind.
         """
-        project, environ = {} if project is None else project, environ or {}
+        if project is None:
+            project = {}
         _check(project)
+        environ = environ or {}
         layers = (
             Layer(
-                tuple((name, False) for name in project.get("disable", ())),
-                f"plugins.disable in {PROJECT_FILE}",
-                "`context-bench plugins enable {name}` takes it out there; -p {name} uses it this once",
-                frozenset(project["allow"]) if "allow" in project else None,
-                f"plugins.allow in {PROJECT_FILE}",
-                "add {name} there, or give -p {name} to use it this once",
+                switches=tuple((name, False) for name in project.get("disable", ())),
+                off=f"plugins.disable in {PROJECT_FILE}",
+                undo="`context-bench plugins enable {name}` takes it out there; -p {name} uses it this once",
+                allowed=frozenset(project["allow"]) if "allow" in project else None,
+                list=f"plugins.allow in {PROJECT_FILE}",
+                admit="add {name} there, or give -p {name} to use it this once",
             ),
             Layer(
-                tuple((name, False) for name in _names(environ.get(DISABLE_VARIABLE))),
-                f"the environment variable {DISABLE_VARIABLE}",
-                "take {name} out there, or give -p {name}",
-                frozenset(_names(environ[ALLOW_VARIABLE])) if environ.get(ALLOW_VARIABLE) else None,
-                f"the environment variable {ALLOW_VARIABLE}",
-                "add {name} there, or give -p {name}",
+                switches=tuple((name, False) for name in _names(environ.get(DISABLE_VARIABLE))),
+                off=f"the environment variable {DISABLE_VARIABLE}",
+                undo="take {name} out there, or give -p {name}",
+                allowed=frozenset(_names(environ.get(ALLOW_VARIABLE))) or None,
+                list=f"the environment variable {ALLOW_VARIABLE}",
+                admit="add {name} there, or give -p {name}",
             ),
             Layer(
                 tuple((name.removeprefix("no:"), not name.startswith("no:")) for name in arguments),
@@ -128,20 +130,31 @@ class PluginSettings(NamedTuple):
         Raises:
             UnknownNameError: A switch, the project's allow-list or its preference names what nobody has heard of.
         """
-        here = frozenset(without).union(*map(switches, installed))
-        names = [(name, layer.off) for layer in self.layers for name, _ in layer.switches]
-        names += [(name, layer.list) for layer in self.layers[:1] for name in layer.allowed or ()]
-        names += [(name, f"plugins.prefer in {PROJECT_FILE}") for name in self.preferred.values()]
-        for name, where in names:
-            known = here if where == _COMMAND_LINE or name in here else here | _ours()
+        installed_names = set(without)
+        for component in installed:
+            installed_names |= switches(component)
+        for name, source in self._names():
+            known = installed_names
+            if name not in known and source != _COMMAND_LINE:
+                known = known | _first_party_names()
             if name not in known:
+                # An option group goes by its id: its short name suggests the id.
+                suggestions = [other for other in known if other.endswith(f"/{name}")] or known
                 hint = (
-                    f"It stands in {where}. `context-bench plugins list` shows what is installed."
+                    f"It stands in {source}. `context-bench plugins list` shows what is installed."
                 )
-                whole = [
-                    one for one in known if one.endswith(f"/{name}")
-                ]  # of a option group, which goes by its id
-                raise UnknownNameError("plugin", name, whole or known, hint)
+                raise UnknownNameError("plugin", name, suggestions, hint)
+
+    def _names(self) -> Iterator[tuple[str, str]]:
+        """Yield each name that a setting uses, and where it is set."""
+        for layer in self.layers:
+            for name, _ in layer.switches:
+                yield name, layer.off
+        for layer in self.layers[:1]:
+            for name in layer.allowed or ():
+                yield name, layer.list
+        for name in self.preferred.values():
+            yield name, f"plugins.prefer in {PROJECT_FILE}"
 
 
 def switches(component: Component) -> frozenset[str]:
@@ -151,11 +164,15 @@ def switches(component: Component) -> frozenset[str]:
     return component.names
 
 
-def _ours() -> frozenset[str]:
+def _first_party_names() -> set[str]:
     from context_bench.plugins.first_party import COMPONENTS
 
-    ours = [(name, home) for kind in COMPONENTS.values() for name, (_, home) in kind.items()]
-    return frozenset(known for name, home in ours for known in (name, home, f"{home}/{name}"))
+    names: set[str] = set()
+    for components in COMPONENTS.values():
+        for name, component in components.items():
+            distribution = component.distribution
+            names.update([name, distribution, f"{distribution}/{name}"])
+    return names
 
 
 def _check(project: Any) -> None:
@@ -168,13 +185,13 @@ def _check(project: Any) -> None:
             fits = isinstance(value, Mapping) and all(
                 isinstance(name, str) for name in value.values()
             )
-            wanted = 'a table of distributions by short name: rouge = "context-bench-rouge"'
+            expected = 'a table of distributions by short name: rouge = "context-bench-rouge"'
         else:
             fits = isinstance(value, list) and all(isinstance(name, str) for name in value)
-            wanted = 'a list of names: ["rouge"]'
+            expected = 'a list of names: ["rouge"]'
         if not fits:
             raise ConfigurationError(
-                f"{PROJECT_FILE}: plugins.{key} must be {wanted}, got {value!r}."
+                f"{PROJECT_FILE}: plugins.{key} must be {expected}, got {value!r}."
             )
 
 
@@ -197,17 +214,17 @@ def load_project(
         return project
     if project is None and not os.path.isfile(PROJECT_FILE):
         return {}
-    place = str(project or PROJECT_FILE)
+    path = str(project or PROJECT_FILE)
     import tomli
 
     try:
-        with open(place, "rb") as file:
+        with open(path, "rb") as file:
             content = file.read()
         return tomli.loads(content.removeprefix(codecs.BOM_UTF8).decode("utf-8"))
     except FileNotFoundError as error:
-        raise ConfigurationError(f"The project file {place} does not exist.") from error
+        raise ConfigurationError(f"The project file {path} does not exist.") from error
     except OSError as error:
         reason = error.strerror or error
-        raise ConfigurationError(f"The project file {place} cannot be read: {reason}.") from error
+        raise ConfigurationError(f"The project file {path} cannot be read: {reason}.") from error
     except (ValueError, RecursionError) as error:  # of tomli, or of the encoding
-        raise ConfigurationError(f"The project file {place} is not valid TOML: {error}") from error
+        raise ConfigurationError(f"The project file {path} is not valid TOML: {error}") from error

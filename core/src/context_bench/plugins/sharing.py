@@ -77,7 +77,8 @@ def _with_loader(component: Component, name: str, loader: Component | None) -> C
     if loader is None:
         from context_bench.plugins.first_party import COMPONENTS
 
-        _, distribution = COMPONENTS["datasets"].get(name, ("", None))
+        first_party = COMPONENTS["datasets"].get(name)
+        distribution = first_party.distribution if first_party else None
         reason = f"its definition is read by the loader {name!r}, which no installed package has"
         remedy = _install(distribution, f"has the loader {name!r}")
         return with_state(component, State(MISSING_DEPENDENCY, reason, remedy))
@@ -99,5 +100,7 @@ def _inherited(use: str, source: Component) -> State:
     return State(source.state, reason, source.remedy, source.lacks_extra)
 
 
-def _install(distribution: str | None, what: str) -> str:
-    return f"`{install_line(distribution)}`" if distribution else f"install the package that {what}"
+def _install(distribution: str | None, purpose: str) -> str:
+    if distribution is None:
+        return f"install the package that {purpose}"
+    return f"`{install_line(distribution)}`"

@@ -12,10 +12,9 @@ from typing import Any
 
 from attrs import Factory, evolve, field, frozen
 
-from context_bench.console import style, wrap_text
 from context_bench.errors import ConfigurationError, UnknownNameError, WiringError
 from context_bench.plugins.catalog import Catalog
-from context_bench.plugins.component import BLOCKED, OK, Component, edition_of, stated
+from context_bench.plugins.component import BLOCKED, OK, Component, edition_of
 from context_bench.plugins.manifest import ALWAYS, CAPABILITIES, Score, WireRule
 
 
@@ -165,73 +164,17 @@ class DatasetPlan:
         }
 
 
-def changes_of_plan(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+def changes_of_plan(earlier: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
     """Yield what rows that were scored by a plan and rows that are scored by a later one do not have in common."""
-    for name, facts in before["evaluators"].items():
-        found = now["evaluators"].get(name)
-        if found is None:
+    for name, facts in earlier["evaluators"].items():
+        current = now["evaluators"].get(name)
+        if current is None:
             yield f"{name} is gone"
-        elif found.get("version") != facts.get("version"):
-            yield f"{name} has version {found.get('version')} in place of {facts.get('version')}"
-    if before["headline"] not in (None, now["headline"]):
-        yield f"the headline is {now['headline']!r} in place of {before['headline']!r}"
-
-
-@frozen
-class Explanation:
-    """What a run would use: the wiring of its datasets, every evaluator with its reason, and its extensions.
-
-    Attributes:
-        plans: The wiring of each dataset.
-        extensions: What is known of the active extensions, by id.
-    """
-
-    plans: tuple[DatasetPlan, ...]
-    extensions: Mapping[str, Mapping[str, Any]]
-
-    def lines(self) -> Iterator[str]:
-        """Yield it as the lines of a text for a person; the warnings of the plans are not in it."""
-        for plan in self.plans:
-            yield from _lines_of(plan)
-        for name, extension in self.extensions.items():
-            yield f"extension {style(name, bold=True)} {_facts_of_extension(extension)}"
-
-
-def _facts_of_extension(extension: Mapping[str, Any]) -> str:
-    hooks = ", ".join(extension["implements"]) or "hooks that no manifest declares"
-    facts = [f"{extension['distribution_version']}: {hooks}"]
-    if extension["options"]:
-        options = ", ".join(f"{name}={value}" for name, value in extension["options"].items())
-        facts.append(f"({options})")
-    if extension["capabilities"]:
-        facts.append(f"with {', '.join(extension['capabilities'])}")
-    facts.append(f"(manifest {extension['manifest_sha256'][:12] or 'none'})")
-    return " ".join(facts)
-
-
-def _lines_of(plan: DatasetPlan) -> Iterator[str]:
-    label = style(plan.dataset.label or "rows without a label", bold=True)
-    if plan.error:
-        yield f"{label}: {style('a run would stop', color='red')}"
-        yield wrap_text("", plan.error, 2, 0)
-    else:
-        yield f"{label}: headline {plan.headline or 'none'}"
-    for decision in plan.ranked:
-        component = decision.component
-        state = "" if component.state == OK else style(f" [{component.state}]", color="red")
-        yield f"  {style('+', color='green') if decision.wired else '-'} {decision.evaluator}{state}"
-        yield wrap_text("", decision.reason, 6, 0)
-        if component.reason and component.reason not in decision.reason:
-            yield wrap_text("why", component.reason, 6, 8)
-        if component.remedy:
-            yield wrap_text("remedy", component.remedy, 6, 8)
-        if decision.wired and decision.keys:
-            yield wrap_text("scores", ", ".join(decision.keys), 6, 8)
-        if decision.needs_isolation:
-            yield wrap_text(
-                "only", "in an isolating sandbox, or with --allow executes-model-code", 6, 8
-            )
-    yield ""
+        elif current.get("version") != facts.get("version"):
+            version = current.get("version")
+            yield f"{name} has version {version} instead of {facts.get('version')}"
+    if earlier["headline"] not in (None, now["headline"]):
+        yield f"the headline is {now['headline']!r} instead of {earlier['headline']!r}"
 
 
 def plan_dataset(catalog: Catalog, dataset: DatasetFacts, choice: Choice) -> DatasetPlan:
@@ -259,15 +202,16 @@ def plan_dataset(catalog: Catalog, dataset: DatasetFacts, choice: Choice) -> Dat
 
 
 def decide_dataset(catalog: Catalog, dataset: DatasetFacts, choice: Choice) -> list[Decision]:
-    """Decide about each evaluator by itself, in whatever state it is; conflicts between them are not resolve_baselines.
+    """Decide about each evaluator by itself, in whatever state it is; conflicts between them stay.
 
     Raises:
         UnknownNameError: The choice names an evaluator that is not installed.
         PluginError: It names one by a contested short name.
     """
-    names = choice.also if choice.exact is None else (*choice.exact, *choice.also)
-    found = [catalog.find("evaluators", name) for name in names]
-    explicit = {component.id: component for component in found}
+    explicit: dict[str, Component] = {}
+    for name in [*(choice.exact or ()), *choice.also]:
+        component = catalog.find("evaluators", name)
+        explicit[component.id] = component
     return [
         _decide(explicit.get(component.id, component), dataset, choice, component.id in explicit)
         for component in catalog.of_kind("evaluators")
@@ -300,94 +244,74 @@ def check_choice(catalog: Catalog, choice: Choice) -> None:
             raise UnknownNameError("capability", name, CAPABILITIES)
 
 
-def broken_plugins(catalog: Catalog) -> list[str]:
-    """Return a line for each distribution with components that cannot be used, and for each contested name.
-
-    What somebody switched off or resolve_baselines by a preference, and what waits for an optional extra, is not worth a line.
-    """
-    broken: dict[str, list[Component]] = {}
-    contests: dict[tuple[str, str], str] = {}
-    for component in catalog:
-        if component.conflicts_with:
-            if component.overridden_by is None:
-                contests.setdefault(
-                    (component.kind, component.name), f"{component.reason}. {component.remedy_text}"
-                )
-        elif component.state not in (OK, BLOCKED) and not component.lacks_extra:
-            broken.setdefault(component.distribution.name, []).append(component)
-    return [
-        *map(_broken_line, broken.values()),
-        *(f"{line[:1].upper()}{line[1:]}" for line in contests.values()),
-    ]
-
-
-def _broken_line(components: list[Component]) -> str:
-    first = components[0]
-    others = (
-        f" (and {len(components) - 1} more of {first.distribution.name})"
-        if len(components) > 1
-        else ""
-    )
-    return (
-        f"{first.id}{others} {stated(first.state)} and unused: {first.reason}. {first.remedy_text}"
-    )
-
-
 def _decide(
-    component: Component, dataset: DatasetFacts, choice: Choice, explicit: bool
+    component: Component, dataset: DatasetFacts, choice: Choice, is_explicit: bool
 ) -> Decision:
-    rules = component.evaluator.wire
-    fit = _fit(rules, dataset)
     prefix = choice.prefixes.get(component.id, choice.prefixes.get(component.name, ""))
-
-    def out(reason: str, consent: str | None = None) -> Decision:
-        return Decision(component, False, reason, False, fit, prefix, consent=consent)
-
+    fit = _fit(component.evaluator.wire, dataset)
+    undecided = Decision(component=component, wired=False, reason="", fit=fit, prefix=prefix)
     if component.names & choice.without:
-        return out("left out by the user")
-    if explicit:
-        reason = (
-            "added with --add-evaluator" if choice.exact is None else "chosen with --evaluators"
-        )
-        return Decision(component, True, reason, True, fit, prefix)
+        return evolve(undecided, reason="left out by the user")
+    if is_explicit:
+        reason = "chosen with --evaluators"
+        if choice.exact is None:
+            reason = "added with --add-evaluator"
+        return evolve(undecided, wired=True, reason=reason, explicit=True)
+    refusal = _why_never(component, choice)
+    if refusal is not None:
+        return evolve(undecided, reason=refusal)
+    return _decide_by_rules(undecided, dataset, choice)
+
+
+def _why_never(component: Component, choice: Choice) -> str | None:
+    """Return why the rules of an evaluator do not count, whatever the dataset is; None where they do."""
     if choice.exact is not None:
-        return out("not among the evaluators that were chosen")
+        return "not among the evaluators that were chosen"
     if component.state == BLOCKED or (not component.is_described and component.state != OK):
-        return out(f"{component.state}: {component.reason}")
+        return f"{component.state}: {component.reason}"
+    if not component.is_described and component.distribution.manifest_path is None:
+        return "it has no manifest, so it is used only when asked for by name"
     if not component.is_described:
-        has_manifest = component.distribution.manifest_path is not None
-        undescribed = "its manifest does not describe it" if has_manifest else "it has no manifest"
-        return out(f"{undescribed}, so it is used only when asked for by name")
-    if not rules:
-        return out("it has no wiring rule; add it with --add-evaluator")
-    flags = {
-        option.flag.removeprefix("--")
-        for option in component.manifest.options.values()
-        if option.flag
-    }
-    given = choice.given & flags  # nobody is wired by another's flag
-    matches = filter(None, (rule.match(dataset.names, dataset.tags, given) for rule in rules))
-    matched = min(matches, key=lambda match: match == ALWAYS, default=None)
-    if matched is None:
-        return out(f"no rule matches; it is wired to {'; '.join(map(str, rules))}")
+        return "its manifest does not describe it, so it is used only when asked for by name"
+    if not component.evaluator.wire:
+        return "it has no wiring rule; add it with --add-evaluator"
+    return None
+
+
+def _decide_by_rules(undecided: Decision, dataset: DatasetFacts, choice: Choice) -> Decision:
+    component = undecided.component
+    rules = component.evaluator.wire
+    options = component.manifest.options.values()
+    flags = {option.flag.removeprefix("--") for option in options if option.flag}
+    given_flags = choice.given & flags  # an evaluator is not wired by a flag of another component
+    matches = [rule.match(dataset.names, dataset.tags, given_flags) for rule in rules]
+    reasons = [reason for reason in matches if reason is not None]
+    if not reasons:
+        wiring = "; ".join(map(str, rules))
+        return evolve(undecided, reason=f"no rule matches; it is wired to {wiring}")
+    reason = min(reasons, key=lambda match: match == ALWAYS)
     if component.overridden_by is not None:
-        return out(
-            f"the project prefers {component.overridden_by}; add this one with --add-evaluator {component.id}"
+        addition = f"add this one with --add-evaluator {component.id}"
+        return evolve(
+            undecided, reason=f"the project prefers {component.overridden_by}; {addition}"
         )
-    needed = frozenset(component.capabilities) - choice.allowed
-    if "network" in needed and not matched.startswith("option "):
-        return out(
-            f"it calls a network service; allow it with --allow network (rule: {matched})",
-            "network",
-        )
-    consent = "executes-model-code" if "executes-model-code" in needed else None
-    return Decision(component, True, matched, False, fit, prefix, consent=consent)
+    capabilities = frozenset(component.capabilities) - choice.allowed
+    if "network" in capabilities and not reason.startswith("option "):
+        refusal = f"it calls a network service; allow it with --allow network (rule: {reason})"
+        return evolve(undecided, reason=refusal, consent="network")
+    consent = "executes-model-code" if "executes-model-code" in capabilities else None
+    return evolve(undecided, wired=True, reason=reason, consent=consent)
 
 
 def _fit(rules: Iterable[WireRule], dataset: DatasetFacts) -> int:
-    by_name = any(name in rule.datasets for rule in rules for name in dataset.names)
-    by_tag = any(tag in rule.tags for rule in rules for tag in dataset.tags)
-    return 2 if by_name else int(by_tag)
+    """Return how closely rules name a dataset: 2 by its name, 1 by a tag, 0 not at all."""
+    fit = 0
+    for rule in rules:
+        if not set(dataset.names).isdisjoint(rule.datasets):
+            return 2
+        if not set(dataset.tags).isdisjoint(rule.tags):
+            fit = 1
+    return fit
 
 
 FALLBACK_HEADLINE = "f1"
@@ -434,19 +358,30 @@ def find_headline(dataset: DatasetFacts, decisions: Sequence[Decision]) -> str |
     else AnswerQuality's ``f1``; else the first evaluator's, those that the user chose before the others.
     """
     wired = [decision for decision in decisions if decision.wired]
-    keys = {key for decision in wired for key in decision.keys}
-    if dataset.primary is not None:
-        prefixed = [d.prefix + dataset.primary for d in wired if dataset.primary in d.scores]
-        if dataset.primary in keys or prefixed:
-            return dataset.primary if dataset.primary in keys else prefixed[0]
-    with_primary = [decision for decision in wired if decision.primary is not None]
-    fitting = min(with_primary, key=lambda d: (-d.fit, d.evaluator), default=None)
-    if fitting is not None and fitting.fit:
-        return fitting.primary
-    if FALLBACK_HEADLINE in keys:
+    key = _own_key(dataset, wired)
+    if key is not None:
+        return key
+    candidates = [decision for decision in wired if decision.primary is not None]
+    fitting = [decision for decision in candidates if decision.fit]
+    if fitting:
+        closest = min(fitting, key=lambda decision: (-decision.fit, decision.evaluator))
+        return closest.primary
+    if any(FALLBACK_HEADLINE in decision.keys for decision in wired):
         return FALLBACK_HEADLINE
-    first = min(with_primary, key=lambda d: (-d.rank, d.evaluator), default=None)
-    return first.primary if first is not None else None
+    if candidates:
+        first = min(candidates, key=lambda decision: (-decision.rank, decision.evaluator))
+        return first.primary
+    return None
+
+
+def _own_key(dataset: DatasetFacts, wired: Sequence[Decision]) -> str | None:
+    """Return the primary score of a dataset as an evaluator gives it, with its prefix; None where none does."""
+    if dataset.primary is None or any(dataset.primary in decision.keys for decision in wired):
+        return dataset.primary
+    for decision in wired:
+        if dataset.primary in decision.scores:
+            return decision.prefix + dataset.primary
+    return None
 
 
 def with_headline(plan: DatasetPlan) -> DatasetPlan:
@@ -463,22 +398,22 @@ def check_headline(plan: DatasetPlan, choice: Choice) -> list[str]:
         WiringError: Its evaluator is installed and only lacks the user's consent.
     """
     primary = plan.dataset.primary
-    if primary is None or any(primary in d.scores for d in plan.wired):
+    if primary is None or any(primary in decision.scores for decision in plan.wired):
         return []
+    label = plan.dataset.label
     able = [decision for decision in plan.decisions if primary in decision.scores]
     for decision in able:
         if decision.consent:
             raise WiringError(
-                f"The headline score {primary!r} of {plan.dataset.label} comes from {decision.evaluator}, but "
+                f"The headline score {primary!r} of {label} comes from {decision.evaluator}, but "
                 f"{decision.reason}. Allow it, or leave it out with --exclude {decision.evaluator}."
             )
-    if choice.exact is not None or any(d.component.names & choice.without for d in able):
+    is_chosen = choice.exact is not None
+    if is_chosen or any(decision.component.names & choice.without for decision in able):
         return []
-    why = (
-        "; ".join(f"{d.evaluator} is left out: {d.reason}" for d in able)
-        or "no installed evaluator gives it"
-    )
-    instead = (
-        f"the headline is {plan.headline!r} instead" if plan.headline else "there is no headline"
-    )
-    return [f"The headline score of {plan.dataset.label} is {primary!r}, but {why}; {instead}."]
+    reasons = [f"{decision.evaluator} is left out: {decision.reason}" for decision in able]
+    why = "; ".join(reasons) or "no installed evaluator gives it"
+    instead = "there is no headline"
+    if plan.headline:
+        instead = f"the headline is {plan.headline!r} instead"
+    return [f"The headline score of {label} is {primary!r}, but {why}; {instead}."]

@@ -85,7 +85,7 @@ def _of_spec(
     known, fixed = describe_dataset(component, spec, taken)
     loader = load(component)
     options = read_options(
-        facts.options, spec.options, where, os.environ, more=not component.is_described
+        facts.options, spec.options, where, os.environ, accepts_any=not component.is_described
     )
     which = _present(config=spec.config, split=spec.split)
     examples = _load(loader, component, _present(limit=limit) | which, options)

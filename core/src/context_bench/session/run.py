@@ -110,7 +110,7 @@ def evaluate_request(arguments: Mapping[str, Any]) -> EvalResult:
     config = request_of_arguments(catalog, arguments)
     require_sample(config)
     if config.evaluators is None:
-        from context_bench.plugins.wiring import broken_plugins
+        from context_bench.plugins.catalog import broken_plugins
 
         for line in broken_plugins(catalog):
             warnings.warn(line)
