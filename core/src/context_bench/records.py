@@ -79,10 +79,9 @@ class Usage:
         return {name: value for name in _USAGE_FIELDS if (value := getattr(self, name)) is not None}
 
     def __add__(self, other: Usage) -> Usage:
-        ours, theirs = self.to_dict(), other.to_dict()
-        total: dict[str, Any] = {
-            name: ours.get(name, 0) + theirs.get(name, 0) for name in ours | theirs
-        }
+        total: dict[str, Any] = self.to_dict()
+        for name, count in other.to_dict().items():
+            total[name] = total.get(name, 0) + count
         return Usage(**total)
 
 
@@ -163,8 +162,8 @@ class Failure:
         }
 
     def __str__(self) -> str:
-        who = f"evaluator {self.evaluator}" if self.evaluator else self.stage
-        return f"{who}: {self.kind}: {self.message}" if self.message else f"{who}: {self.kind}"
+        stage = f"evaluator {self.evaluator}" if self.evaluator else self.stage
+        return f"{stage}: {self.kind}: {self.message}" if self.message else f"{stage}: {self.kind}"
 
 
 @frozen

@@ -109,7 +109,7 @@ def test_a_configuration_has_a_headline_and_tags_of_its_own(card, context_bench)
         "run", "--system", "echo", "--dataset", "capitals:asia", "--dry-run", "--format", "json"
     )
     assert done.code == 0, done.err
-    assert "The headline score of capitals:asia is 'other'" in done.words
+    assert "'other'" in done.words
 
 
 def test_without_its_loader_a_card_says_what_to_install(card, context_bench):

@@ -87,7 +87,7 @@ def test_what_was_installed_since_scores_the_rows_that_are_done_too(
     assert {"exact", "quick", "grouped"} <= set(row.scores)
     assert row.headline == "grouped"
     assert asked() == 1, "no system is asked for it"
-    assert "the headline is 'grouped' in place of 'exact'" in done.words
+    assert "the headline is 'grouped' instead of 'exact'" in done.words
 
 
 def test_another_version_is_told_with_what_makes_all_rows_alike(
@@ -100,7 +100,7 @@ def test_another_version_is_told_with_what_makes_all_rows_alike(
     done = process("resume", "r.sqlite", "--format", "none", "-q")
     assert done.code == 0, done.err
     assert "The evaluators of toy have changed since the run started" in done.words
-    assert "acme-scores/quick has version 2 in place of 1" in done.words
+    assert "acme-scores/quick has version 2 instead of 1" in done.words
     assert "`context-bench rescore r.sqlite` scores all rows again" in done.words
     assert process("rescore", "r.sqlite", "--format", "none").code == 0
     assert [row.scores["quick"] for row in _stored(workplace).rows] == [0.5]

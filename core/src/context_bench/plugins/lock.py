@@ -54,7 +54,7 @@ def check_lock(path: Path, plans: Mapping[str, Mapping[str, Any]]) -> None:
 
 
 def unlocked(
-    path: Path, kind: str, active: Mapping[str, Mapping[str, Any]], named: Collection[str]
+    path: Path, kind: str, active: Mapping[str, Mapping[str, object]], named: Collection[str]
 ) -> list[str]:
     """Return the ids of the active extensions or metrics that the lock file does not name: a locked run does not import them.
 
@@ -115,7 +115,9 @@ def _read(path: Path) -> dict[str, Any]:
     return locked
 
 
-def _drift_of(noun: str, locked: Mapping[str, Any], active: Mapping[str, Any]) -> Iterator[str]:
+def _drift_of(
+    noun: str, locked: Mapping[str, object], active: Mapping[str, object]
+) -> Iterator[str]:
     """Yield what has become of locked components: those that are not active come first."""
     for name in locked:
         if name not in active:
@@ -139,7 +141,7 @@ def _drift_of_plan(locked: Mapping[str, Any], plan: Mapping[str, Any]) -> Iterat
             yield from (f"{name}: {change}" for change in _changes(facts, evaluators[name]))
 
 
-def _changes(locked: Mapping[str, Any], current: Mapping[str, Any]) -> Iterator[str]:
+def _changes(locked: Mapping[str, object], current: Mapping[str, object]) -> Iterator[str]:
     for fact in locked.keys() | current.keys():
         if locked.get(fact) != current.get(fact):
             yield f"{fact} was {locked.get(fact)!r}, is {current.get(fact)!r}"

@@ -73,7 +73,7 @@ _API = Pattern(r"[0-9]{1,9}\.[0-9]{1,9}", "'MAJOR.MINOR', such as '1.0'")
 _TARGET = Pattern(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*", "'module:name'")
 
 
-def _read_range(value: Any) -> tuple[float | None, float | None]:
+def _read_range(value: object) -> tuple[float | None, float | None]:
     if not isinstance(value, list) or len(value) != 2:
         raise ValueError("expected [lowest, highest]")
     low = _read_bound(value[0])
@@ -83,11 +83,10 @@ def _read_range(value: Any) -> tuple[float | None, float | None]:
     return low, high
 
 
-def _read_bound(value: Any) -> float | None:
+def _read_bound(value: object) -> float | None:
     if value in ("inf", "-inf"):
         return None
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or value != value:
+    if not isinstance(value, int | float) or isinstance(value, bool) or value != value:
         raise ValueError(f"expected numbers, 'inf' or '-inf', got {value!r}")
     return float(value) if abs(value) <= sys.float_info.max else None
 
@@ -142,7 +141,7 @@ class WireRule(Checked):
     tags: tuple[str, ...] = entry(())
     option: str | None = entry(None, pattern=_OPTION_FLAG)
 
-    def contradictions(self, table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    def contradictions(self, table: Mapping[str, object]) -> Iterator[tuple[str, str]]:
         """Yield what is wrong with a rule that is not exactly one condition."""
         conditions = [self.always, "datasets" in table, "tags" in table, "option" in table]
         if conditions.count(True) != 1:
@@ -304,7 +303,7 @@ class EvaluatorManifest(ComponentManifest):
     wire: tuple[WireRule, ...] = entry(())
     cpu_bound: bool = entry(False)
 
-    def contradictions(self, table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    def contradictions(self, table: Mapping[str, object]) -> Iterator[tuple[str, str]]:
         """Yield that the primary score is not a score."""
         if self.primary is not None and "scores" in table and self.primary not in self.scores:
             yield "primary", f"{self.primary!r} is not one of its scores ({', '.join(self.scores)})"
@@ -352,7 +351,7 @@ class DatasetManifest(ComponentManifest):
     config_overrides: Mapping[str, ConfigOverride] = entry(Factory(dict))
     definition: DatasetDefinition | None = entry(None)
 
-    def contradictions(self, table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    def contradictions(self, table: Mapping[str, object]) -> Iterator[tuple[str, str]]:
         """Yield what does not fit to the loader or to the configurations."""
         if "class" not in table and "definition" not in table:
             yield "class", "missing, as there is no definition"
@@ -431,7 +430,7 @@ class ExtensionManifest(ComponentManifest):
     implements: tuple[str, ...] = entry((), required=True, choices=tuple(HOOKS))
     active_when: str = entry("", name="default", choices=tuple(ACTIVE_WHEN))
 
-    def contradictions(self, table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    def contradictions(self, table: Mapping[str, object]) -> Iterator[tuple[str, str]]:
         """Yield why it cannot be active by default: the user has not requested what it does."""
         if not self.active_when:
             return
@@ -463,7 +462,7 @@ class CommandManifest(ComponentManifest):
     extends: str | None = entry(None, choices=EXTENSIBLE)
     is_group: bool = entry(False, name="group")
 
-    def contradictions(self, table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    def contradictions(self, table: Mapping[str, object]) -> Iterator[tuple[str, str]]:
         """Yield that something that is not a command has a parent."""
         if self.parent is not None and self.extends is not None:
             yield "parent", f"what extends {self.extends} is not a command, and has no parent"
@@ -475,7 +474,7 @@ class OptionGroupManifest(ComponentManifest):
 
     kind: ClassVar[str] = "flags"
 
-    def contradictions(self, table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    def contradictions(self, table: Mapping[str, object]) -> Iterator[tuple[str, str]]:
         """Yield the options that have no flag."""
         for name, option in self.options.items():
             if option.flag is None:

@@ -8,7 +8,7 @@ them: to evaluate them later takes 15 ms for all manifests.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import NoneType, UnionType
 from typing import Any, NamedTuple, TypeVar, get_args, get_origin
 
@@ -117,11 +117,11 @@ class Findings:
 class Checked:
     """A class whose keys can contradict each other."""
 
-    def contradictions(self, table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    def contradictions(self, table: Mapping[str, object]) -> Iterator[tuple[str, str]]:
         """Yield the keys that do not fit to other keys, and why; an empty key is the table itself."""
         return iter(())
 
-    def doubts(self, table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    def doubts(self, table: Mapping[str, object]) -> Iterator[tuple[str, str]]:
         """Yield the keys that deserve a warning, and why."""
         return iter(())
 
@@ -162,9 +162,10 @@ def _without_none(annotation: Any) -> Any:
     return annotation
 
 
-def read_table(
-    cls: type[T], table: Mapping[str, Any], path: tuple[str, ...], findings: Findings
-) -> T:
+Path = tuple[str, ...]
+
+
+def read_table(cls: type[T], table: Mapping[str, object], path: Path, findings: Findings) -> T:
     """Return a table as a class. A value that does not fit is a fault and leaves its default.
 
     Args:
@@ -173,99 +174,106 @@ def read_table(
         path: The keys that lead to it; the last one is its name.
         findings: Receives the faults and warnings.
     """
-    values: dict[str, Any] = {}
-    known: list[str] = []
-    for name, declared in keys_of(cls).items():
-        if declared.entry.from_name and path:
-            values[declared.field] = path[-1]
-        if not declared.entry.in_table:
-            continue
-        known.append(name)
-        if name in table:
-            try:
-                values[declared.field] = _read(
-                    declared.type, table[name], declared.entry, (*path, name), findings
-                )
-            except _FaultError as error:
-                findings.faults.append(error.fault)
-        elif declared.entry.required:
-            findings.faults.append(Fault((*path, name), MISSING, "missing"))
-    for name in table:
-        if name not in known:
-            findings.warnings.append(
-                Fault((*path, name), UNKNOWN_KEY, _unknown(name, known, table))
-            )
-    result = cls(**values)
-    if isinstance(result, Checked):
+    return _Reader(findings).read_table(cls, table, path)
+
+
+@attrs.frozen
+class _Reader:
+    """Reads values as the types that a class declares.
+
+    Attributes:
+        findings: Receives the faults and warnings.
+    """
+
+    findings: Findings
+
+    def read_table(self, cls: type[T], table: Mapping[str, object], path: Path) -> T:
+        values: dict[str, Any] = {}
+        keys = keys_of(cls)
+        for name, declared in keys.items():
+            if declared.entry.from_name and path:
+                values[declared.field] = path[-1]
+            if not declared.entry.in_table:
+                continue
+            if name in table:
+                try:
+                    value = self._read(declared.type, table[name], declared.entry, (*path, name))
+                    values[declared.field] = value
+                except _FaultError as error:
+                    self.findings.faults.append(error.fault)
+            elif declared.entry.required:
+                self.findings.faults.append(Fault((*path, name), MISSING, "missing"))
+        self._warn_of_unknown_keys(keys, table, path)
+        result = cls(**values)
+        if isinstance(result, Checked):
+            self._check(result, table, path)
+        return result
+
+    def _warn_of_unknown_keys(
+        self, keys: Mapping[str, Declared], table: Mapping[str, object], path: Path
+    ) -> None:
+        known = [name for name, declared in keys.items() if declared.entry.in_table]
+        for name in table:
+            if name not in known:
+                hint = did_you_mean(name, [other for other in known if other not in table])
+                message = f"unknown key. {hint}" if hint.startswith("Did") else "unknown key"
+                self.findings.warnings.append(Fault((*path, name), UNKNOWN_KEY, message))
+
+    def _check(self, result: Checked, table: Mapping[str, object], path: Path) -> None:
         for name, message in result.contradictions(table):
-            findings.faults.append(Fault(_join(path, name), CONTRADICTION, message))
+            self.findings.faults.append(Fault(_join(path, name), CONTRADICTION, message))
         for name, message in result.doubts(table):
-            findings.warnings.append(Fault(_join(path, name), CONTRADICTION, message))
-    return result
+            self.findings.warnings.append(Fault(_join(path, name), CONTRADICTION, message))
+
+    def _read(self, expected: Any, value: Any, details: Entry, path: Path) -> Any:
+        """Return a value as the type of its field."""
+        if details.read is not None:
+            try:
+                return details.read(value)
+            except ValueError as error:
+                raise _FaultError(path, BAD_VALUE, str(error)) from None
+        if expected is Any:
+            return value
+        if expected in _WORDS:
+            _require(value, expected, path)
+            _check_value(value, details, path)
+            return value
+        if get_origin(expected) is tuple:
+            _require(value, list, path)
+            item = get_args(expected)[0]
+            return tuple(
+                self._read(item, part, details, (*path, f"[{index}]"))
+                for index, part in enumerate(value)
+            )
+        _require(value, dict, path)
+        if get_origin(expected) is Mapping:
+            return self._read_names(get_args(expected)[1], value, details, path)
+        return self.read_table(expected, value, path)
+
+    def _read_names(
+        self, expected: Any, table: Mapping[str, object], details: Entry, path: Path
+    ) -> dict[str, Any]:
+        """Return a table with any names. One entry that does not fit leaves the others, and its own defaults."""
+        entries: dict[str, Any] = {}
+        names = details.names
+        of_entry = attrs.evolve(details, names=None)
+        for name, value in table.items():
+            below = (*path, name)
+            if names and not re.fullmatch(names.regex, name):
+                self.findings.faults.append(Fault(below, BAD_NAME, f"expected {names.expected}"))
+            try:
+                entries[name] = self._read(expected, value, of_entry, below)
+            except _FaultError as error:
+                self.findings.faults.append(error.fault)
+                if attrs.has(expected):
+                    entries[name] = read_table(expected, {}, below, Findings())
+        return entries
 
 
 class _FaultError(Exception):
-    def __init__(self, path: tuple[str, ...], code: str, message: str) -> None:
+    def __init__(self, path: Path, code: str, message: str) -> None:
         super().__init__(message)
         self.fault = Fault(path, code, message)
-
-
-def _read(
-    expected: Any, value: Any, details: Entry, path: tuple[str, ...], findings: Findings
-) -> Any:
-    """Return a value as the type of its field."""
-    if details.read is not None:
-        try:
-            return details.read(value)
-        except ValueError as error:
-            raise _FaultError(path, BAD_VALUE, str(error)) from None
-    if expected is Any:
-        return value
-    if expected is str:
-        _require(value, str, path)
-        _check_text(value, details, path)
-        return value
-    if expected in _WORDS:
-        _require(value, expected, path)
-        if details.minimum is not None and value < details.minimum:
-            raise _FaultError(path, BAD_VALUE, f"must be {details.minimum} or more, got {value}")
-        return value
-    container = get_origin(expected)
-    if container is tuple:
-        _require(value, list, path)
-        item = get_args(expected)[0]
-        return tuple(
-            _read(item, part, details, (*path, f"[{place}]"), findings)
-            for place, part in enumerate(value)
-        )
-    _require(value, dict, path)
-    if container is Mapping:
-        return _read_names(get_args(expected)[1], value, details, path, findings)
-    return read_table(expected, value, path, findings)
-
-
-def _read_names(
-    expected: Any,
-    table: Mapping[str, Any],
-    details: Entry,
-    path: tuple[str, ...],
-    findings: Findings,
-) -> dict[str, Any]:
-    """Return a table with any names. One entry that does not fit leaves the others, and its own defaults."""
-    entries: dict[str, Any] = {}
-    for name, value in table.items():
-        place = (*path, name)
-        if details.names and not re.fullmatch(details.names.regex, name):
-            findings.faults.append(Fault(place, BAD_NAME, f"expected {details.names.expected}"))
-        try:
-            entries[name] = _read(
-                expected, value, attrs.evolve(details, names=None), place, findings
-            )
-        except _FaultError as error:
-            findings.faults.append(error.fault)
-            if attrs.has(expected):
-                entries[name] = read_table(expected, {}, place, Findings())
-    return entries
 
 
 _WORDS = {
@@ -278,7 +286,7 @@ _WORDS = {
 }
 
 
-def _require(value: Any, expected: type, path: tuple[str, ...]) -> None:
+def _require(value: object, expected: type, path: Path) -> None:
     """Refuse a value of another type: true is not a number, and 1 is not true."""
     if type(value) is not expected:
         actual = _WORDS.get(type(value), type(value).__name__)
@@ -288,7 +296,14 @@ def _require(value: Any, expected: type, path: tuple[str, ...]) -> None:
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
-def _check_text(text: str, details: Entry, path: tuple[str, ...]) -> None:
+def _check_value(value: Any, details: Entry, path: Path) -> None:
+    if isinstance(value, str):
+        _check_text(value, details, path)
+    elif details.minimum is not None and value < details.minimum:
+        raise _FaultError(path, BAD_VALUE, f"must be {details.minimum} or more, got {value}")
+
+
+def _check_text(text: str, details: Entry, path: Path) -> None:
     line = text.replace("\n", " ").replace("\t", " ") if details.multiline else text
     if not line.isprintable() and _CONTROL.search(line):
         raise _FaultError(path, BAD_VALUE, f"expected no control characters, got {text!r}")
@@ -299,10 +314,5 @@ def _check_text(text: str, details: Entry, path: tuple[str, ...]) -> None:
         raise _FaultError(path, BAD_VALUE, f"expected {details.pattern.expected}, got {text!r}")
 
 
-def _unknown(name: str, known: Collection[str], table: Mapping[str, Any]) -> str:
-    hint = did_you_mean(name, [other for other in known if other not in table])
-    return f"unknown key. {hint}" if hint.startswith("Did") else "unknown key"
-
-
-def _join(path: tuple[str, ...], name: str) -> tuple[str, ...]:
+def _join(path: Path, name: str) -> Path:
     return (*path, *name.split(".")) if name else path

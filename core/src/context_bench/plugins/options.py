@@ -53,7 +53,7 @@ class Option(Checked):
     needs_trust: bool = entry(False)
     group: str | None = None
 
-    def contradictions(self, table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    def contradictions(self, table: Mapping[str, object]) -> Iterator[tuple[str, str]]:
         """Yield a default and choices that do not fit to the type."""
         for index, choice in enumerate(self.choices):
             problem = self._problem_of(choice)
@@ -68,12 +68,12 @@ class Option(Checked):
             choices = ", ".join(map(str, self.choices))
             yield "default", f"expected one of its choices ({choices}), got {self.default!r}"
 
-    def doubts(self, table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    def doubts(self, table: Mapping[str, object]) -> Iterator[tuple[str, str]]:
         """Yield that an option with the name of a secret is declared to be none."""
         if not self.secret and self.name != "key" and is_secret_name(self.name):
             yield "secret", f"false, but only secrets are called {self.name}: choose another name"
 
-    def _problem_of(self, value: Any) -> str | None:
+    def _problem_of(self, value: object) -> str | None:
         """Return what is wrong with a value of the manifest; None when it fits."""
         is_text_type = self.type in ("str", "path")
         if isinstance(value, str) != is_text_type:
@@ -156,7 +156,7 @@ def _missing(option: Option, where: str) -> ConfigurationError:
     return ConfigurationError(f"{where} needs {option.name}: {purpose}. Give it{env}.")
 
 
-def read_option(option: Option, value: Any, where: str) -> Any:
+def read_option(option: Option, value: object, where: str) -> Any:
     """Return ``value`` as an option's type; texts, as they come from a command line, are converted.
 
     Raises:
@@ -178,7 +178,7 @@ def read_option(option: Option, value: Any, where: str) -> Any:
     return converted
 
 
-def _table(option: Option, value: Any) -> Any:
+def _table(option: Option, value: object) -> Any:
     """Return the table that a path stands for; anything else as it is.
 
     Raises:

@@ -175,7 +175,7 @@ def _first_party_names() -> set[str]:
     return names
 
 
-def _check(project: Any) -> None:
+def _check(project: object) -> None:
     if not isinstance(project, Mapping):
         raise ConfigurationError(f"{PROJECT_FILE}: plugins must be a table.")
     for key, value in project.items():

@@ -18,7 +18,7 @@ Reader = Callable[[Any, str], Any]
 """Returns a value, given what was written and what errors call it; raises ConfigurationError where it is not of the type."""
 
 
-def unchanged(value: Any, *_: Any) -> Any:
+def unchanged(value: Any, *_: object) -> Any:
     """Return the value."""
     return value
 
@@ -94,12 +94,12 @@ def converted(convert: Callable[[Any], Any], expected: str) -> Reader:
     return read
 
 
-def is_text(value: Any) -> bool:
+def is_text(value: object) -> bool:
     """Return whether a value is a text."""
     return isinstance(value, str)
 
 
-def is_number(value: Any) -> bool:
+def is_number(value: object) -> bool:
     """Return whether a value is a number; true is not a number."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
@@ -180,7 +180,7 @@ def switch() -> ValueType:
     return ValueType("bool", check, parse, is_switch=True, python="bool")
 
 
-def _text_or_number(value: Any) -> str:
+def _text_or_number(value: object) -> str:
     if not isinstance(value, str) and not is_number(value):
         raise TypeError(value)
     return str(value)
@@ -192,7 +192,7 @@ def _real(value: Any) -> float:
     return float(value)
 
 
-def _items(value: Any) -> list[Any]:
+def _items(value: object) -> list[Any]:
     if isinstance(value, str):
         return [_number_or_text(part) for part in value.split("/")]
     if is_number(value):
@@ -211,7 +211,7 @@ def _number_or_text(text: str) -> Any:
     return text
 
 
-def _words(value: Any) -> list[str]:
+def _words(value: object) -> list[str]:
     """Return the arguments of a program; a text is split at white space outside of quotes, and nothing is expanded."""
     if not isinstance(value, str):
         if not isinstance(value, list | tuple) or not all(map(is_text, value)):
@@ -227,14 +227,14 @@ def _words(value: Any) -> list[str]:
     return list(words)
 
 
-def _tables(value: Any) -> list[dict[str, Any]]:
+def _tables(value: object) -> list[dict[str, Any]]:
     tables = value if isinstance(value, list | tuple) else [value]
     if not all(isinstance(table, Mapping) for table in tables):
         raise TypeError(value)
     return [_plain(table) for table in tables]
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """Return a TOML value as JSON can hold it: dates as ISO 8601."""
     if isinstance(value, Mapping):
         return {str(name): _plain(item) for name, item in value.items()}
