@@ -285,13 +285,13 @@ class Turns(Protocol):
             Exception: It must not be asked any more; leave that to the run.
         """
 
-    def keep(self, number: int, history: Sequence[Any], found: Any, seconds: float) -> Output:
+    def keep(self, number: int, history: Sequence[Any], output: Any, seconds: float) -> Output:
         """Return the answer to a turn, once it is in the run file: without secrets, and with what was measured.
 
         Args:
             number: Number of the turn.
             history: What it was asked with.
-            found: The output, with a text as ``response``.
+            output: The output, with a text as ``response``.
             seconds: What the clock says the call took.
 
         Raises:
@@ -325,8 +325,8 @@ class RateLimiter(Protocol):
             headers: Its response headers as a mapping; None where there are none.
         """
 
-    def refused(self, now: float, seconds: float, asked: float | None, headers: Any) -> bool:
-        """Learn from a refusal; ``asked`` is its ``Retry-After``. Return whether far fewer calls may be in flight."""
+    def refused(self, now: float, seconds: float, retry_after: float | None, headers: Any) -> bool:
+        """Learn from a refusal, with its ``Retry-After``. Return whether far fewer calls may be in flight."""
 
     def learned(self) -> Mapping[str, Any]:
         """Return what the next session of the run receives, as JSON can hold it; nothing where nothing was learned."""

@@ -312,4 +312,4 @@ def test_a_secret_of_the_wrong_type_is_not_shown(told: Callable[..., Any]) -> No
         "leaking",
     )
     assert done.code == 2
-    assert "pin must be a whole number" in done.words
+    assert "pin must be an integer" in done.words

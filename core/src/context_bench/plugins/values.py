@@ -128,8 +128,8 @@ def path() -> ValueType:
 
 
 def whole(least: int | None = 1) -> ValueType:
-    """Return the type of whole numbers, above zero unless said otherwise."""
-    expected = "a whole number above zero" if least == 1 else "a whole number"
+    """Return the type of integers, positive unless a minimum is given."""
+    expected = "a positive integer" if least == 1 else "an integer"
 
     def convert(value: Any) -> int:
         if isinstance(value, bool):

@@ -39,7 +39,8 @@ def set_disabled(name: str, disabled: bool, path: Path | None = None) -> bool:
             f"disable = [{wanted}]."
         )
     with atomic_write(path, "The project file") as stream:
-        stream.write(written[: len(written) - len(text)] + edited)
+        # As bytes: the user's file keeps its mark of order and all its letters.
+        stream.buffer.write((written[: len(written) - len(text)] + edited).encode())
     return True
 
 
