@@ -19,6 +19,7 @@ from context_bench.errors import (
     LockDriftError,
     RunStoppedError,
     UnknownNameError,
+    UntrustedFileError,
     WiringError,
 )
 from context_bench.plan.project import project_request, set_value
@@ -80,6 +81,9 @@ CASES: dict[str, Callable[[], object]] = {
     ),
     "not a system": lambda: as_system(3),
     "a class in place of a system": lambda: as_system(str),
+    "run file of somebody else": raising(
+        UntrustedFileError("shared.sqlite", "resume", ["calls https://example.org"])
+    ),
     "plugin that raises": lambda: attempted("acme/quick", lambda: 1 / 0),
     "wiring": raising(WiringError("a and b both give the score 'f1'.")),
     "lock": raising(LockDriftError("The wiring differs from context-bench.lock.")),
@@ -93,6 +97,7 @@ CASES: dict[str, Callable[[], object]] = {
     "inconclusive score": raising(InconclusiveScoreError("The judge did not answer.")),
     "stopped run": raising(RunStoppedError("Interrupted.", "run.sqlite", 130)),
     "too many failures": raising(stopping.TooManyFailuresError("3 of 9 rows have failed.")),
+    "refusing endpoint": raising(stopping.RefusedError("429 for 10 minutes.")),
     "dead system": raising(stopping.DeadSystemError("The first 10 rows failed.")),
 }
 

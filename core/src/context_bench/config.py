@@ -29,7 +29,7 @@ from context_bench.plugins.catalog import Catalog
 from context_bench.run.examples import chosen, name_of
 from context_bench.run.model import endpoint_of, talks
 from context_bench.runs import Run
-from context_bench.session.datasets import make_stream
+from context_bench.session.datasets import open_dataset
 from context_bench.session.systems import build_system
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def examples_of(
     sources: list[Iterator[tuple[str, Mapping[str, Any]]]] = []
     labels: list[str] = []
     for number, spec in enumerate(request.datasets):
-        stream, _ = make_stream(catalog, spec, number, request, labels)
+        stream, _ = open_dataset(catalog, spec, number, request, labels)
         labels.append(stream.fallback)
         sources.append(_named(chosen(stream, request.patience), stream.fallback))
     found: list[tuple[str, Mapping[str, Any]]] = []

@@ -136,7 +136,7 @@ def test_a_revision_that_cannot_be_told_stops_the_run_before_it_begins(tmp_path:
         def revision(self) -> str:
             raise OSError("no route to the hub")
 
-    with pytest.raises(DatasetError, match="revision of a dataset cannot be told: no route"):
+    with pytest.raises(DatasetError, match="revision of a dataset cannot be read: no route"):
         evaluate(lambda example: "x", Offline([{}]), ["answer-quality"], progress=False)
 
 

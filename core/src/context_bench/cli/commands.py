@@ -14,11 +14,7 @@ from context_bench import __version__
 from context_bench.cli import ABOUT, COMMANDS
 from context_bench.cli.options import catalog_of_environment
 from context_bench.console import echo, escape_control
-from context_bench.errors import (
-    ConfigurationError,
-    PluginError,
-    UnknownNameError,
-)
+from context_bench.errors import ConfigurationError, PluginError, UnknownNameError
 from context_bench.plugins.commands import absent_commands, command_rows, commands
 from context_bench.plugins.component import OK, Component
 from context_bench.plugins.loading import load

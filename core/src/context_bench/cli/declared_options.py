@@ -10,9 +10,7 @@ import click
 
 from context_bench.cli.options import catalog_of_environment
 from context_bench.console import echo
-from context_bench.errors import (
-    ConfigurationError,
-)
+from context_bench.errors import ConfigurationError
 from context_bench.plugins.component import OK, Component, definition_of
 from context_bench.plugins.options import Option
 from context_bench.plugins.remedies import install_line, singular

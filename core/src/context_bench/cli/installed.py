@@ -11,14 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from context_bench.cli.commands import CommandGroup
-from context_bench.cli.listed import (
-    FIELDS,
-    USUAL_FIELDS,
-    lines_of,
-    listing,
-    overview,
-    scorers,
-)
+from context_bench.cli.listed import FIELDS, USUAL_FIELDS, lines_of, listing, overview, scorers
 from context_bench.cli.options import Command, catalog_options, json_option
 from context_bench.console import echo, style, wrap_text, write_json
 from context_bench.errors import UnknownNameError

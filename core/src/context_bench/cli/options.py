@@ -10,9 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
-from context_bench.errors import (
-    ContextBenchError,
-)
+from context_bench.errors import ContextBenchError
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.discovery import discover
 from context_bench.plugins.settings import PluginSettings, load_project

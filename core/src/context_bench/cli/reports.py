@@ -5,29 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 import click
 
-from context_bench.cli.declared_options import (
-    flag_values,
-    options_given,
-)
-from context_bench.cli.options import (
-    together,
-)
-from context_bench.console import (
-    atomic_write,
-    check_place,
-    echo,
-    echo_err,
-    result_stream,
-)
-from context_bench.errors import (
-    ConfigurationError,
-    PluginError,
-    UnknownNameError,
-)
+from context_bench.cli.declared_options import flag_values, options_given
+from context_bench.cli.options import together
+from context_bench.console import atomic_write, check_place, echo, echo_err, result_stream
+from context_bench.errors import ConfigurationError, PluginError, UnknownNameError
 from context_bench.plan.run_config import PARAMETERS
 from context_bench.plugins.catalog import Catalog, of_suffix
 from context_bench.plugins.component import OK, Component
@@ -36,10 +21,6 @@ from context_bench.plugins.options import read_options
 from context_bench.protocols import Reporter
 from context_bench.reporters import TableReporter
 from context_bench.results.result import EvalResult
-
-if TYPE_CHECKING:
-    pass
-
 
 SUFFIXES = {".md": "markdown", ".json": "json", ".csv": "csv", ".txt": "table"}
 

@@ -7,31 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from context_bench.cli.declared_options import (
-    RunOptions,
-)
-from context_bench.cli.reports import (
-    Reports,
-    after_run,
-    exit_code_of_run,
-    report_options,
-)
+from context_bench.cli.declared_options import RunOptions
+from context_bench.cli.reports import Reports, after_run, exit_code_of_run, report_options
 from context_bench.cli.run_options import (
     lock_file_option,
     request_options,
     requested_config,
     require_used,
 )
-from context_bench.console import (
-    echo,
-    echo_err,
-    stdout_aside,
-    warn,
-)
-from context_bench.errors import (
-    MissingValueError,
-    UnusedOptionError,
-)
+from context_bench.console import echo, echo_err, stdout_aside, warn
+from context_bench.errors import MissingValueError, UnusedOptionError
 from context_bench.plan.run_config import require_sample
 from context_bench.plan.systems import oracles
 from context_bench.plugins.catalog import Catalog, broken_plugins

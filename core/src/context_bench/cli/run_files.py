@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from attrs import evolve
 
-from context_bench.cli.declared_options import (
-    AdmissionOptions,
-    ReportOptions,
-)
-from context_bench.cli.options import (
-    catalog_options,
-    open_catalog,
-    plugin_option,
-)
+from context_bench.cli.declared_options import AdmissionOptions, ReportOptions
+from context_bench.cli.options import catalog_options, open_catalog, plugin_option
 from context_bench.cli.reports import Reports, exit_code_of_run, report_options
 from context_bench.cli.run_options import (
     parameters_of,
@@ -24,19 +17,11 @@ from context_bench.cli.run_options import (
     unused_options,
     with_declared_flags,
 )
-from context_bench.console import (
-    stdout_aside,
-    warn,
-    write_json,
-)
+from context_bench.console import stdout_aside, warn, write_json
 from context_bench.plan.project import flags_over, settings_over
 from context_bench.plan.run_config import RunConfig
 from context_bench.plugins.catalog import Catalog
 from context_bench.records import Completeness
-
-if TYPE_CHECKING:
-    pass
-
 
 INCOMPLETE = 3
 

@@ -9,24 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 from attrs import evolve
 
-from context_bench.cli.declared_options import (
-    flag_values,
-    help_all_option,
-    options_given,
-)
-from context_bench.cli.options import (
-    open_catalog,
-    plugin_option,
-    project_option,
-    together,
-)
+from context_bench.cli.declared_options import flag_values, help_all_option, options_given
+from context_bench.cli.options import open_catalog, plugin_option, project_option, together
 from context_bench.cli.reports import extending
-from context_bench.console import (
-    warn,
-)
-from context_bench.errors import (
-    UnusedOptionError,
-)
+from context_bench.console import warn
+from context_bench.errors import UnusedOptionError
 from context_bench.plan.datasets import find_dataset
 from context_bench.plan.extensions import with_extension_options
 from context_bench.plan.project import flags_over, project_request, request_of_flags

@@ -5,28 +5,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection
-from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from context_bench.errors import (
-    ConfigurationError,
-    UnknownNameError,
-)
-from context_bench.plan.specs import (
-    DatasetSpec,
-    numbered,
-)
+from context_bench.errors import ConfigurationError, UnknownNameError
+from context_bench.plan.specs import DatasetSpec, numbered
 from context_bench.plugins.catalog import Catalog, of_suffix
 from context_bench.plugins.component import Component
 from context_bench.plugins.manifest import ConfigOverride
-from context_bench.plugins.wiring import (
-    DatasetFacts,
-)
+from context_bench.plugins.wiring import DatasetFacts
 from context_bench.store.encoding import storable
-
-if TYPE_CHECKING:
-    pass
 
 
 def find_dataset(catalog: Catalog, spec: DatasetSpec) -> tuple[Component, DatasetSpec]:

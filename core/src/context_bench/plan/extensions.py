@@ -18,12 +18,7 @@ from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.component import OK, Component, edition_of
 from context_bench.plugins.first_party import COMPONENTS
 from context_bench.plugins.hooks import WATCHING, Hooks
-from context_bench.plugins.manifest import (
-    CONVERSATION,
-    ENDPOINT,
-    INSTALLED,
-    REFERENCE,
-)
+from context_bench.plugins.manifest import CONVERSATION, ENDPOINT, INSTALLED, REFERENCE
 from context_bench.plugins.options import read_option
 from context_bench.plugins.remedies import install_line
 from context_bench.redaction import without_secrets

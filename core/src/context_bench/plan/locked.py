@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attrs import evolve
 
@@ -14,9 +14,6 @@ from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.component import edition_of
 from context_bench.plugins.remedies import singular
 from context_bench.results.registry import RunMetric, active_metrics, metrics_for
-
-if TYPE_CHECKING:
-    pass
 
 
 def lock_of(config: RunConfig) -> Path | None:

@@ -16,10 +16,7 @@ from attrs import frozen
 
 from context_bench.plan.baseline import resolve_baselines
 from context_bench.plan.datasets import describe_dataset, find_dataset
-from context_bench.plan.extensions import (
-    ActiveExtension,
-    describe_extensions,
-)
+from context_bench.plan.extensions import ActiveExtension, describe_extensions
 from context_bench.plan.locked import known_extensions, known_metrics, lock_of
 from context_bench.plan.run_config import RunConfig
 from context_bench.plan.specs import DatasetSpec, Examples, SystemSpec, specs_in

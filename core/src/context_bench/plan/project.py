@@ -297,26 +297,34 @@ def _set_option(request: RunConfig, kind: str, name: str, option: str, value: st
 
 
 def _with_defaults_apart(project: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a project file with ``[systems.defaults]`` beside the systems; below ``[[systems]]``,
-    TOML gives it to the last.
+    """Return a project file with a separate ``systems.defaults``.
 
-    Without ``[[systems]]``, further tables ``[systems.LABEL]`` are systems.
+    After ``[[systems]]``, TOML adds ``[systems.defaults]`` to the last system. Without
+    ``[[systems]]``, further tables ``[systems.LABEL]`` are systems.
     """
     systems = project.get("systems")
     if isinstance(systems, Mapping):
-        labelled = [
-            {"label": label, **(entry if isinstance(entry, Mapping) else {"spec": entry})}
-            for label, entry in systems.items()
-            if label != "defaults"
-        ]
-        found, holder = labelled, systems
+        separated = {
+            **project,
+            "systems": [
+                _labelled(label, entry) for label, entry in systems.items() if label != "defaults"
+            ],
+        }
+        holder = systems
     elif isinstance(systems, list) and systems and isinstance(systems[-1], Mapping):
-        last = {key: value for key, value in systems[-1].items() if key != "defaults"}
-        found, holder = [*systems[:-1], last], systems[-1]
+        holder = systems[-1]
+        last = {key: value for key, value in holder.items() if key != "defaults"}
+        separated = {**project, "systems": [*systems[:-1], last]}
     else:
         return project
-    shared = {"systems.defaults": holder["defaults"]} if "defaults" in holder else {}
-    return {**project, "systems": found, **shared}
+    if "defaults" in holder:
+        separated["systems.defaults"] = holder["defaults"]
+    return separated
+
+
+def _labelled(label: str, entry: Any) -> dict[str, Any]:
+    values = entry if isinstance(entry, Mapping) else {"spec": entry}
+    return {"label": label, **values}
 
 
 def _label(url: str, taken: Sequence[str]) -> str:

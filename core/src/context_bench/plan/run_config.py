@@ -352,14 +352,16 @@ class RunConfig:
         return self.dataset_timeout
 
     def size(self) -> int | None:
-        """Return how many rows each system has at most, or None when nobody knows before the end of
-        the run."""
-        most = self.limit or self.sample or len(self.ids) or None
-        known = [
-            dataset.count() if isinstance(dataset, Examples) else None for dataset in self.datasets
-        ]
-        lengths = [most if length is None else min(length, most or length) for length in known]
-        return None if None in lengths else sum(length or 0 for length in lengths) * self.repeat
+        """Return how many rows each system has at most; None if that is not known before the end."""
+        limit = self.limit or self.sample or len(self.ids) or None
+        rows = 0
+        for dataset in self.datasets:
+            length = dataset.count() if isinstance(dataset, Examples) else None
+            bounds = [bound for bound in (length, limit) if bound is not None]
+            if not bounds:
+                return None
+            rows += min(bounds)
+        return rows * self.repeat
 
     def to_dict(self, catalog: Catalog) -> dict[str, Any]:
         """Return the request as JSON-like values, secrets taken out, and objects by their names."""
@@ -403,18 +405,16 @@ class RunConfig:
             for option in component.manifest.options.values()
             if option.flag and option.name in self.options_of(component)
         ]
-        exact = (
-            None
-            if self.evaluators is None
-            else tuple(one for one in self.evaluators if isinstance(one, str))
-        )
+        exact = None
+        if self.evaluators is not None:
+            exact = tuple(name for name in self.evaluators if isinstance(name, str))
         return Choice(
-            exact,
-            self.add_evaluators,
-            frozenset(self.exclude),
-            frozenset(flags),
-            frozenset(self.allow),
-            self.score_prefixes,
+            exact=exact,
+            also=self.add_evaluators,
+            without=frozenset(self.exclude),
+            given=frozenset(flags),
+            allowed=frozenset(self.allow),
+            prefixes=self.score_prefixes,
         )
 
     def explanation(

@@ -7,10 +7,7 @@ from contextlib import contextmanager
 from os import environ
 from typing import TYPE_CHECKING
 
-from context_bench.errors import (
-    ContextBenchError,
-    message_of,
-)
+from context_bench.errors import ContextBenchError, message_of
 from context_bench.plan.specs import specs_in
 from context_bench.redaction import Redactor, secret_values, secrets_in
 

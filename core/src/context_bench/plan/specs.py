@@ -15,9 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from attrs import Factory, evolve, fields_dict, frozen
 
-from context_bench.errors import (
-    ConfigurationError,
-)
+from context_bench.errors import ConfigurationError
 from context_bench.plugins.options import written_options
 from context_bench.redaction import without_secrets
 

@@ -5,26 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from inspect import iscoroutinefunction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attrs import evolve
 
-from context_bench.errors import (
-    ConfigurationError,
-    misfit,
-)
-from context_bench.plan.specs import (
-    SystemSpec,
-    safe_spec,
-    specs_in,
-)
+from context_bench.errors import ConfigurationError, misfit
+from context_bench.plan.specs import SystemSpec, safe_spec, specs_in
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.component import Component
 from context_bench.protocols import System
 from context_bench.store.encoding import storable
-
-if TYPE_CHECKING:
-    pass
 
 
 class FunctionSystem:
@@ -86,24 +76,20 @@ def followed(
 
 
 def labels_of(catalog: Catalog, systems: Sequence[SystemSpec | Any]) -> list[str]:
-    """Return the labels of systems, made unique where the specs allow it.
+    """Return the labels of systems; a spec without a label has its whole text if that is needed.
 
     Raises:
         ConfigurationError: Two systems have one label.
     """
-    asked = [
-        safe_spec(catalog, one) if isinstance(one, SystemSpec) else as_system(one)
-        for one in systems
+    named = [
+        safe_spec(catalog, system) if isinstance(system, SystemSpec) else as_system(system)
+        for system in systems
     ]
-    plain = [
-        storable(one.plain_label if isinstance(one, SystemSpec) else str(one.name)) for one in asked
-    ]
-    labels = [
-        storable(one.text)
-        if isinstance(one, SystemSpec) and one.label is None and plain.count(label) > 1
-        else label
-        for one, label in zip(asked, plain, strict=True)
-    ]
+    labels = [storable(_short_label(system)) for system in named]
+    repeated = {label for label in labels if labels.count(label) > 1}
+    for number, system in enumerate(named):
+        if isinstance(system, SystemSpec) and system.label is None and labels[number] in repeated:
+            labels[number] = storable(system.text)
     for label in labels:
         if labels.count(label) > 1:
             raise ConfigurationError(
@@ -113,16 +99,15 @@ def labels_of(catalog: Catalog, systems: Sequence[SystemSpec | Any]) -> list[str
     return labels
 
 
-def baseline_of(labels: Sequence[str], named: str | None = None) -> str | None:
-    """Return which system the others' prompts are compared with.
+def _short_label(system: SystemSpec | System) -> str:
+    return system.plain_label if isinstance(system, SystemSpec) else str(system.name)
 
-    That is the one that the user named, else the one that is called ``direct`` or ``baseline``.
-    """
-    return (
-        named
-        if named is not None
-        else next((label for label in labels if label in _BASELINES), None)
-    )
+
+def baseline_of(labels: Sequence[str], requested: str | None = None) -> str | None:
+    """Return the label of the baseline: the requested one, else ``direct`` or ``baseline``."""
+    if requested is not None:
+        return requested
+    return next((label for label in labels if label in _BASELINES), None)
 
 
 _BASELINES = ("direct", "baseline")

@@ -97,20 +97,39 @@ class Columns:
     """
 
     def __init__(self, fields: Iterable[str] = ("score",)) -> None:
-        self.rows = self.failed = self.answered = self.retries = self.agreed = 0
-        self.contexts = self.input_tokens = self.context_tokens = 0
-        self.reported = self.reported_tokens = self.cached_tokens = 0
-        self.compared_tokens = self.baseline_tokens = 0
-        self.is_reference = self.is_derived = self.has_baseline = self.has_cache_counts = False
+        self.rows = 0
+        self.failed = 0
+        self.answered = 0
+        self.retries = 0
+        self.agreed = 0
+        self.contexts = 0
+        self.input_tokens = 0
+        self.context_tokens = 0
+        self.reported = 0
+        self.reported_tokens = 0
+        self.cached_tokens = 0
+        self.compared_tokens = 0
+        self.baseline_tokens = 0
+        self.is_reference = False
+        self.is_derived = False
+        self.has_baseline = False
+        self.has_cache_counts = False
         self.waiting = 0.0
-        self.latencies, self.durations, self.first_tokens = array("d"), array("d"), array("d")
-        self.system_latencies, self.model_latencies = array("d"), array("d")
-        self.savings, self.costs, self.scored_costs = array("d"), array("d"), array("d")
-        self.compared_costs, self.baseline_costs = array("d"), array("d")
+        self.latencies = array("d")
+        self.durations = array("d")
+        self.first_tokens = array("d")
+        self.system_latencies = array("d")
+        self.model_latencies = array("d")
+        self.savings = array("d")
+        self.costs = array("d")
+        self.scored_costs = array("d")
+        self.compared_costs = array("d")
+        self.baseline_costs = array("d")
         self.spent: dict[str, int] = defaultdict(int)
         self.spenders: dict[str, int] = defaultdict(int)
         self.sources: dict[str, tuple[str, float]] = {}
-        self.lower, self.unranked = set[str](), set[str]()
+        self.lower: set[str] = set()
+        self.unranked: set[str] = set()
         self.names: list[str] = []
         self.scores = ScoreMeans()
         self.summary: dict[str, float] = {}
@@ -185,26 +204,30 @@ class Columns:
 
     def values_by_label(self, field: str) -> dict[str, Sequence[float]]:
         """Return what the rows count for a score by dataset label, in the order of appearance."""
-        found: dict[str, array[float]] = {}
-        values, start = self._values[field], 0
+        by_label: dict[str, array[float]] = {}
+        values = self._values[field]
+        start = 0
         for number, length in zip(self._runs[::2], self._runs[1::2]):
-            scored, start = values[start : start + length], start + length
+            scored = values[start : start + length]
+            start += length
             if field in self._gaps:
                 scored = array("d", (value for value in scored if value == value))
             if scored:
-                found.setdefault(self.names[number], array("d")).extend(scored)
-        return dict(found)
+                by_label.setdefault(self.names[number], array("d")).extend(scored)
+        return dict(by_label)
 
     def better(self, field: str) -> str:
         """Return which values of a score are better: higher, lower, neither, or mixed where
         datasets differ."""
-        found = {better[field] for better in self._better}
-        if len(found) > 1:  # perhaps by datasets without that score
-            told = self.values_by_label(field)
-            found = {
-                better[field] for name, better in zip(self.names, self._better) if name in told
+        directions = {better[field] for better in self._better}
+        if len(directions) > 1:  # perhaps only datasets without that score differ
+            scored = self.values_by_label(field)
+            directions = {
+                better[field] for name, better in zip(self.names, self._better) if name in scored
             }
-        return found.pop() if len(found) == 1 else "mixed" if found else "higher"
+        if not directions:
+            return "higher"
+        return directions.pop() if len(directions) == 1 else "mixed"
 
     def passing(self, field: str, threshold: float) -> int:
         """Return how many rows pass: as many as reach a threshold, or stay at or below it where

@@ -18,35 +18,42 @@ _NOT_SAMPLING = ("stream", "stream_options", "n", "user")
 def held_against(
     labels: Sequence[str], baseline: str | None, descriptions: Sequence[Mapping[str, Any]]
 ) -> dict[int, int]:
-    """Return the slots that are held against another baseline than the first, by slot: that with
-    their own parameters.
+    """Return the systems that are compared with another baseline than the first, by number.
+
+    Each further baseline has a label ``BASELINE:...`` and is its own baseline. A system that is
+    called differently than the first baseline is compared with the one that is called alike.
 
     Args:
-        labels: Labels of all systems, by slot.
-        baseline: Label of the first baseline.
-        descriptions: What is recorded of each system.
+        labels: Labels of all systems, by number.
+        baseline: Label of the first baseline; None without one.
+        descriptions: What is recorded of each system, by number.
     """
-    others = [
-        slot
-        for slot, label in enumerate(labels)
-        if baseline is not None and label.startswith(f"{baseline}:")
-    ]
-    found = {slot: slot for slot in others}
-    for slot, description in enumerate(descriptions):
-        if slot not in found and labels[slot] != baseline and others:
-            main = descriptions[labels.index(str(baseline))]
-            if unpaired(description, main):
-                twins = [
-                    other for other in others if not unpaired(description, descriptions[other])
-                ]
-                found |= {slot: twins[0]} if twins else {}
-    return found
+    if baseline is None:
+        return {}
+    others = [number for number, label in enumerate(labels) if label.startswith(f"{baseline}:")]
+    if not others:
+        return {}
+    main = descriptions[labels.index(baseline)]
+    pairs = {number: number for number in others}
+    for number, description in enumerate(descriptions):
+        if number in pairs or labels[number] == baseline or not unpaired(description, main):
+            continue
+        for other in others:
+            if not unpaired(description, descriptions[other]):
+                pairs[number] = other
+                break
+    return pairs
 
 
-def unpaired(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
-    """Return in what two systems are asked differently - layout, sampling, limits - as far as they
-    say, by parameter."""
-    left, right = _asked(one), _asked(other)
+def unpaired(
+    description: Mapping[str, Any], other: Mapping[str, Any]
+) -> dict[str, tuple[Any, Any]]:
+    """Return in which parameters - layout, sampling, limits - two systems are called differently.
+
+    A system that does not describe its calls differs from none.
+    """
+    left = _call_parameters(description)
+    right = _call_parameters(other)
     if left is None or right is None:
         return {}
     return {
@@ -56,13 +63,19 @@ def unpaired(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, tupl
     }
 
 
-def _asked(description: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the request parameters that a recorded system tells: those of the endpoint, which is a
-    chain's last step."""
-    last = description["steps"][-1] if description.get("steps") else description
-    told = last.get("fingerprint")
-    if not isinstance(told, Mapping) or not {"model", "parameters"} <= told.keys():
+def _call_parameters(description: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the recorded parameters of the calls of a system, which a chain's last step makes."""
+    steps = description.get("steps")
+    last = steps[-1] if steps else description
+    fingerprint = last.get("fingerprint")
+    if not isinstance(fingerprint, Mapping) or not {"model", "parameters"} <= fingerprint.keys():
         return None
-    sampling = told["parameters"] if isinstance(told["parameters"], Mapping) else {}
-    asked = {name: told.get(name) for name in ASKED if name in told and name != "endpoint"}
-    return asked | {name: value for name, value in sampling.items() if name not in _NOT_SAMPLING}
+    parameters = {
+        name: fingerprint[name] for name in ASKED if name in fingerprint and name != "endpoint"
+    }
+    sampling = fingerprint["parameters"]
+    if isinstance(sampling, Mapping):
+        parameters.update(
+            {name: value for name, value in sampling.items() if name not in _NOT_SAMPLING}
+        )
+    return parameters

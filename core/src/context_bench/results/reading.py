@@ -100,53 +100,54 @@ def told_of(store: RunReader, metrics: Sequence[RunMetric]) -> dict[str, Any]:
 
 
 def comparison_of(store: RunReader) -> dict[str, Any]:
-    """Return what a result's config says of baseline, reference, oracles, derived rows and money,
-    where the run has them."""
+    """Return the part of a result's config that describes the roles of its systems, and money.
+
+    It has keys only for what the run has: ``reads_gold``, ``derived``, ``baseline``, ``reference``,
+    ``baselines``, ``unpaired``, ``currency`` and ``prices_date``.
+    """
     systems = store.systems()
-    told: dict[str, Any] = {
-        trait: found
-        for trait in ("reads_gold", "derived")
-        if (found := [entry["label"] for entry in systems if entry["description"].get(trait)])
-    }
+    config: dict[str, Any] = {}
+    for trait in ("reads_gold", "derived"):
+        labels = [entry["label"] for entry in systems if entry["description"].get(trait)]
+        if labels:
+            config[trait] = labels
+    billing: dict[str, str] = {}
     for entry in systems:
-        roles = {
-            "baseline": entry["system_number"] == store.baseline(),
-            "reference": "reference" in entry["description"],
-        }
-        told |= {role: entry["label"] for role, is_its in roles.items() if is_its}
-    if "baseline" in told:
-        told |= _pairs_of(store, told["baseline"])
-    billed = [
-        entry["description"]["billing"] for entry in systems if "billing" in entry["description"]
-    ]
-    billing: dict[str, str] = billed[0] if billed else {}
-    told["currency"] = billing.get("currency", REPORTED_CURRENCY)
-    return told | ({"prices_date": billing["date"]} if billing.get("date") else {})
+        description = entry["description"]
+        if entry["system_number"] == store.baseline():
+            config["baseline"] = entry["label"]
+        if "reference" in description:
+            config["reference"] = entry["label"]
+        billing = billing or description.get("billing", {})
+    if "baseline" in config:
+        config.update(_pairs_of(store, config["baseline"]))
+    config["currency"] = billing.get("currency", REPORTED_CURRENCY)
+    if billing.get("date"):
+        config["prices_date"] = billing["date"]
+    return config
 
 
 def _pairs_of(store: RunReader, baseline: str) -> dict[str, Any]:
-    """Return which systems are held against another baseline, and which are asked otherwise than
-    theirs, and how."""
-    systems, paired = {entry["system_number"]: entry for entry in store.systems()}, store.paired()
-    held = {
-        entry["label"]: systems[paired[slot]] for slot, entry in systems.items() if slot in paired
-    }
+    """Return which systems have another baseline, and which are called differently than theirs."""
+    systems = {entry["system_number"]: entry for entry in store.systems()}
     [main] = [entry for entry in systems.values() if entry["label"] == baseline]
-    found = {
-        entry["label"]: unpaired(
-            entry["description"], held.get(entry["label"], main)["description"]
-        )
-        for entry in systems.values()
-    }
-    told: dict[str, Any] = (
-        {"baselines": {label: other["label"] for label, other in held.items()}} if held else {}
-    )
-    unequal = {
-        label: {name: list(pair) for name, pair in how.items()}
-        for label, how in found.items()
-        if how
-    }
-    return told | ({"unpaired": unequal} if unequal else {})
+    paired = store.paired()
+    baselines: dict[str, str] = {}
+    differences: dict[str, dict[str, list[Any]]] = {}
+    for number, entry in systems.items():
+        partner = main
+        if number in paired:
+            partner = systems[paired[number]]
+            baselines[entry["label"]] = partner["label"]
+        unequal = unpaired(entry["description"], partner["description"])
+        if unequal:
+            differences[entry["label"]] = {name: list(pair) for name, pair in unequal.items()}
+    config: dict[str, Any] = {}
+    if baselines:
+        config["baselines"] = baselines
+    if differences:
+        config["unpaired"] = differences
+    return config
 
 
 def canonical_row(row: EvalRow) -> dict[str, Any]:

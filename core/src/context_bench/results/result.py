@@ -10,13 +10,7 @@ from typing import Any
 from context_bench.console import finite
 from context_bench.errors import ConfigurationError
 from context_bench.protocols import Metric
-from context_bench.records import (
-    AGREEMENT,
-    Completeness,
-    EvalRow,
-    flatten,
-    row_to_dict,
-)
+from context_bench.records import AGREEMENT, Completeness, EvalRow, flatten, row_to_dict
 from context_bench.results.registry import with_declarations
 from context_bench.results.summary import SCORES, ChosenRows, metric_notes, summarize
 from context_bench.results.table import score_table, summary_columns

@@ -8,11 +8,7 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from context_bench.records import (
-    ANY_KEY,
-    EvalRow,
-    KeyMeaning,
-)
+from context_bench.records import ANY_KEY, EvalRow, KeyMeaning
 
 _SUMMED = 4_096
 

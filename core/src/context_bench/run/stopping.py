@@ -296,6 +296,7 @@ class RefusedError(ContextBenchError):
     """An endpoint has refused every request for long, and may answer again later: it is not dead."""
 
     exit_code = 12
+    code = "refused"
 
 
 class Failures:

@@ -3,37 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from context_bench.errors import (
-    ContextBenchError,
-    DatasetError,
-    message_of,
-    reason_of,
-)
+from context_bench.errors import ContextBenchError, DatasetError, message_of, reason_of
 from context_bench.plan.datasets import describe_dataset, find_dataset
-from context_bench.plan.specs import (
-    DatasetSpec,
-    Examples,
-)
+from context_bench.plan.specs import DatasetSpec, Examples
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.component import Component, edition_of
 from context_bench.plugins.loading import load
 from context_bench.plugins.options import read_options
-from context_bench.plugins.wiring import (
-    DatasetFacts,
-)
+from context_bench.plugins.wiring import DatasetFacts
 from context_bench.redaction import Redactor, secret_values, without_secrets
 from context_bench.run.examples import bounded
-from context_bench.run.model import (
-    RunDataset,
-    gold_sources,
-)
+from context_bench.run.model import RunDataset, gold_sources
 from context_bench.session.fields import rename_fields
 
 if TYPE_CHECKING:
@@ -41,74 +28,106 @@ if TYPE_CHECKING:
 
 
 _CHUNK = 1 << 20
-
-
 _LONGEST = 200
 
 
-def make_stream(
+def open_dataset(
     catalog: Catalog,
-    dataset: DatasetSpec | Examples,
+    source: DatasetSpec | Examples,
     number: int,
-    request: RunConfig,
-    taken: Collection[str] = (),
+    config: RunConfig,
+    used_labels: Collection[str] = (),
 ) -> tuple[RunDataset, DatasetFacts | None]:
-    """Return the stream of a dataset, and what wiring needs to know of it, where it is no object.
+    """Return a dataset, and what wiring needs to know of it; None for an object.
+
+    Args:
+        catalog: What is installed.
+        source: Its spec, or the object that ``evaluate()`` received.
+        number: Its number in the run.
+        config: The configuration of the run.
+        used_labels: Labels of other datasets of the run.
 
     Raises:
         ContextBenchError: The dataset or an option is unknown, or the loader cannot be loaded, or
             not in time.
     """
-    make: Callable[[], tuple[RunDataset, DatasetFacts | None]]
-    if isinstance(dataset, Examples):
-        name = f"dataset {dataset.label!r}" if dataset.label else "the dataset"
-        make = partial(_of_object, dataset, number, request)
+    open_it: Callable[[], tuple[RunDataset, DatasetFacts | None]]
+    if isinstance(source, Examples):
+        name = f"dataset {source.label!r}" if source.label else "the dataset"
+        open_it = partial(_open_object, source, number, config)
     else:
-        name = f"dataset {dataset.name!r}"
-        make = partial(_of_spec, catalog, dataset, number, request, taken)
-    return bounded(make, request.patience, name)  # type: ignore[no-any-return]
+        name = f"dataset {source.name!r}"
+        open_it = partial(_open_spec, catalog, source, number, config, used_labels=used_labels)
+    return bounded(open_it, config.patience, name)  # type: ignore[no-any-return]
 
 
-def _of_object(given: Examples, number: int, request: RunConfig) -> tuple[RunDataset, None]:
-    examples = given.source if request.limit is None else islice(given.source, request.limit)
-    described = {"label": given.label, **_present(revision=revision_of(given.source))}
-    return RunDataset(
-        number, given.label, examples, "", described, request.selection(), (), request.inputs
-    ), None
+def _open_object(source: Examples, number: int, config: RunConfig) -> tuple[RunDataset, None]:
+    revision = revision_of(source.source)
+    dataset = RunDataset(
+        number=number,
+        label=source.label,
+        examples=_first(source.source, config.limit),
+        description={"label": source.label, **_present(revision=revision)},
+        selection=config.selection(),
+        more_inputs=config.inputs,
+    )
+    return dataset, None
 
 
-def _of_spec(
-    catalog: Catalog, spec: DatasetSpec, number: int, request: RunConfig, taken: Collection[str]
+def _open_spec(
+    catalog: Catalog,
+    spec: DatasetSpec,
+    number: int,
+    config: RunConfig,
+    *,
+    used_labels: Collection[str],
 ) -> tuple[RunDataset, DatasetFacts]:
     component, spec = find_dataset(catalog, spec)
-    facts, limit, where = component.dataset, request.limit, f"dataset {component.name}"
-    known, fixed = describe_dataset(component, spec, taken)
+    manifest = component.dataset
+    facts, has_one_label = describe_dataset(component, spec, used_labels)
+    name = f"dataset {component.name}"
     loader = load(component)
     options = read_options(
-        facts.options, spec.options, where, os.environ, accepts_any=not component.is_described
+        manifest.options,
+        spec.options,
+        name,
+        os.environ,
+        accepts_any=not component.is_described,
     )
-    which = _present(config=spec.config, split=spec.split)
-    examples = _load(loader, component, _present(limit=limit) | which, options)
+    part = _present(config=spec.config, split=spec.split)
+    examples: Iterable[Mapping[str, Any]] = _load(
+        loader, component, _present(limit=config.limit) | part, options
+    )
     if spec.fields:
-        examples = rename_fields(examples, spec.fields, str(spec.options.get("path", where)))
-    if limit is not None:
-        examples = islice(examples, limit)
-    source = source_of(options["path"]) if facts.files and "path" in options else None
+        path = str(spec.options.get("path", name))
+        examples = rename_fields(examples, spec.fields, path)
+    source = source_of(options["path"]) if manifest.files and "path" in options else None
     description = {
-        "label": known.label,
+        "label": facts.label,
         "component": component.id,
         **edition_of(component),
         "config": spec.config,
         "split": spec.split,
         "options": without_secrets([component], spec.options),
         "fields": dict(spec.fields),
-        **_present(revision=revision_of(loader, which | options), source=source),
+        **_present(revision=revision_of(loader, part | options), source=source),
     }
-    gold = (*facts.gold, *gold_sources(spec.fields, facts.gold))
-    name, chosen = known.label if fixed else None, request.selection()
-    return RunDataset(
-        number, name, examples, known.label, description, chosen, facts.inputs, request.inputs, gold
-    ), known
+    dataset = RunDataset(
+        number=number,
+        label=facts.label if has_one_label else None,
+        examples=_first(examples, config.limit),
+        fallback=facts.label,
+        description=description,
+        selection=config.selection(),
+        inputs=manifest.inputs,
+        more_inputs=config.inputs,
+        gold=(*manifest.gold, *gold_sources(spec.fields, manifest.gold)),
+    )
+    return dataset, facts
+
+
+def _first(examples: Iterable[Mapping[str, Any]], limit: int | None) -> Iterable[Mapping[str, Any]]:
+    return examples if limit is None else islice(examples, limit)
 
 
 def _present(**values: Any) -> dict[str, Any]:
@@ -130,36 +149,36 @@ def _load(
 
 
 def revision_of(thing: Any, arguments: Mapping[str, Any] | None = None) -> str | None:
-    """Return the revision that a dataset or its loader tells, or None.
+    """Return the revision of a dataset or a loader; None without one.
 
     It is an attribute ``revision`` or ``fingerprint`` (or ``_fingerprint``, as the library
     ``datasets`` has it): a text, or a function that returns one. A loader's function is called with
-    the loader's own arguments.
+    the loader's arguments.
 
     Raises:
         DatasetError: The function failed.
     """
     for name in ("revision", "fingerprint", "_fingerprint"):
-        found = getattr(thing, name, None)
-        if callable(found):
+        revision = getattr(thing, name, None)
+        if callable(revision):
             try:
-                found = found(**(arguments or {}))
+                revision = revision(**(arguments or {}))
             except DatasetError:
                 raise
             except Exception as error:
                 raise DatasetError(
-                    f"The {name} of a dataset cannot be told: {reason_of(error)}"
+                    f"The {name} of a dataset cannot be read: {reason_of(error)}"
                 ) from error
-        if isinstance(found, str | int) and not isinstance(found, bool) and str(found):
-            return str(found)[:_LONGEST]
+        is_text_or_number = isinstance(revision, str | int) and not isinstance(revision, bool)
+        if is_text_or_number and str(revision):
+            return str(revision)[:_LONGEST]
     return None
 
 
 def source_of(path: Any) -> dict[str, Any] | None:
-    """Return name, size and SHA-256 of a dataset's file; None when there is no such file, which its
-    loader will tell.
+    """Return name, size and SHA-256 of a dataset's file; None without a file that can be read.
 
-    The name comes without its folders: where a file lies is nobody's business.
+    The name has no folders: a run file does not disclose where files are.
     """
     try:
         file = Path(os.path.expanduser(path))

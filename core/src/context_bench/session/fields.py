@@ -3,16 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from context_bench.errors import (
-    DatasetError,
-    did_you_mean,
-)
-
-if TYPE_CHECKING:
-    pass
-
+from context_bench.errors import DatasetError, did_you_mean
 
 _ABSENT = object()
 
@@ -30,15 +23,16 @@ def rename_fields(
         DatasetError: The first row has no such source; the message lists the columns there are.
     """
     for position, example in enumerate(examples):
-        if not isinstance(example, Mapping):  # told by the feed, with its position
+        if not isinstance(example, Mapping):  # the job source reports it, with its position
             yield example  # type: ignore[unreachable]
             continue
-        found = {target: _look_up(example, source) for target, source in fields.items()}
+        values = {target: _look_up(example, source) for target, source in fields.items()}
         if position == 0:
-            _check(example, fields, found, name)
-        renamed = {source for source in fields.values() if source in example}
-        kept = {column: value for column, value in example.items() if column not in renamed}
-        yield {**kept, **{target: value for target, value in found.items() if value is not _ABSENT}}
+            _check(example, fields, values, name)
+        sources = set(fields.values())
+        renamed = {column: value for column, value in example.items() if column not in sources}
+        renamed.update({name: value for name, value in values.items() if value is not _ABSENT})
+        yield renamed
 
 
 def _look_up(example: Mapping[str, Any], path: str) -> Any:
@@ -48,26 +42,31 @@ def _look_up(example: Mapping[str, Any], path: str) -> Any:
     for part in path.split("."):
         if isinstance(value, Mapping) and part in value:
             value = value[part]
-        elif (
-            isinstance(value, list | tuple)
-            and part.lstrip("-").isdecimal()
-            and -len(value) <= int(part) < len(value)
-        ):
+        elif isinstance(value, list | tuple) and _is_index(part, len(value)):
             value = value[int(part)]
         else:
             return _ABSENT
     return value
 
 
+def _is_index(text: str, length: int) -> bool:
+    return text.lstrip("-").isdecimal() and -length <= int(text) < length
+
+
 def _check(
-    example: Mapping[str, Any], fields: Mapping[str, str], found: Mapping[str, Any], name: str
+    example: Mapping[str, Any],
+    fields: Mapping[str, str],
+    values: Mapping[str, Any],
+    name: str,
 ) -> None:
+    """Check that the first row has every source."""
     for target, source in fields.items():
-        if found[target] is _ABSENT:
-            columns = list(example)
-            hint = did_you_mean(source, columns)
-            raise DatasetError(
-                f"--field {target}={source}: the first row of {name} has no {source!r}. "
-                f"{hint + ' ' if hint.startswith('Did') else ''}Its columns are: "
-                f"{', '.join(columns)}."
-            )
+        if values[target] is not _ABSENT:
+            continue
+        columns = list(example)
+        sentences = [f"--field {target}={source}: the first row of {name} has no {source!r}."]
+        hint = did_you_mean(source, columns)
+        if hint.startswith("Did"):
+            sentences.append(hint)
+        sentences.append(f"Its columns are: {', '.join(columns)}.")
+        raise DatasetError(" ".join(sentences))

@@ -12,11 +12,7 @@ from typing import Any
 
 from attrs import evolve
 
-from context_bench.errors import (
-    ConfigurationError,
-    ContextBenchError,
-    PluginError,
-)
+from context_bench.errors import ConfigurationError, ContextBenchError, PluginError
 from context_bench.plan.extensions import (
     ActiveExtension,
     default_extensions,

@@ -3,86 +3,105 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
-from context_bench.errors import (
-    ConfigurationError,
-    UnstorableError,
-    reason_of,
-)
+from context_bench.errors import ConfigurationError, UnstorableError, reason_of
 from context_bench.plugins.catalog import Catalog, component_of
 from context_bench.plugins.component import edition_of
-from context_bench.run.model import (
-    COLUMNS,
-    EVERYTHING,
-    INPUT,
-    Chain,
-)
+from context_bench.run.model import COLUMNS, EVERYTHING, INPUT, Chain
 from context_bench.store.keys import chain_key, system_key, unshared_key
 
-if TYPE_CHECKING:
-    pass
+
+class Identity(NamedTuple):
+    """The identity of a system.
+
+    Attributes:
+        key: Its key, on which the keys of its responses depend.
+        is_reusable: Whether the key is valid in other runs.
+        description: What is recorded of the system.
+    """
+
+    key: bytes
+    is_reusable: bool
+    description: dict[str, Any]
 
 
-def system_identity(
-    catalog: Catalog, system: Any, run: str, slot: int
-) -> tuple[bytes, bool, dict[str, Any]]:
-    """Return a system's key, whether the key is valid in other runs, and what is recorded about it.
+def system_identity(catalog: Catalog, system: Any, run_id: str, number: int) -> Identity:
+    """Return the identity of a system.
+
+    Args:
+        catalog: What is installed.
+        system: The system.
+        run_id: Id of the run, for a system whose responses cannot be reused.
+        number: Number of the system in the run.
 
     Raises:
-        ConfigurationError: Its fingerprint is no mapping of JSON-like values.
+        ConfigurationError: Its fingerprint is not a mapping of JSON-like values.
     """
     if isinstance(system, Chain):
-        parts = [system_identity(catalog, step, run, slot) for step in system.steps]
-        key = chain_key([part[0] for part in parts])
-        return key, all(part[1] for part in parts), {"steps": [part[2] for part in parts]}
+        steps = [system_identity(catalog, step, run_id, number) for step in system.steps]
+        return Identity(
+            key=chain_key([step.key for step in steps]),
+            is_reusable=all(step.is_reusable for step in steps),
+            description={"steps": [step.description for step in steps]},
+        )
     component = component_of(catalog, "systems", system)
-    own = getattr(system, "transformer", system)
-    adapter = component.id if component else f"{type(own).__module__}.{type(own).__qualname__}"
-    told = edition_of(component, str(getattr(system, "version", "")))
-    description: dict[str, Any] = {"adapter": adapter, **told}
+    adapter = component.id if component else _class_name(getattr(system, "transformer", system))
+    edition = edition_of(component, str(getattr(system, "version", "")))
+    description: dict[str, Any] = {"adapter": adapter, **edition}
     parameters = fingerprint_of(system, f"system {system.name}")
     if parameters is None:
-        return unshared_key(run, slot), False, description
+        return Identity(unshared_key(run_id, number), is_reusable=False, description=description)
     try:
-        key = system_key(adapter, told["version"], parameters)
+        key = system_key(adapter, edition["version"], parameters)
     except (UnstorableError, RecursionError) as error:
         raise ConfigurationError(f"The fingerprint of system {system.name}: {error}") from error
-    return key, True, description | {"fingerprint": dict(parameters)}
+    description["fingerprint"] = dict(parameters)
+    return Identity(key, is_reusable=True, description=description)
 
 
-def fingerprint_of(thing: Any, who: str) -> Mapping[str, Any] | None:
-    """Return what a system or an evaluator says of itself that can change what it gives; None where
-    it says nothing.
+def _class_name(thing: object) -> str:
+    return f"{type(thing).__module__}.{type(thing).__qualname__}"
+
+
+def fingerprint_of(thing: Any, title: str) -> Mapping[str, Any] | None:
+    """Return the parameters of a system or an evaluator that can change its results; None if it
+    has no fingerprint.
+
+    Args:
+        thing: The system or evaluator.
+        title: What errors call it.
 
     Raises:
-        ConfigurationError: That is no mapping, or saying it failed.
+        ConfigurationError: The fingerprint is not a mapping, or computing it failed.
     """
-    found = getattr(thing, "fingerprint", None)
-    if found is None:
+    fingerprint = getattr(thing, "fingerprint", None)
+    if callable(fingerprint):
+        try:
+            fingerprint = fingerprint()
+        except (Exception, SystemExit, GeneratorExit) as error:
+            raise ConfigurationError(
+                f"{title[0].upper()}{title[1:]} cannot be used: {reason_of(error)}"
+            ) from error
+    elif fingerprint is None:
         return None
-    try:
-        found = found() if callable(found) else found
-    except (Exception, SystemExit, GeneratorExit) as error:
+    if not isinstance(fingerprint, Mapping):
         raise ConfigurationError(
-            f"{who[0].upper()}{who[1:]} cannot be used: {reason_of(error)}"
-        ) from error
-    if not isinstance(found, Mapping):
-        raise ConfigurationError(
-            f"The fingerprint of {who} is {type(found).__name__}, not a mapping."
+            f"The fingerprint of {title} is {type(fingerprint).__name__}, not a mapping."
         )
-    return found
+    return fingerprint
 
 
 def system_reads(catalog: Catalog, system: Any) -> tuple[str, ...] | None:
-    """Return the fields of an example that a system looks at, or None for all."""
+    """Return the fields of an example that a system uses; None for all."""
     if isinstance(system, Chain):
-        found = [system_reads(catalog, step) for step in system.steps]
-        return (
-            None
-            if None in found
-            else tuple(dict.fromkeys(name for reads in found for name in reads or ()))
-        )
+        names: dict[str, None] = {}
+        for step in system.steps:
+            reads = system_reads(catalog, step)
+            if reads is None:
+                return None
+            names.update(dict.fromkeys(reads))
+        return tuple(names)
     if hasattr(system, "reads"):
         return None if system.reads is None else tuple(system.reads)
     component = component_of(catalog, "systems", system)
@@ -90,14 +109,16 @@ def system_reads(catalog: Catalog, system: Any) -> tuple[str, ...] | None:
 
 
 def system_sees(catalog: Catalog, system: Any) -> str:
-    """Return how much of an example a system that was named by a spec is shown; a chain sees what
-    any of its steps does.
+    """Return how much of an example a system of a spec receives; a chain what any step receives.
 
-    An attribute ``reads_gold`` or ``reads_columns`` of a system says more than its manifest.
+    An attribute ``reads_gold`` or ``reads_columns`` of the system has precedence over its manifest.
     """
     if isinstance(system, Chain):
-        seen = [system_sees(catalog, step) for step in system.steps]
-        return next((sight for sight in (EVERYTHING, COLUMNS) if sight in seen), INPUT)
+        visibilities = [system_sees(catalog, step) for step in system.steps]
+        for visibility in (EVERYTHING, COLUMNS):
+            if visibility in visibilities:
+                return visibility
+        return INPUT
     component = component_of(catalog, "systems", system)
     if getattr(system, "reads_gold", bool(component and component.system.reads_gold)):
         return EVERYTHING

@@ -39,7 +39,7 @@ from context_bench.run.model import (
     talks,
     usual_workers,
 )
-from context_bench.session.datasets import make_stream
+from context_bench.session.datasets import open_dataset
 from context_bench.session.hooks import RunHooks, summary_of
 from context_bench.session.location import RunLocation, find_earlier
 from context_bench.session.systems import build_derived, build_requested
@@ -279,7 +279,7 @@ def open_datasets(
     datasets: list[RunDataset] = []
     for number, source in enumerate(config.datasets):
         used_labels = [dataset.label or dataset.fallback for dataset in datasets]
-        dataset, facts = make_stream(catalog, source, number, config, used_labels)
+        dataset, facts = open_dataset(catalog, source, number, config, used_labels)
         if facts is not None:
             wiring.planner.know(facts)
         for name in gold_among(dataset):

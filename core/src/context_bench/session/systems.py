@@ -7,14 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
-from context_bench.errors import (
-    ConfigurationError,
-    MissingValueError,
-)
+from context_bench.errors import ConfigurationError, MissingValueError
 from context_bench.plan.secrets import redact_errors
-from context_bench.plan.specs import (
-    SystemSpec,
-)
+from context_bench.plan.specs import SystemSpec
 from context_bench.plan.systems import (
     as_system,
     as_transformer,

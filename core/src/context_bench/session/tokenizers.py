@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from context_bench.errors import (
-    PluginError,
-)
+from context_bench.errors import PluginError
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.loading import attempted, unfit
 from context_bench.protocols import Tokenizer
 from context_bench.records import quantity
 from context_bench.tokens import WordTokenizer
 
-if TYPE_CHECKING:
-    pass
-
 
 def tokenizer_of(catalog: Catalog, name: str) -> Tokenizer:
-    """Return the tokenizer that a name means; core's own counts words.
+    """Return a tokenizer by its name; that of core counts words.
 
     Raises:
-        ContextBenchError: Nothing installed has that name, or it cannot be set up.
+        ContextBenchError: Nothing installed has that name, or it cannot be built.
     """
     if name == WordTokenizer.name:
         return WordTokenizer()
@@ -33,18 +26,28 @@ def tokenizer_of(catalog: Catalog, name: str) -> Tokenizer:
 
 
 class CheckedTokenizer:
-    """A tokenizer of a package, whose counts are whole numbers from 0 on; anything else is told
-    with its name."""
+    """A tokenizer of a package, whose counts are checked.
 
-    def __init__(self, tokenizer: Tokenizer, who: str) -> None:
-        self.name, self._count, self._who = tokenizer.name, tokenizer.count, who
+    Args:
+        tokenizer: The tokenizer.
+        title: What errors call it.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, title: str) -> None:
+        self.name = tokenizer.name
+        self._count = tokenizer.count
+        self._title = title
 
     def count(self, text: str) -> int:
-        """Return how many tokens a text has."""
-        found = attempted(self._who, self._count, text)
-        number = quantity(found)
-        if type(number) is not int:
+        """Return how many tokens a text has.
+
+        Raises:
+            PluginError: The tokenizer failed, or returned something else than a count.
+        """
+        result = attempted(self._title, self._count, text)
+        count = quantity(result)
+        if type(count) is not int:
             raise PluginError(
-                f"{self._who} failed: count() returned {found!r}, not a whole number from 0 on."
+                f"{self._title} failed: count() returned {result!r}, not a whole number from 0 on."
             )
-        return number
+        return count

@@ -8,21 +8,13 @@ from uuid import uuid4
 
 from attrs import evolve
 
-from context_bench.errors import (
-    ConfigurationError,
-    UnstorableError,
-    WiringError,
-    message_of,
-)
+from context_bench.errors import ConfigurationError, UnstorableError, WiringError, message_of
 from context_bench.plan.wiring import WiringPlanner
 from context_bench.plugins.catalog import component_of
 from context_bench.plugins.component import Component, edition_of
 from context_bench.plugins.loading import unfit
 from context_bench.plugins.manifest import EvaluatorManifest
-from context_bench.plugins.wiring import (
-    DatasetPlan,
-    Decision,
-)
+from context_bench.plugins.wiring import DatasetPlan, Decision
 from context_bench.protocols import Evaluator
 from context_bench.records import ANY_KEY, KeyMeaning
 from context_bench.run.model import Effort, LabelWiring, Scorer
