@@ -110,6 +110,7 @@ class Rates:
         # The brake.
         self._frozen_at: float | None = None
         self._frozen_until = self._frozen_before = 0.0
+        self._promised: float | None = None  # when it lets go, as its first refusal said
         self._shut_at = 0.0  # the latest moment at which it is known to have allowed nothing
         self._candidates: list[float] = []
         self._probe: float | None = None
@@ -196,6 +197,7 @@ class Rates:
             if sent < self._frozen_before:
                 return False  # sent before the last brake took hold: it says nothing new
             self._frozen_at, self._probe, self._probes = sent, None, 0
+            self._promised = None if asked is None else now + asked
             has_many = self.requests.sent.since(self._cycle) >= _MANY
             self._candidates = sorted(WINDOWS + _FINER) if has_many else list(WINDOWS)
             if (
@@ -342,6 +344,8 @@ class Rates:
     def _guess(self, frozen_at: float, again: float) -> None:
         """Take the time until the endpoint let go for the first time as its window, and what it answered as its limit."""
         assert self._began is not None
+        if self._promised is not None:  # what it is shut for beyond its own word is no window
+            again = min(again, self._promised + _SOON)
         seconds, least = again - self._began, self._shut_at - self._began
         possible = [
             window for window in (*_SHORTER, *WINDOWS, *_FINER) if least <= window <= seconds
