@@ -18,7 +18,7 @@ RUN = {"candidate_outputs": REQUIRED, "reference_outputs": None, "inputs": None,
 SIGNATURES: list[tuple[str, dict[str, Any]]] = [
     # context-bench
     ("context_bench.evaluators:SummarizationQuality", {}),
-    ("context_bench.evaluators.rouge:rouge_l", {"response": REQUIRED, "reference": REQUIRED}),
+    ("context_bench.evaluators.rouge:rouge_l", {"prediction": REQUIRED, "reference": REQUIRED}),
     ("context_bench.evaluators:AnswerQuality", {}),
     ("context_bench.evaluators:MultipleChoiceAccuracy", {}),
     ("context_bench.evaluators:CodeExecution", {"timeout": 10.0}),
@@ -61,9 +61,18 @@ SIGNATURES: list[tuple[str, dict[str, Any]]] = [
     ("context_bench_scorers.qa_quality:QAQualityCorrectness", {"llm": None}),
     ("context_bench_scorers.readability:Readability", {}),
     ("context_bench_scorers.specificity:Specificity", {}),
-    ("context_bench_scorers.specificity:Specificity.get_mean_word_freq", {"text": REQUIRED}),
-    ("context_bench_scorers.specificity:Specificity.get_num_vague_words", {"text": REQUIRED}),
-    ("context_bench_scorers.specificity:Specificity.get_pn_and_num", {"text": REQUIRED}),
+    (
+        "context_bench_scorers.specificity:Specificity.get_mean_word_freq",
+        {"candidate_output": REQUIRED},
+    ),
+    (
+        "context_bench_scorers.specificity:Specificity.get_num_vague_words",
+        {"candidate_output": REQUIRED},
+    ),
+    (
+        "context_bench_scorers.specificity:Specificity.get_pn_and_num",
+        {"candidate_output": REQUIRED},
+    ),
     (
         "context_bench_scorers.summary_quality:SummaryQuality",
         {"llm": None, "context_window": 4096, "tokenizer": None},

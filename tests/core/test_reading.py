@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -189,3 +192,35 @@ def test_values_of_libraries_are_those_of_python() -> None:
         "42",
         "0.5",
     ]
+
+
+SHAPES = [
+    "*",
+    "**a ",
+    "_a ",
+    "`a ",
+    '"a ',
+    "> ",
+    "> - a\n",
+    "| a ",
+    "| a | b |\n",
+    "1. a\n",
+    "```\n",
+    "<answer>a",
+]
+SHAPES += ["<tool_call>", "the response says: rating ", "e\u0301\u0316", " "]
+
+
+@pytest.mark.parametrize("unit", SHAPES)
+def test_a_reading_takes_time_by_the_length_of_the_text(unit: str) -> None:
+    """Sixteen times the text may take a hundred times as long, which is far from its square, and far from noise."""
+    short, long = (unit * (size // len(unit)) for size in (2_500, 40_000))
+    for read in (without_layout, read_reply, without_remarks, tool_calls):
+        baseline = max(min(_seconds(read, short) for _ in range(3)), 0.002)
+        assert min(_seconds(read, long) for _ in range(2)) < 100 * baseline
+
+
+def _seconds(read: Callable[[str], object], text: str) -> float:
+    began = time.process_time()
+    read(text)
+    return time.process_time() - began

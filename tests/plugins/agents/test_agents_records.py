@@ -463,3 +463,19 @@ def test_tests_of_swebench_become_lists():
         assert records.swebench({**record, "FAIL_TO_PASS": written})["FAIL_TO_PASS"] == ["t"]
     for none in ("", "[]", None, []):
         assert records.swebench({**record, "FAIL_TO_PASS": none})["FAIL_TO_PASS"] == []
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        '<tool_call>{"name": "f", "arguments": {}}</tool_call>',
+        '<tool_call>{"name": "f", "argum',
+        "<function=f><parameter=x>1</parameter></function>",
+        '[TOOL_CALLS][{"name": "f", "arguments": {}}]',
+        '{"type": "tool_use", "name": "f", "input": {}}',
+    ],
+)
+def test_a_call_in_native_mark_up_is_wrong_where_none_is_expected(response):
+    assert BFCLMatch().score({"ground_truth": []}, {"response": response}) == {"bfcl_ast": 0.0}
+    words = {"response": "None of the functions fits."}
+    assert BFCLMatch().score({"ground_truth": []}, words) == {"bfcl_ast": 1.0}

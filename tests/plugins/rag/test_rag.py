@@ -550,3 +550,19 @@ def test_the_blocks_of_the_readme_run(fake: Any) -> None:
     assert blocks
     for block in blocks:
         exec(compile(block.replace("http://localhost:8080", fake.url), str(README), "exec"), {})
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        "It has 5 rooms [1].",
+        "It has 5 rooms [1, 3].",
+        "It has 5 rooms.[^2]",
+        "It has 5 rooms 【4†source】.",
+        "It has 5 rooms (source 6).",
+        "- It has **5** rooms [doc 7].",
+    ],
+)
+def test_the_marks_of_citations_are_no_numbers(response: str) -> None:
+    scores = LexicalFaithfulness().score({"contexts": ["It has 5 rooms."]}, {"response": response})
+    assert scores == {"faithfulness_lexical": 1.0}

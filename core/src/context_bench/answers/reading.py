@@ -177,9 +177,15 @@ def _quotations(text: str) -> list[_Span]:
         is_new = not spans or span.start >= spans[-1].end
         if is_new and _STATES.search(text, span.start, span.end):
             spans.append(span)
-    if not spans or _WHOLE.fullmatch(_without(text, spans).replace(GAP, "")):
-        return []
-    return spans
+    if not _is_all(text, spans):
+        return spans
+    attributed = [span for span in spans if span.is_attributed]
+    return [] if _is_all(text, attributed) else attributed
+
+
+def _is_all(text: str, spans: Sequence[_Span]) -> bool:
+    """Whether nothing is left of a text without some passages."""
+    return _WHOLE.fullmatch(_without(text, spans).replace(GAP, "")) is not None
 
 
 def _candidates(text: str) -> Iterator[_Span]:

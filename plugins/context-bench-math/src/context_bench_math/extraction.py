@@ -11,9 +11,11 @@ from context_bench.answers.reading import read_reply
 from context_bench.answers.remarks import without_closing
 from context_bench_math.boxes import last_boxed
 from context_bench_math.exact import is_time
+from context_bench_math.forms import is_empty, is_form
 from context_bench_math.notation import ascii_signs, plain
 from context_bench_math.pieces import Piece, pieces
 from context_bench_math.reading import read
+from context_bench_math.wording import is_name
 
 _LABEL = re.compile(
     r"(?i:(?<![^\W\d_])(?P<final>final\s+)?(?:answers?|ans|antwort(?:en)?|respuestas?|réponses?|respostas?|rispost[ae]"
@@ -55,6 +57,12 @@ _LABELLED = re.compile(
 )
 _ANNOUNCES_LIST = re.compile(
     r"\b(?:are|solutions?|values?|roots?|answers?|zeros?)\b[^\n.]{0,60}:\s*\Z", re.IGNORECASE
+)
+_ONE_IN = re.compile(r"(?<=\s)1\s+in\s+\Z")
+_LAST_SENTENCE = re.compile(r"[^.!?\n]+[.!?\s]*\Z")
+_SO = re.compile(
+    r"\A\s*(?:so|thus|hence|therefore|consequently|in conclusion)\b[,:]?\s*(?:that\s+)?",
+    re.IGNORECASE,
 )
 _LONGEST_RESPONSE = 200_000
 _LONGEST_STATEMENT = 1000
@@ -99,7 +107,21 @@ def extract(response: str) -> Extraction:
 
 def _extracted(text: str) -> Extraction:
     text = without_closing(text)
-    return _marked(text) or _stated(text) or _bare(text) or _listed(text) or _last(text)
+    return (
+        _marked(text)
+        or _stated(text)
+        or _bare(text)
+        or _listed(text)
+        or _without_solution(text)
+        or _last(text)
+    )
+
+
+def _without_solution(text: str) -> Extraction | None:
+    """What the last sentence says where it says that there is no solution."""
+    sentence = _LAST_SENTENCE.search(text[-_LONGEST_BARE:])
+    words = plain(_SO.sub("", sentence[0])) if sentence else ""
+    return Extraction(words, "stated", words) if is_empty(words) else None
 
 
 def _decisive_part(response: str) -> str:
@@ -141,7 +163,7 @@ def _marked(text: str) -> Extraction | None:
     if ("\\boxed" in text or "\\fbox" in text) and (boxed := last_boxed(text)):
         position = boxed.start
         answer = ", ".join(map(_unlabelled, boxed.listed))
-        found = Extraction(answer, "boxed", answer, boxed.near)
+        found = Extraction(answer, "boxed", answer, tuple(map(_unlabelled, boxed.near)))
     if hashes := _behind_hashes(text, position + 1):
         position, line = hashes
         found = Extraction(_first(line), "hashes", line)
@@ -229,10 +251,10 @@ def _statement(text: str, start: int) -> Extraction | None:
     sentence = _sentence(rest)
     found = pieces(sentence)
     if not found:
-        clause = _clause(sentence)
-        return (
-            Extraction("", "stated", clause) if link and 0 < len(clause) < _LONGEST_WORDS else None
-        )
+        clause = _clause(sentence).lstrip(": ")
+        if link is None or not 0 < len(clause) < _LONGEST_WORDS:
+            return None
+        return Extraction(clause if is_form(clause) else "", "stated", clause)
     found = [piece for piece in found if not _NEGATED.search(sentence, 0, piece.start)] or found
     leads = [piece for piece in found if _leads(sentence, piece)]
     if link is None and not blank and leads[:1] != found[:1]:
@@ -285,6 +307,8 @@ def _bare(text: str) -> Extraction | None:
     tells_a_story = len(_PROSE.findall(words.rpartition("=")[0])) > 1
     if (
         is_one_word
+        or is_form(words)
+        or is_name(stripped)
         or (read(words).is_understood and not tells_a_story)
         or not _PROSE.search(_TEXT.sub("", stripped))
     ):
@@ -320,6 +344,8 @@ def _last(text: str) -> Extraction:
     if not found:
         return Extraction("", "none", plain(text[-_LONGEST_BARE:]))
     last = found[-1]
+    if one := _ONE_IN.search(window, 0, last.start):
+        return Extraction(f"{one[0].strip()} {last.content}", "last")
     sign = _currency(window, last)
     tail = _result(_clause(sign + _sentence(window[last.start :])))
     return Extraction(tail if _is_answer(tail) else _result(sign + last.content), "last")
@@ -333,7 +359,7 @@ def _currency(text: str, piece: Piece) -> str:
 
 def _is_answer(text: str) -> bool:
     """Whether a text is a number, a list or an assignment of such, or a time of day."""
-    return read(text).is_understood or is_time(text)
+    return read(text).is_understood or is_time(text) or is_form(text)
 
 
 def _touches(text: str, number: Piece, unit: Piece) -> bool:

@@ -47,9 +47,9 @@ def same_form(reference: str, answer: str) -> bool | None:
     >>> same_form("(-oo, 3]", "x <= 3"), same_form("3:4", "3 to 4"), same_form("1/4", "1 in 4")
     (True, True, True)
     >>> same_form("3:30", "1:10"), same_form("{}", "There is no solution")
-    (None, True)
+    (False, True)
     """
-    empty = [_NONE.fullmatch(text.strip()) is not None for text in (reference, answer)]
+    empty = [is_empty(text) for text in (reference, answer)]
     if all(empty):
         return True
     if any(empty):
@@ -60,15 +60,33 @@ def same_form(reference: str, answer: str) -> bool | None:
     return _same_interval(reference, answer)
 
 
+def is_form(text: str) -> bool:
+    """Whether a plain text is an answer in words: a ratio, "1 in 4", "no solution".
+
+    >>> is_form("1 in 4"), is_form("no real solutions"), is_form("4")
+    (True, True, False)
+    """
+    return _is_ratio(text) or is_empty(text)
+
+
+def is_empty(text: str) -> bool:
+    """Whether a plain text says that there is no solution."""
+    return _NONE.fullmatch(text.strip()) is not None
+
+
 def _is_ratio(text: str) -> bool:
     return (_RATIO.fullmatch(text) or _IN_SO_MANY.fullmatch(text)) is not None
 
 
-def _same_ratio(reference: str, answer: str) -> bool | None:
-    """Compare ratios by value; two times of day are compared as they are written."""
+def _same_ratio(reference: str, answer: str) -> bool:
+    """Compare ratios by value; two times of day are compared by hour and minute."""
     if _TIME.fullmatch(reference) and _TIME.fullmatch(answer):
-        return None
+        return _clock(reference) == _clock(answer)
     return _ratio(reference) == _ratio(answer)
+
+
+def _clock(text: str) -> list[int]:
+    return [int(part) for part in text.split(":")]
 
 
 def _ratio(text: str) -> Fraction | None:

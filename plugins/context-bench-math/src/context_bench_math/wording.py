@@ -53,6 +53,11 @@ def differ_as_text(reference: str, answer: str) -> bool:
     return bool(words[0] and words[1]) and words[0] != words[1] and not any(verbal)
 
 
+def is_name(text: str) -> bool:
+    """Whether a text is the name of an angle or of a figure: ``\\angle ABC``."""
+    return _NAME.fullmatch(text.strip()) is not None
+
+
 def _writing(text: str) -> str:
     simple = _DOTS.sub("...", canonical(plain(text)))
     return simple.replace(" ", "").replace("{", "").replace("}", "")

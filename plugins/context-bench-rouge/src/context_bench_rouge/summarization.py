@@ -10,16 +10,16 @@ from context_bench.records import Scores
 from context_bench_rouge.lcs import lcs_length
 
 
-def rouge_l(response: str, reference: str) -> dict[str, float]:
+def rouge_l(prediction: str, reference: str) -> dict[str, float]:
     """ROUGE-L precision, recall and F1 of a text, with lower case and white space as the only tokenisation.
 
-    Precision is the length of the longest common subsequence over the words of the response, recall over those of the
+    Precision is the length of the longest common subsequence over the words of the prediction, recall over those of the
     reference, F1 their harmonic mean. An empty text on either side, or on both, gives 0.0.
 
     >>> rouge_l("the cat sat", "the cat sat on the mat")
     {'rouge_l_precision': 1.0, 'rouge_l_recall': 0.5, 'rouge_l_f1': 0.6666666666666666}
     """
-    predicted, expected = response.lower().split(), reference.lower().split()
+    predicted, expected = prediction.lower().split(), reference.lower().split()
     length = lcs_length(predicted, expected)
     if not length:
         return _all(0.0)

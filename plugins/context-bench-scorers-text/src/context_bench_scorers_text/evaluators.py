@@ -32,14 +32,10 @@ class WordCountMatchEvaluator(ScorerEvaluator):
 
 
 class ReadabilityEvaluator(ScorerEvaluator):
-    """`Readability` of the response, under ``readability``.
+    """`Readability` of the response, under ``readability``."""
 
-    Args:
-        parity: ``"arthur"`` for the predecessor's values.
-    """
-
-    def __init__(self, *, parity: str | None = None) -> None:
-        super().__init__(Readability(parity=parity))
+    def __init__(self) -> None:
+        super().__init__(Readability())
 
 
 class SpecificityEvaluator(ScorerEvaluator):

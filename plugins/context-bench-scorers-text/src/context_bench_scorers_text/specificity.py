@@ -69,39 +69,39 @@ class Specificity(Scorer):
         """Return a result for each candidate."""
         return [self._result(text) for text in candidate_batch]
 
-    def get_mean_word_freq(self, text: str) -> float:
+    def get_mean_word_freq(self, candidate_output: str) -> float:
         """Return the mean frequency of the words in English, each at most 0.001; 0.001 for a text without words."""
         words = (
-            _ARTHUR_MARKS.sub("", text).replace("/", " ").split()
+            _ARTHUR_MARKS.sub("", candidate_output).replace("/", " ").split()
             if self._is_arthur
-            else words_of(text)
+            else words_of(candidate_output)
         )
         if not words:
             return _MOST_FREQUENT
         return sum(min(_MOST_FREQUENT, _frequency(word.lower())) for word in words) / len(words)
 
-    def get_num_vague_words(self, text: str) -> int:
+    def get_num_vague_words(self, candidate_output: str) -> int:
         """Return how many words or phrases of the text are vague.
 
         >>> Specificity().get_num_vague_words("An awesome talk about some things")
         3
         """
         if self._is_arthur:
-            lowered = text.lower()
+            lowered = candidate_output.lower()
             return sum(lowered.count(word) for word in _ARTHUR_VAGUE)
-        single = sum(word.lower() in VAGUE_WORDS for word in words_of(text))
-        return single + len(_VAGUE_PHRASES.findall(text))
+        single = sum(word.lower() in VAGUE_WORDS for word in words_of(candidate_output))
+        return single + len(_VAGUE_PHRASES.findall(candidate_output))
 
-    def get_pn_and_num(self, text: str) -> int:
+    def get_pn_and_num(self, candidate_output: str) -> int:
         """Return how many words of the text are proper names or numbers.
 
         >>> Specificity().get_pn_and_num("In 1998 Larry Page and his partner rented two rooms in Menlo Park.")
         6
         """
-        numbers = len(_NUMBER.findall(text)) + sum(
-            word.lower() in _NUMBER_WORDS for word in words_of(text)
+        numbers = len(_NUMBER.findall(candidate_output)) + sum(
+            word.lower() in _NUMBER_WORDS for word in words_of(candidate_output)
         )
-        return numbers + sum(_names(sentence) for sentence in sentences_of(text))
+        return numbers + sum(_names(sentence) for sentence in sentences_of(candidate_output))
 
     def _result(self, text: str) -> ScoreResult:
         count = len(counted_words(text) if self._is_arthur else words_of(text))
