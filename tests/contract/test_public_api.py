@@ -36,6 +36,7 @@ SURFACE = {
 OPEN = {
     *SURFACE,
     "answers",
+    "decompression",
     "errors",
     "evaluators",
     "hookspecs",

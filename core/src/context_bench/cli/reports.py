@@ -3,6 +3,7 @@ after a run."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, TextIO
@@ -77,13 +78,13 @@ class Reports:
         self._catalog = catalog
         self.used: set[tuple[str, str]] = set()
         self._screen = None if name == "none" else self._reporter(name, given, brief)
-        used = {Path(str(one)).resolve() for one in taken if one is not None}
+        used = {os.path.realpath(str(one)) for one in taken if one is not None}
         for path in flags["outputs"]:
-            if path.resolve() in used:
+            if os.path.realpath(path) in used:
                 raise ConfigurationError(
                     f"The report {path} would replace what this command reads or writes itself."
                 )
-            used.add(path.resolve())
+            used.add(os.path.realpath(path))
         self._files = [
             (path, self._reporter(_format_of(catalog, path), given)) for path in flags["outputs"]
         ]

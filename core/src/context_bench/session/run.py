@@ -156,7 +156,7 @@ def _missing_file_hint(path: Path, config: RunConfig, message: str) -> str:
     specs = [spec for source in sources for spec in specs_in(source)]
     names = {str(text) for spec in specs for text in (spec.name, *spec.options.values())}
     missing = sorted(name for name in names if _is_missing_file(name))
-    for folder in path.resolve().parents:
+    for folder in Path(os.path.realpath(path)).parents:
         for name in missing:
             if os.path.exists(folder / name):
                 return f" {name} lies in {folder}: resume the run from there."

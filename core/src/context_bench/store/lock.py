@@ -92,7 +92,7 @@ def refuse_where_locked(names: Iterable[str]) -> None:
 
 
 def _lock_file(path: Path) -> Path:
-    path = path.resolve()
+    path = Path(os.path.realpath(path))  # which no loop of links breaks
     return path.with_name(f"{path.name}.lock")
 
 

@@ -263,7 +263,7 @@ def _state(place: Path, path: Path) -> tuple[Any, ...]:
 
 
 def _reading(place: Path, path: Path, is_frozen: bool) -> sqlite3.Connection:
-    where = f"{place.resolve().as_uri()}?mode=ro{'&immutable=1' if is_frozen else ''}"
+    where = f"{Path(os.path.realpath(place)).as_uri()}?mode=ro{'&immutable=1' if is_frozen else ''}"
     connection = sqlite3.connect(
         where,
         uri=True,

@@ -155,7 +155,12 @@ class RunFile(RunReader):
         Raises:
             StoreError: A later session has begun.
         """
-        [(number,)] = self._connection.execute("SELECT value FROM meta WHERE name = 'session'")
+        line = self._connection.execute("SELECT value FROM meta WHERE name = 'session'").fetchone()
+        if line is None or not str(line[0]).isdecimal():
+            raise StoreError(
+                f"{self.path} is damaged: it has no session number. Nothing was written into it."
+            )
+        number = line[0]
         if self._session is None:
             self._session = int(number) + 1
             self._connection.execute(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -56,7 +57,11 @@ def key_stories(path: Path, example_id: str, against: Sequence[Path] = ()) -> li
     Raises:
         StoreError: The run has no such example.
     """
-    others = [other for other in run_files(tuple(against)) if other.resolve() != path.resolve()]
+    others = [
+        other
+        for other in run_files(tuple(against))
+        if os.path.realpath(other) != os.path.realpath(path)
+    ]
     told = []
     with open_run(path) as run:
         evaluators = {entry["id"]: entry["key"].hex() for entry in run.evaluators}

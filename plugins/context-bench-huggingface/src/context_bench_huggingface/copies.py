@@ -9,9 +9,10 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from context_bench.console import atomic_write
+from context_bench.decompression import bounded
 from context_bench.errors import DatasetError
 from context_bench_huggingface.lines import line_of, record_of
 from context_bench_huggingface.refusals import fetch_line
@@ -103,7 +104,7 @@ def read_copy(place: Path, wanted: Wanted) -> Iterator[Mapping[str, Any]]:
     label = _label(place, wanted)
     content, count = sha256(), 0
     try:
-        with gzip.open(place, "rb") as file:
+        with _opened(place) as file:
             for line in file:
                 content.update(line)
                 count += 1
@@ -116,7 +117,7 @@ def read_copy(place: Path, wanted: Wanted) -> Iterator[Mapping[str, Any]]:
             f"{place} is not what was fetched: its {count} records have the SHA-256 {content.hexdigest()[:12]}, the "
             f"{label['records']} that were fetched {str(label['sha256'])[:12]}. Fetch it again: {fetch_line(wanted)}."
         )
-    with gzip.open(place, "rb") as file:
+    with _opened(place) as file:
         for number, line in enumerate(file, 1):
             try:
                 record = record_of(line)
@@ -127,6 +128,10 @@ def read_copy(place: Path, wanted: Wanted) -> Iterator[Mapping[str, Any]]:
                     f"{place}: record {number} is {type(record).__name__}, not an object."
                 )
             yield record
+
+
+def _opened(place: Path) -> BinaryIO:
+    return bounded(gzip.open(place, "rb"), place.stat().st_size, str(place))
 
 
 def revision_of_copy(place: Path, wanted: Wanted) -> str:

@@ -11,6 +11,7 @@ from typing import IO, Any
 
 from attrs import evolve
 
+from context_bench.decompression import bounded
 from context_bench.errors import DatasetError
 from context_bench_huggingface.access import Access
 from context_bench_huggingface.parquet import read_on_this_thread
@@ -166,7 +167,10 @@ def _as_they_are(
         raise FileNotFoundError(f"{wanted.path()} names none of them")
     for place in places:
         with files.open(place, "rb") as file:
-            whole: Any = gzip.GzipFile(fileobj=file) if place.lower().endswith(".gz") else file
+            whole: Any = file
+            if place.lower().endswith(".gz"):
+                size = int(files.info(place).get("size") or 0)
+                whole = bounded(gzip.GzipFile(fileobj=file), size, place)
             yield from read(evolve(wanted, files=place.removeprefix(folder)), whole)
 
 

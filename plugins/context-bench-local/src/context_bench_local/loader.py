@@ -25,6 +25,7 @@ def local(
     columns: Sequence[str] | None = None,
     key: str | None = None,
     index: str | None = None,
+    max_expansion: int | None = None,
 ) -> Iterator[dict[str, Any]]:
     """Return the rows of a JSONL, JSON, CSV, TSV or Parquet file, each with exactly the columns that the file gives it.
 
@@ -48,8 +49,11 @@ def local(
         key: JSON: where the rows stand in an object, such as ``data`` or ``result.items``. Not needed when exactly one
             key holds an array of objects.
         index: JSON: the document is an object of rows by key; the keys go into this column.
+        max_expansion: How many times its size a compressed file may become, 0 for any; by default
+            ``CONTEXT_BENCH_MAX_EXPANSION``, else 200; 256 MiB are always allowed.
 
     Raises:
+        DatasetError: A compressed file becomes too large; found while it is read.
         FileNotFoundError: There is no such file; close names are offered.
         IsADirectoryError: The path is a folder, and no file in it can be read.
         ValueError: An option cannot be right, or the file is malformed. What is wrong with the options and the path is
@@ -70,6 +74,7 @@ def local(
         "columns": columns,
         "key": key,
         "index": index,
+        "max_expansion": max_expansion,
     }
     files = files_of(path)
     if not files:

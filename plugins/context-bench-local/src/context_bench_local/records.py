@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from context_bench_local.json_document import read_json
 from context_bench_local.json_lines import read_jsonl
@@ -26,6 +26,7 @@ def read_records(
     columns: Sequence[str] | None = None,
     key: str | None = None,
     index: str | None = None,
+    max_expansion: int | None = None,
 ) -> Iterator[Record]:
     """Return the records of a file, with their places; `local` describes the options and the errors.
 
@@ -37,7 +38,7 @@ def read_records(
     >>> list(read_records(path))
     [Record(where='line 2', columns={'id': 'q1', 'answer': 'Paris'})]
     """
-    source = find_source(path, format, encoding)
+    source = replace(find_source(path, format, encoding), max_expansion=max_expansion)
     layout = _LAYOUTS[source.format]
     given = {"delimiter": delimiter, "quote": quote, "columns": columns, "key": key, "index": index}
     options = {name: value for name, value in given.items() if value is not None}

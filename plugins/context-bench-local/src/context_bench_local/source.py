@@ -31,6 +31,7 @@ class Source:
         format: Layout, one of the values of `FORMATS`.
         compression: One of the values of `COMPRESSIONS`; None when the file is not compressed.
         encoding: Text encoding.
+        max_expansion: How many times its size a compressed file may become; None for the usual limit.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Source:
     format: str
     compression: str | None
     encoding: str
+    max_expansion: int | None = None
 
 
 def find_source(path: str | os.PathLike[str], layout: str | None, encoding: str) -> Source:

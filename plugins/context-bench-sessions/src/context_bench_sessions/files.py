@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from context_bench.console import warn
+from context_bench.decompression import bounded
 from context_bench.errors import ContextBenchError, DatasetError, UnknownNameError
 from context_bench_sessions.formats import (
     chat,
@@ -230,7 +231,9 @@ def _open(path: Path) -> IO[bytes]:
         raise DatasetError(
             f"{path} is packed with {_PACKERS[path.suffix]}, which is not read. Unpack it, or pack it with gzip."
         )
-    return gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")  # type: ignore[return-value]
+    if path.suffix != ".gz":
+        return path.open("rb")
+    return bounded(gzip.open(path, "rb"), path.stat().st_size, str(path))
 
 
 _PACKERS = {".zst": "zstd", ".xz": "xz", ".bz2": "bzip2"}
