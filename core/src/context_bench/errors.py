@@ -12,6 +12,7 @@
      +- WiringError                    evaluators and rows do not fit together
      |   +- LockDriftError             the wiring is not the one that was locked
      +- DatasetError                   a dataset that cannot be read
+     |   +- SourceChangedError         a file that changed while a run read it
      +- MetricError                    a metric that cannot be computed as asked
      +- StoreError                     a run file that cannot be written or trusted
      |   +- UnstorableError            a value that has no stable written form
@@ -221,6 +222,24 @@ class DatasetError(ContextBenchError):
     """A dataset cannot be read, or one of its rows is not an example."""
 
     code = "dataset"
+
+
+class SourceChangedError(DatasetError):
+    """The file of a dataset changed while a run read it, so that the run is not complete.
+
+    Attributes:
+        label: The label of the dataset.
+    """
+
+    exit_code = 3
+    code = "source-changed"
+
+    def __init__(self, label: str) -> None:
+        self.label = label
+        super().__init__(
+            f"The source of dataset {label!r} changed while the run read it: rows may be missing, or "
+            "come from two versions. Finish the run on what the source is now, or run it again."
+        )
 
 
 class MetricError(ContextBenchError):

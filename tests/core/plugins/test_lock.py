@@ -159,18 +159,18 @@ BROKEN_LOCKS = {
         "There is no lock file context-bench.lock. Write one with `context-bench lock`.",
     ),
     "no JSON": ("{", "The lock file context-bench.lock cannot be read"),
-    "a list": ("[]", "is no lock file of format 1"),
-    "another format": ('{"format": 2, "datasets": {}}', "is no lock file of format 1"),
+    "a list": ("[]", "is no lock file of format 2"),
+    "another format": ('{"format": 3, "datasets": {}}', "is no lock file of format 2"),
     "no datasets": (
-        '{"format": 1, "context_bench": "x", "datasets": []}',
-        "is no lock file of format 1",
+        '{"format": 2, "context_bench": "x", "datasets": []}',
+        "is no lock file of format 2",
     ),
     "a dataset of text": (
-        '{"format": 1, "context_bench": "x", "datasets": {"toy": "x"}}',
+        '{"format": 2, "context_bench": "x", "datasets": {"toy": "x"}}',
         "toy: not in the lock file",
     ),
     "evaluators of text": (
-        '{"format": 1, "context_bench": "x", "datasets": {"toy": {"evaluators": {"acme-one/one": "x"}}}}',
+        '{"format": 2, "context_bench": "x", "datasets": {"toy": {"evaluators": {"acme-one/one": "x"}}}}',
         "toy: acme-one/one: version was None, is '1'",
     ),
 }
@@ -281,9 +281,9 @@ def test_a_locked_metric_is_computed_until_it_is_another(
 
 
 DAMAGED_LOCKS = {
-    "tables that are lists": '{"format": 1, "datasets": {}, "parts": [1], "hooks": [1], "metrics": [1]}',
-    "tables that are texts": '{"format": 1, "datasets": {"toy": {"evaluators": "x"}}, "parts": "x", "hooks": 3}',
-    "what a terminal obeys": '{"format": 1, "datasets": {"toy": {"\\u001b[31m": "\\u202e"}}, "parts": {"\\u001b": "\\u001b"}}',
+    "tables that are lists": '{"format": 2, "datasets": {}, "parts": [1], "hooks": [1], "metrics": [1]}',
+    "tables that are texts": '{"format": 2, "datasets": {"toy": {"evaluators": "x"}}, "parts": "x", "hooks": 3}',
+    "what a terminal obeys": '{"format": 2, "datasets": {"toy": {"\\u001b[31m": "\\u202e"}}, "parts": {"\\u001b": "\\u001b"}}',
 }
 
 

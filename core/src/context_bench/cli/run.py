@@ -97,6 +97,7 @@ def _show(catalog: Catalog, plan: Plan) -> None:
 def lock(lock_file: Path | None, labels: tuple[str, ...], **flags: Any) -> None:
     """Write down which evaluators score which dataset, so that `run --locked` notices any
     change."""
+    from context_bench.plan.lock_record import lock_record
     from context_bench.plan.plan import make_plan
     from context_bench.plugins.lock import write_lock
 
@@ -114,5 +115,6 @@ def lock(lock_file: Path | None, labels: tuple[str, ...], **flags: Any) -> None:
         plan.wiring_record(),
         extensions=plan.describe_extensions(),
         metrics=plan.metrics,
+        **lock_record(plan),
     )
     echo(f"Locked {', '.join(plan.wiring)} in {path}.")

@@ -17,6 +17,7 @@ from attrs import frozen
 from context_bench.plan.baseline import resolve_baselines
 from context_bench.plan.datasets import describe_dataset, find_dataset
 from context_bench.plan.extensions import ActiveExtension, describe_extensions
+from context_bench.plan.lock_record import drift_of, lock_record
 from context_bench.plan.locked import known_extensions, known_metrics, lock_of
 from context_bench.plan.run_config import RunConfig
 from context_bench.plan.specs import DatasetSpec, Examples, SystemSpec, specs_in
@@ -264,4 +265,4 @@ def check_plan(plan: Plan) -> None:
         from context_bench.plugins.lock import check_lock
 
         wiring = {label: decided.to_dict() for label, decided in plan.certain_wiring().items()}
-        check_lock(lock, wiring)
+        check_lock(lock, wiring, lambda locked: drift_of(locked, lock_record(plan)))

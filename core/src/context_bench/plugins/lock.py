@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from context_bench import __version__
 from context_bench.console import atomic_write, escape_control
 from context_bench.errors import ConfigurationError, LockDriftError
 
-FORMAT = 1
+FORMAT = 2
 
 
 def write_lock(
@@ -29,8 +29,17 @@ def write_lock(
         stream.write(escape_control(text, is_json=True) + "\n")
 
 
-def check_lock(path: Path, plans: Mapping[str, Mapping[str, Any]]) -> None:
+def check_lock(
+    path: Path,
+    plans: Mapping[str, Mapping[str, Any]],
+    drift: Callable[[Mapping[str, Any]], Iterable[str]] = lambda locked: (),
+) -> None:
     """Compare the plans of this run and the version of core with the locked ones.
+
+    Args:
+        path: The lock file.
+        plans: The plans by label.
+        drift: Returns what differs besides, given what the lock file holds.
 
     Raises:
         ConfigurationError: There is no readable lock file.
@@ -50,6 +59,7 @@ def check_lock(path: Path, plans: Mapping[str, Mapping[str, Any]]) -> None:
             differences += [f"{name}: {line}" for line in drift]
         else:
             differences.append(f"{name}: not in the lock file")
+    differences += drift(locked)
     _refuse(path, differences)
 
 

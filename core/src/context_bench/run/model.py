@@ -74,6 +74,9 @@ class RunDataset:
         inputs: The fields of its examples that systems may see; empty for the usual ones.
         more_inputs: Fields that the caller lets systems see besides.
         gold: Fields that are kept from systems, beside the usual ones.
+        is_own: Whether the caller passed the examples as objects, and so knows what they hold.
+        has_changed: Returns whether its source is another than when it was opened; None where
+            nobody knows.
     """
 
     number: int
@@ -85,6 +88,8 @@ class RunDataset:
     inputs: tuple[str, ...] = ()
     more_inputs: tuple[str, ...] = ()
     gold: tuple[str, ...] = ()
+    is_own: bool = False
+    has_changed: Callable[[], bool] | None = None
 
 
 class Effort:
@@ -351,20 +356,23 @@ _AS_THEY_ARE = ("id", "context", "question", "messages", "tools")
 """Fields in which an entry called ``answer`` is none: recorded sessions, the schema of a tool."""
 
 EVERYTHING, COLUMNS, INPUT = "everything", "columns", "inputs"
+OWN = "own"
+"""What an object of the caller is shown: everything of the caller's own examples, and of a dataset
+that was named all but the gold."""
 
 
 def shown(slot: RunSystem, stream: RunDataset, example: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return what a system is given of an example.
 
     A system that was named by a spec is given the input fields and those that it declares to read, gold left out; one that
-    looks its answers up among the columns is given all but the gold; one that declares to read gold, and an object that the
-    caller made, are given everything.
+    looks its answers up among the columns is given all but the gold; one that declares to read gold is given everything. An
+    object of the caller is given everything of examples that the caller passed, and all but the gold of any other dataset.
     """
-    if slot.sees == EVERYTHING:
+    if slot.sees == EVERYTHING or (slot.sees == OWN and stream.is_own):
         return example
     seen = tuple(stream.inputs or INPUTS), tuple(stream.more_inputs), tuple(slot.reads or ())
     gold, inside, names = _fields(tuple(stream.gold), *seen)
-    if slot.sees == COLUMNS:
+    if slot.sees in (COLUMNS, OWN):
         return {name: value for name, value in example.items() if name not in gold}
     return {
         name: value if name in _AS_THEY_ARE else without_gold(value, inside)

@@ -22,6 +22,7 @@ from context_bench.redaction import Redactor, secret_values, without_secrets
 from context_bench.run.examples import bounded
 from context_bench.run.model import RunDataset, gold_sources
 from context_bench.session.fields import rename_fields
+from context_bench.session.sources import WatchedSource
 
 if TYPE_CHECKING:
     from context_bench.plan.run_config import RunConfig
@@ -70,6 +71,7 @@ def _open_object(source: Examples, number: int, config: RunConfig) -> tuple[RunD
         description={"label": source.label, **_present(revision=revision)},
         selection=config.selection(),
         more_inputs=config.inputs,
+        is_own=True,
     )
     return dataset, None
 
@@ -101,7 +103,13 @@ def _open_spec(
     if spec.fields:
         path = str(spec.options.get("path", name))
         examples = rename_fields(examples, spec.fields, path)
-    source = source_of(options["path"]) if manifest.files and "path" in options else None
+
+    def edition() -> dict[str, Any]:
+        source = source_of(options["path"]) if is_file else None
+        return _present(revision=revision_of(loader, part | options), source=source)
+
+    is_file = bool(manifest.files) and "path" in options
+    watched = WatchedSource.of(options["path"], edition) if is_file else None
     description = {
         "label": facts.label,
         "component": component.id,
@@ -110,7 +118,7 @@ def _open_spec(
         "split": spec.split,
         "options": without_secrets([component], spec.options),
         "fields": dict(spec.fields),
-        **_present(revision=revision_of(loader, part | options), source=source),
+        **(edition() if watched is None else watched.edition),
     }
     dataset = RunDataset(
         number=number,
@@ -122,6 +130,7 @@ def _open_spec(
         inputs=manifest.inputs,
         more_inputs=config.inputs,
         gold=(*manifest.gold, *gold_sources(spec.fields, manifest.gold)),
+        has_changed=None if watched is None else watched.has_changed,
     )
     return dataset, facts
 

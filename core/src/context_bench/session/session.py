@@ -24,6 +24,7 @@ from context_bench.session.location import RunLocation
 from context_bench.session.observers import combine, observers_of
 from context_bench.session.prepare import PreparedRun
 from context_bench.session.record import RunRecord
+from context_bench.session.sources import require_unchanged
 from context_bench.session.warnings import Warnings
 from context_bench.store.queries import unscored
 
@@ -125,6 +126,7 @@ class RunSession:
             )
             loop.run(jobs.jobs())
             self._second_pass(loop, unscored_rows)
+        require_unchanged(self._prepared.datasets)
         if not jobs.skipped:
             self._warn_of_unseen_fields(processor)
         return perf_counter() - started, jobs.skipped

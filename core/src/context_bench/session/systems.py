@@ -24,6 +24,7 @@ from context_bench.results.pairing import held_against
 from context_bench.run.model import (
     EVERYTHING,
     INPUT,
+    OWN,
     Chain,
     RunSystem,
     close_systems,
@@ -117,14 +118,16 @@ def _run_system(
     is_built_here: bool,
     is_baseline: bool,
 ) -> RunSystem:
-    """Return a system with its identity; an object of the caller receives whole examples, gold
-    answers included."""
+    """Return a system with its identity; an object of the caller receives whole examples where the
+    caller passed them, and no gold answers of other datasets unless it declares ``reads_gold``."""
     key, is_reusable, identity = system_identity(catalog, system, run_id, number)
-    visibility = system_sees(catalog, system) if is_built_here else EVERYTHING
+    visibility = system_sees(catalog, system)
+    if visibility == INPUT and not is_built_here:
+        visibility = OWN
     description: dict[str, Any] = {"label": label, **identity}
     if is_baseline:
         description["baseline"] = True
-    if is_built_here and visibility == EVERYTHING:
+    if visibility == EVERYTHING:
         description["reads_gold"] = True
     return RunSystem(
         number=number,
