@@ -18,6 +18,7 @@ from context_bench.errors import (
     InconclusiveScoreError,
     LockDriftError,
     RunStoppedError,
+    SourceChangedError,
     UnknownNameError,
     UntrustedFileError,
     WiringError,
@@ -90,6 +91,7 @@ CASES: dict[str, Callable[[], object]] = {
     "field without a source": lambda: list(
         rename_fields([{"question": "q"}], {"answer": "gold"}, "rows.jsonl")
     ),
+    "changed source": raising(SourceChangedError("rows")),
     "metric without its score": lambda: check_score_field(MeanScore("f2"), (), ["f1"]),
     "run file that does not exist": lambda: open_run("absent.sqlite"),
     "value that cannot be stored": lambda: digest({"client": object()}),

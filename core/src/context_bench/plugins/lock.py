@@ -32,14 +32,14 @@ def write_lock(
 def check_lock(
     path: Path,
     plans: Mapping[str, Mapping[str, Any]],
-    drift: Callable[[Mapping[str, Any]], Iterable[str]] = lambda locked: (),
+    further_drift: Callable[[Mapping[str, Any]], Iterable[str]] = lambda locked: (),
 ) -> None:
     """Compare the plans of this run and the version of core with the locked ones.
 
     Args:
         path: The lock file.
         plans: The plans by label.
-        drift: Returns what differs besides, given what the lock file holds.
+        further_drift: Returns what differs besides, given what the lock file holds.
 
     Raises:
         ConfigurationError: There is no readable lock file.
@@ -59,7 +59,7 @@ def check_lock(
             differences += [f"{name}: {line}" for line in drift]
         else:
             differences.append(f"{name}: not in the lock file")
-    differences += drift(locked)
+    differences += further_drift(locked)
     _refuse(path, differences)
 
 
