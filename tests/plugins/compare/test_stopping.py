@@ -15,9 +15,9 @@ from context_bench import evaluate
 from context_bench.cli import execute
 from context_bench.errors import RunStoppedError, UnknownNameError
 from context_bench.runs import open_run
+from context_bench_compare.differences import guaranteed_difference
 from context_bench_compare.gate_extension import Gates
 from context_bench_compare.gates import FAILED, INCONCLUSIVE, PASSED, judge_difference, parse_gate
-from context_bench_compare.intervals import difference_interval
 from context_bench_compare.looks import LOOKS, confidences
 from context_bench_compare.sequential import spent
 from context_bench_compare.strata import Growing, interval_over, weights_of
@@ -422,7 +422,7 @@ def decided(gate: Any, differences: Any, datasets: Any = None, clusters: Any = N
         own = None if clusters is None else clusters[seen]
         values = differences[seen]
         interval = interval_over(
-            values, datasets[seen], own, growing, confidence, difference_interval
+            values, datasets[seen], own, growing, confidence, guaranteed_difference
         )
         mean = float((values * weights_of(datasets[seen], growing)).mean())
         found = judge_difference(gate, mean, interval, len(values), float(values.std()))

@@ -13,6 +13,7 @@ import numpy as np
 from attrs import frozen
 
 from context_bench.records import passes
+from context_bench_compare.differences import difference_test
 from context_bench_compare.intervals import (
     MINIMUM_DISTINCT,
     MINIMUM_ROWS,
@@ -23,7 +24,6 @@ from context_bench_compare.intervals import (
     TooFew,
     bootstrap_interval,
     counted,
-    difference_interval,
 )
 from context_bench_compare.pareto import clusters_of_blocks
 from context_bench_compare.verdicts import Rules
@@ -101,15 +101,14 @@ def macro_average(
         chosen = labels == label
         own = None if clusters is None else clusters[chosen]
         means.append((float(ours[chosen].mean()), float(theirs[chosen].mean())))
-        intervals.append(
-            difference_interval(ours[chosen] - theirs[chosen], own, confidence, measured)
-        )
+        differences = ours[chosen] - theirs[chosen]
+        intervals.append(difference_test(differences, own, confidence, measured).interval)
     mine, other = (float(np.mean(column)) for column in zip(*means))
     is_apart = clusters is None or len(np.unique([clusters, labels], axis=1)[0]) == len(
         np.unique(clusters)
     )
-    differences = [ours_there - theirs_there for ours_there, theirs_there in means]
-    interval = _joined(differences, intervals, confidence, is_apart)
+    apart = [ours_there - theirs_there for ours_there, theirs_there in means]
+    interval = _joined(apart, intervals, confidence, is_apart)
     return Macro(len(found), mine, other, mine - other, interval)
 
 

@@ -7,13 +7,11 @@ Of passes and fails that is Clopper and Pearson's interval. So twenty rows that 
 twenty is lost, as Student's interval would.
 
 Rows that hang together are weighted by whole clusters, a ratio of sums. The imagined cluster has as many rows as that of a row
-drawn at random. Its mean lies beyond the clusters' own by what so many that differ may have left unseen, and not at the bound:
-few large clusters would rule out nothing else. Rows of which nobody knows the bounds, such as seconds, are taken in the same way.
+drawn at random, and lies at the bound as an imagined row does: twenty clusters rule out no more than twenty rows. Where nobody
+knows the bounds, as of seconds, the imagined row lies beyond the others by what so many that differ may have left unseen.
 
 Of differences such an imagined one lies at least as far on the other side of zero as one that was seen and is drawn by its
-size: of two systems that are equal, the rare cluster that parts them shows on one side first. Of differences ``d`` that is
-``sum(d**2) / sum(abs(d))``, the nearest place at which k that differ, all one way, never have a p-value below that of the test of
-their signs, ``2 ** (1 - k)``: ``log1p(x) <= log(2) + (x**2 - x) / 2``, and the last term has the sum zero.
+size: of two systems that are equal, the rare row that parts them shows on one side first.
 
 The chance that the weighted mean lies below a value is that of a sum of exponential variables to be negative; it is found by
 Barndorff-Nielsen's saddlepoint formula (1991), without drawing.
@@ -51,8 +49,8 @@ def bounded_mean(
         sizes: Rows of each cluster, shape (clusters,); None when every row stands alone.
         low, high: The least and the largest value that there can be.
         confidence: Share of such intervals that hold the true mean.
-        is_reached: Whether a row that stands alone may lie at these bounds, whatever the others are; else they are approached
-            as they are for clusters.
+        is_reached: Whether a row, or a whole cluster, may lie at these bounds, whatever the others are; else what was not seen
+            lies beyond the others by what so many that differ may have left unseen.
     """
     with_worst, with_best, weights = _imagined(sums, sizes, low, high, is_reached)
     quantile = normal.quantile((1 + confidence) / 2)
@@ -61,26 +59,18 @@ def bounded_mean(
     )
 
 
-def bounded_p_value(
-    sums: Floats, sizes: Floats | None, low: float, high: float, is_reached: bool = True
-) -> float:
-    """Return the two-sided p-value of a mean of zero: 1 - the confidence at which an end of :func:`bounded_mean` lies at zero.
-
-    >>> round(bounded_p_value(np.ones(8), None, -1.0, 1.0), 4)
-    0.0078
+def rules_out(sums: Floats, sizes: Floats, mean: float, low: float, confidence: float) -> bool:
+    """Return whether the lower end of :func:`bounded_mean` lies above a mean, which takes less time than the end itself.
 
     Args:
-        sums, sizes, low, high, is_reached: As for :func:`bounded_mean`.
+        sums, sizes, low, confidence: As for :func:`bounded_mean`.
+        mean: Above ``low``.
     """
-    with_worst, with_best, _ = _imagined(sums, sizes, low, high, is_reached)
-    return min(1.0, 2 * min(_chance_below_zero(with_worst), _chance_below_zero(-with_best)))
-
-
-def _chance_below_zero(terms: Floats) -> float:
-    """Return the chance that ``sum(E * terms)`` is not above zero, for exponential variables E."""
+    with_worst, _, weights = _imagined(sums, sizes, low, -low, is_reached=True)
+    terms = with_worst - mean * weights
     if terms.max() <= 0:
-        return 1.0
-    return 0.0 if terms.min() >= 0 else float(normal.below(_distance(terms, 0.0)[0]))
+        return False
+    return _distance(terms, 0.0)[0] < -normal.quantile((1 + confidence) / 2)
 
 
 def _imagined(
@@ -90,7 +80,7 @@ def _imagined(
     weights = np.ones(len(sums)) if sizes is None else sizes
     means = sums / weights
     least, most = float(means.min()), float(means.max())
-    beyond = 1.0 if is_reached and sizes is None else _unseen(means)
+    beyond = 1.0 if is_reached else _unseen(means)
     worst, best = least - (least - low) * beyond, most + (high - most) * beyond
     size = float(np.square(weights).sum() / weights.sum())
     worst, best = worst * size, best * size

@@ -19,6 +19,7 @@ from context_bench_compare.entrants import (
     paired_baseline,
     scored_otherwise,
 )
+from context_bench_compare.families import PRIMARY, SCORES, SLICES, SYSTEMS
 from context_bench_compare.matching import clusters_of, in_common, paired, places_of, values_at
 from context_bench_compare.pareto import Front, front_of
 from context_bench_compare.places import identity_of
@@ -116,8 +117,9 @@ def overview(
         metrics: Scores and measures.
         rules: How they are judged; the direction of each metric is the metric's own.
         baseline: Name of the baseline; None takes the runs' own, or the first system.
-        cluster: Field of the examples by which rows hang together, or ``id:SEPARATOR`` for the part of the id before it; None
-            takes the examples' field ``cluster`` or ``session_id``, and several samples of one example together.
+        cluster: Field of the examples by which rows hang together, ``id:SEPARATOR`` for the part of the id before it, or ``row``
+            for none; None takes the examples' field ``cluster`` or ``session_id``, or else equal contexts. Several samples of one
+            example always hang together.
         by: What rows are sliced by besides: ``dataset`` for its label, or a field of the examples; see
             :mod:`~context_bench_compare.slices`.
         anyway: Whether to compare what was scored or asked in different ways.
@@ -153,7 +155,9 @@ def _lines(
         other = paired_baseline(one, against, entrants)
         for metric in metrics if one is not against and other is not one else ():
             ours, theirs = _column(columns, one, metric), _column(columns, other, metric)
-            lines += _compared(one, other, metric, ours, theirs, rules, cluster, by, anyway)
+            family = PRIMARY if not lines else SYSTEMS if metric == metrics[0] else SCORES
+            how = _How(rules, family, cluster, tuple(by), anyway)
+            lines += _compared(one, other, metric, ours, theirs, how)
     judged = corrected([line.found for line, _ in lines], [rules for _, rules in lines])
     return [evolve(line, found=found) for (line, _), found in zip(lines, judged)]
 
@@ -237,58 +241,57 @@ def _has_all(entrants: Sequence[Entrant], columns: Columns, measure: str) -> boo
     return len(found) == len(entrants) and _are_alike(found)
 
 
+@frozen
+class _How:
+    """How two columns are compared.
+
+    Attributes:
+        rules: How the difference is judged.
+        family: Of the comparison over all rows.
+        cluster, by, anyway: As for :func:`overview`.
+    """
+
+    rules: Rules
+    family: str
+    cluster: str | None
+    by: tuple[str, ...]
+    anyway: bool
+
+
 def _compared(
     one: Entrant,
     against: Entrant,
     metric: str,
     ours: Column | None,
     theirs: Column | None,
-    rules: Rules,
-    cluster: str | None,
-    by: Sequence[str],
-    anyway: bool,
+    how: _How,
 ) -> Iterator[tuple[Line, Rules]]:
+    blank = Line(one.name, against.name, metric, ALL_ROWS, incomparable(""), {})
     if ours is None or theirs is None:
         lacking = (one if ours is None else against).name
-        yield (
-            Line(
-                one.name,
-                against.name,
-                metric,
-                ALL_ROWS,
-                incomparable(f"{lacking} has no value of {metric}"),
-                {},
-            ),
-            rules,
-        )
+        yield evolve(blank, found=incomparable(f"{lacking} has no value of {metric}")), how.rules
         return
-    why = None if anyway else difference_between(one, against, ours, theirs)
+    why = None if how.anyway else difference_between(one, against, ours, theirs)
     if why is not None:
-        yield Line(one.name, against.name, metric, ALL_ROWS, incomparable(why), {}), rules
+        yield evolve(blank, found=incomparable(why)), how.rules
         return
-    others = () if anyway or metric in MEASURES else tuple(scored_otherwise(one, against))
-    rules = evolve(rules, better=ours.better)
-    pairs = paired(ours, theirs, cluster)
-    for name, chosen in (
-        (ALL_ROWS, pairs),
-        *(part for one_of in by for part in slices_of(pairs, against.run, one_of)),
-    ):
-        own = (
-            ours.directions.get(name.removeprefix("dataset="))
-            if name.startswith("dataset=")
-            else None
-        )
-        rules = evolve(rules, better=own or ours.better)
-        found = compare(chosen, rules)
+    if not how.anyway and metric not in MEASURES:
+        blank = evolve(blank, others=tuple(scored_otherwise(one, against)))
+    pairs = paired(ours, theirs, how.cluster)
+    parts = [(ALL_ROWS, pairs)]
+    for field in how.by:
+        parts += slices_of(pairs, against.run, field)
+    for name, chosen in parts:
+        own = None
+        if name.startswith("dataset="):
+            own = ours.directions.get(name.removeprefix("dataset="))
+        rules = evolve(how.rules, better=own or ours.better)
+        found = compare(chosen, rules, how.family if name == ALL_ROWS else SLICES)
         flipped = {
             which: _ids(against.run, getattr(found, which)) for which in ("improved", "regressed")
         }
-        yield (
-            Line(
-                one.name, against.name, metric, name, found, flipped, _macro(chosen, rules), others
-            ),
-            rules,
-        )
+        line = evolve(blank, slice=name, found=found, flipped=flipped, macro=_macro(chosen, rules))
+        yield line, rules
 
 
 def _macro(pairs: Pairs, rules: Rules) -> Macro | None:

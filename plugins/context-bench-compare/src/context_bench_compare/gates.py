@@ -1,6 +1,8 @@
 """Gates: what a run must keep, and whether it does, does not, or leaves it open.
 
-``f1:max-drop=1pp`` is non-inferiority against a baseline: the lower bound of the paired interval decides, never the mean.
+``f1:max-drop=1pp`` is non-inferiority against a baseline: the lower bound of the paired interval decides, never the mean. It is
+the bound of the guarantee, which holds whatever the rows did not show; ``basis=test`` takes that of the test, which fewer rows
+meet.
 ``pass_rate:min=0.9`` and ``p95:max=2s`` hold a value itself against a bound, by its interval where it has one.
 ``cost:max-rise=0`` is a bound on how much more than the baseline something may cost.
 """
@@ -30,6 +32,12 @@ EXIT_CODES = {PASSED: 0, FAILED: 10, INCONCLUSIVE: 11}
 
 KINDS = ("min", "max", "max-drop", "max-rise")
 
+GUARANTEE, TEST = "guarantee", "test"
+BASES = (GUARANTEE, TEST)
+"""What may decide a gate."""
+
+_SETTINGS = ("vs", "confidence", "basis")
+
 _UNITS = {"": 1.0, "pp": 0.01, "%": 0.01, "ms": 0.001, "s": 1.0, "min": 60.0}
 TIMES = ("latency", "p50", "p95", "p99")
 """Metrics in seconds; no other is given as a time."""
@@ -56,6 +64,7 @@ class Gate:
         confidence: Of the interval that is looked at.
         against: Name of the baseline; None for the run's own.
         relative: Whether ``amount`` is a share of the baseline's value (``max-rise=10%``).
+        basis: Whose interval decides: that of the guarantee or that of the test.
     """
 
     metric: str
@@ -64,6 +73,13 @@ class Gate:
     confidence: float = 0.95
     against: str | None = None
     relative: bool = False
+    basis: str = GUARANTEE
+
+    @property
+    def by(self) -> str:
+        """Whose interval decides, in words; empty for a percentile, for which the two are one, and for a sum."""
+        plain = self.metric.rpartition(" ")[2]
+        return "" if plain in (*TIMES[1:], "cost") else f"the {self.basis}"
 
     @property
     def is_paired(self) -> bool:
@@ -92,7 +108,7 @@ class Outcome:
 
 
 def parse_gate(text: str) -> list[Gate]:
-    """Read gates as the command line has them: ``metric:kind=amount[,kind=amount...][,vs=@name][,confidence=0.95]``.
+    """Read gates as the command line has them: ``metric:kind=amount[,kind=amount...][,vs=@name][,confidence=0.95][,basis=test]``.
 
     >>> parse_gate("f1:max-drop=1pp")[0].amount
     0.01
@@ -146,14 +162,17 @@ def gates_of(metric: str, settings: Mapping[str, Any], where: str) -> list[Gate]
     """
     given = {key.replace("_", "-"): value for key, value in settings.items()}
     for key in given:
-        if key not in (*KINDS, "vs", "confidence"):
-            raise UnknownNameError(f"setting of {where}", key, (*KINDS, "vs", "confidence"))
+        if key not in (*KINDS, *_SETTINGS):
+            raise UnknownNameError(f"setting of {where}", key, (*KINDS, *_SETTINGS))
     confidence = _confidence(given.get("confidence", 0.95), where)
     against = given.get("vs")
     if against is not None and not (isinstance(against, str) and against.strip("@ ")):
         raise ConfigurationError(
             f"In {where}, vs is {against!r}, but must be the name of a baseline, such as @main."
         )
+    basis = given.get("basis", GUARANTEE)
+    if basis not in BASES:
+        raise UnknownNameError(f"basis of {where}", str(basis), BASES)
     found = []
     for kind in KINDS:
         if kind in given:
@@ -171,6 +190,7 @@ def gates_of(metric: str, settings: Mapping[str, Any], where: str) -> list[Gate]
                     confidence,
                     against,
                     relative=unit == "%" and kind not in ("min", "max"),
+                    basis=basis,
                 )
             )
     if not found:

@@ -23,11 +23,13 @@ from context_bench_compare.columns import (
     read_columns,
     threshold_of,
 )
+from context_bench_compare.differences import difference_test, guaranteed_difference
 from context_bench_compare.entrants import Entrant, baseline_of, difference_between, entrants_of
 from context_bench_compare.gates import (
     FAILED,
     INCONCLUSIVE,
     PASSED,
+    TEST,
     TIMES,
     Gate,
     Outcome,
@@ -42,10 +44,9 @@ from context_bench_compare.intervals import (
     TooFew,
     any_mean_interval,
     counted,
-    difference_interval,
     mean_interval,
-    measured_difference_interval,
     percentile_interval,
+    plain_mean_interval,
     unbounded_mean_interval,
 )
 from context_bench_compare.matching import clusters_of, paired
@@ -223,8 +224,12 @@ def _valued(
         return judge_value(name, float(np.quantile(values, share)), interval, len(values), unit)
     is_share = bool(((values >= 0) & (values <= 1)).all())
     datasets = dataset_at(column.places)
-    of_scores = mean_interval if is_share else any_mean_interval
-    estimate = unbounded_mean_interval if gate.metric in MEASURES else of_scores
+    if gate.basis == TEST:
+        estimate = plain_mean_interval if is_share else any_mean_interval
+    elif gate.metric in MEASURES:
+        estimate = unbounded_mean_interval
+    else:
+        estimate = mean_interval if is_share else any_mean_interval
     interval = interval_over(values, datasets, clusters, growing, gate.confidence, estimate)
     mean = float((values * weights_of(datasets, growing)).mean())
     found = judge_value(name, mean, interval, len(values), unit)
@@ -298,10 +303,12 @@ def _judged(name: Gate, gate: Gate, pairs: Pairs, growing: Growing | None, unit:
         exact = Interval(total, total, "exact", gate.confidence)
         return judge_difference(name, total, exact, len(mine), 0.0, unit=unit)
     datasets = np.zeros(len(mine), dtype=np.int64) if pairs.datasets is None else pairs.datasets
-    estimate = partial(difference_interval, measured=pairs.measured)
-    if gate.metric in MEASURES:
+    estimate = partial(guaranteed_difference, measured=pairs.measured)
+    if gate.basis == TEST:
+        estimate = partial(_tested, measured=pairs.measured)
+    elif gate.metric in MEASURES:
         end = "low" if gate.kind == "max-drop" else "high"
-        estimate = partial(measured_difference_interval, measured=pairs.measured, open_end=end)
+        estimate = partial(guaranteed_difference, measured=pairs.measured, open_end=end)
     interval = interval_over(
         differences, datasets, pairs.clusters, growing, gate.confidence, estimate
     )
@@ -310,6 +317,12 @@ def _judged(name: Gate, gate: Gate, pairs: Pairs, growing: Growing | None, unit:
         float((values * weights_of(datasets, growing)).mean()) for values in (differences, other)
     )
     return judge_difference(name, found, interval, len(mine), deviation, base, pairs.largest, unit)
+
+
+def _tested(
+    differences: Floats, clusters: Clusters | None, confidence: float, measured: float | None
+) -> Interval | TooFew:
+    return difference_test(differences, clusters, confidence, measured).interval
 
 
 def _of_percentile(

@@ -23,13 +23,16 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from context_bench_compare import normal
-from context_bench_compare.bounded_means import bounded_mean, bounded_p_value
+from context_bench_compare.bounded_means import bounded_mean
 
 MINIMUM_ROWS = 20
 """Fewer rows than this get no interval."""
 
 MINIMUM_CLUSTERS = 5
 """Fewer clusters than this get no interval: between them there is no variance to speak of."""
+
+MINIMUM_MEAN = 6
+"""Fewer rows, or clusters, than this get no interval of a mean by what was seen."""
 
 MINIMUM_DRAWN = 10
 """Fewer clusters than this get no bootstrap: what is drawn of them is too much alike."""
@@ -39,9 +42,6 @@ MINIMUM_DISTINCT = 5
 
 FAR_OFF = 0.05
 """Share of rows that may be far off the others, and that a mean without a bound has to have seen."""
-
-OF_FLIPS = "paired, Tango"
-"""Method of the interval of a difference of passes and fails."""
 
 Floats = NDArray[np.float64]
 Clusters = NDArray[np.int64]
@@ -157,12 +157,47 @@ def mean_interval(
     missing = too_few(len(values), clusters)
     if missing is not None:
         return missing
-    clusters = _that_matter(clusters)
+    clusters = that_matter(clusters)
     if clusters is None and bool(np.all((values == 0) | (values == 1))):
         low, high = wilson(float(values.mean()), float(len(values)), _normal(confidence))
         return Interval(low, high, "wilson", confidence)
-    sums, sizes = _cluster_sums(values, clusters), _cluster_sizes(clusters)
+    sums, sizes = cluster_sums(values, clusters), cluster_sizes(clusters)
     return Interval(*bounded_mean(sums, sizes, 0.0, 1.0, confidence), "Gaffke", confidence)
+
+
+def plain_mean_interval(
+    values: Floats, clusters: Clusters | None = None, confidence: float = 0.95
+) -> Interval | TooFew:
+    """Return the interval of the mean of values between 0 and 1 that goes by what was seen.
+
+    Passes and fails get Wilson's interval. All else gets Student's, of cluster means where there are clusters, and never narrower
+    than that of the rows alone. Where fewer than :data:`MINIMUM_DISTINCT` units differ from the most frequent value the spread is
+    not known, and each unit counts as a pass or a fail.
+
+    Args:
+        values, clusters, confidence: As for :func:`mean_interval`.
+    """
+    values = np.asarray(values, dtype=float)
+    missing = too_few(len(values), clusters, MINIMUM_MEAN, MINIMUM_MEAN)
+    if missing is not None:
+        return missing
+    clusters = that_matter(clusters)
+    mean, low, high = float(values.mean()), 1.0, 0.0
+    is_passes = bool(np.all((values == 0) | (values == 1)))
+    method = "wilson" if is_passes and clusters is None else "student"
+    for level in (None,) if clusters is None else (None, clusters):
+        sums, sizes = cluster_sums(values, level), cluster_sizes(level)
+        weights = np.ones(len(sums)) if sizes is None else sizes
+        count, total = len(sums), float(weights.sum())
+        if (level is None and is_passes) or _distinct(sums / weights) < MINIMUM_DISTINCT:
+            ends = wilson(mean, float(count), _normal(confidence))
+        else:
+            apart = sums - mean * weights
+            error = math.sqrt(float(apart @ apart) * count / (count - 1)) / total
+            half = _student(confidence, count - 1) * error
+            ends = max(0.0, mean - half), min(1.0, mean + half)
+        low, high = min(low, ends[0]), max(high, ends[1])
+    return Interval(low, high, method, confidence)
 
 
 def wilson(rate: float, rows: float, quantile: float) -> tuple[float, float]:
@@ -184,98 +219,6 @@ def wilson(rate: float, rows: float, quantile: float) -> tuple[float, float]:
         / (1 + square / rows)
     )
     return max(0.0, centre - half), min(1.0, centre + half)
-
-
-def difference_interval(
-    differences: Floats,
-    clusters: Clusters | None = None,
-    confidence: float = 0.95,
-    measured: float | None = None,
-) -> Interval | TooFew:
-    """Return the interval of the mean of paired differences.
-
-    Args:
-        differences: One difference a matched row, shape (rows,), of passes and fails (-1, 0, 1) or of graded scores.
-        clusters: Number of the cluster of each row, shape (rows,); None when every row stands alone.
-        confidence: Share of such intervals that hold the true mean.
-        measured: Largest value that was measured, where the values are no scores between 0 and 1 and nobody knows how far rows
-            can differ; None for scores, of which a row can differ by 1.
-    """
-    differences = np.asarray(differences, dtype=float)
-    missing = too_few(len(differences), clusters)
-    if missing is not None:
-        return missing
-    if are_flips(differences, clusters, measured):
-        improved, regressed = int((differences > 0).sum()), int((differences < 0).sum())
-        ends = tango(improved, regressed, len(differences), _normal(confidence))
-        return Interval(*ends, OF_FLIPS, confidence)
-    sums, sizes, limit, is_score = _bounded(differences, clusters, measured)
-    low, high = bounded_mean(sums, sizes, -limit, limit, confidence, is_score)
-    return Interval(low, high, "paired, Gaffke", confidence)
-
-
-def difference_p_value(
-    differences: Floats, clusters: Clusters | None = None, measured: float | None = None
-) -> float:
-    """Return the two-sided p-value of a mean difference of zero: 1 - the confidence at which the interval ends at zero.
-
-    Args:
-        differences, clusters, measured: As for :func:`difference_interval`; passes and fails are taken as graded scores.
-    """
-    sums, sizes, limit, is_score = _bounded(
-        np.asarray(differences, dtype=float), clusters, measured
-    )
-    return bounded_p_value(sums, sizes, -limit, limit, is_score)
-
-
-def _bounded(
-    differences: Floats, clusters: Clusters | None, measured: float | None
-) -> tuple[Floats, Floats | None, float, bool]:
-    """Return sums and sizes of the clusters, by how much a row can differ, and whether that is known."""
-    clusters = _that_matter(clusters)
-    largest = float(np.abs(differences).max())
-    is_score = measured is None and largest <= 1
-    limit = 1.0 if is_score else max(largest, measured or 0.0)
-    return _cluster_sums(differences, clusters), _cluster_sizes(clusters), limit, is_score
-
-
-def are_flips(
-    differences: Floats, clusters: Clusters | None, measured: float | None = None
-) -> bool:
-    """Return whether rows stand alone and differ by a pass for a fail, or not at all."""
-    is_score = measured is None and _that_matter(clusters) is None
-    return is_score and bool(np.isin(differences, (-1.0, 0.0, 1.0)).all())
-
-
-def tango(improved: int, regressed: int, rows: int, quantile: float) -> tuple[float, float]:
-    """Return Tango's score interval of the difference of two paired rates (Statistics in Medicine 17, 1998, 891-908).
-
-    >>> [round(end, 4) for end in tango(9, 3, 50, 1.959964)]
-    [-0.0178, 0.2627]
-
-    Args:
-        improved, regressed: Rows that flipped, in either direction.
-        rows: All rows.
-        quantile: Quantile of the normal or Student's distribution, such as 1.96.
-    """
-    found = (improved - regressed) / rows
-
-    def score(difference: float) -> float:
-        """Return by how many standard errors that difference lies below what was found; it falls as the difference rises."""
-        apart = improved - regressed - rows * difference
-        linear = (2 * rows - improved + regressed) * difference - improved - regressed
-        constant = 8 * rows * regressed * difference * (1 - difference)
-        share = (math.sqrt(max(0.0, linear**2 + constant)) - linear) / (4 * rows)
-        variance = rows * (2 * share + difference * (1 - difference))
-        return apart / math.sqrt(variance) if variance > 0 else math.copysign(math.inf, apart)
-
-    def end(low: float, high: float, limit: float) -> float:
-        for _ in range(36):  # to 1e-10
-            middle = (low + high) / 2
-            low, high = (middle, high) if score(middle) > limit else (low, middle)
-        return (low + high) / 2
-
-    return end(-1.0, found, quantile), end(found, 1.0, -quantile)
 
 
 def bootstrap_interval(
@@ -301,7 +244,7 @@ def bootstrap_interval(
     if missing is not None:
         return missing
     if clusters is not None:
-        columns = tuple(_cluster_sums(column, clusters) for column in columns)
+        columns = tuple(cluster_sums(column, clusters) for column in columns)
     distinct = max(_distinct(column) for column in columns)
     if distinct < MINIMUM_DISTINCT:
         return TooFew(_alike(distinct, "row"))
@@ -338,28 +281,7 @@ def unbounded_mean_interval(
     is_above, is_below = bool((values > 0).any()), bool((values < 0).any())
     if is_above and is_below:
         return TooFew(f"{counted(len(values), 'row')}, {needed} are needed")
-    return _open_ended(found, "low" if is_below else "high", needed)
-
-
-def measured_difference_interval(
-    differences: Floats,
-    clusters: Clusters | None,
-    confidence: float,
-    measured: float | None,
-    open_end: str,
-) -> Interval | TooFew:
-    """Return the interval of the mean of paired differences of seconds or tokens, one end open where the rows are few.
-
-    That end is open below as many rows, or clusters, as for :func:`unbounded_mean_interval`, and for the same reason: with one
-    row in twenty very slow in one of two systems it ended on the wrong side of the mean in 34 of 100 runs of 20 rows.
-
-    Args:
-        differences, clusters, confidence, measured: As for :func:`difference_interval`.
-        open_end: ``"low"`` or ``"high"``: towards which side few rows rule out nothing.
-    """
-    found = difference_interval(differences, clusters, confidence, measured)
-    needed = rows_for_far_off(len(differences), clusters, confidence)
-    return _open_ended(found, open_end, needed) if isinstance(found, Interval) and needed else found
+    return open_ended(found, "low" if is_below else "high", needed)
 
 
 def rows_for_far_off(rows: int, clusters: Clusters | None, confidence: float) -> int:
@@ -377,7 +299,8 @@ def rows_for_far_off(rows: int, clusters: Clusters | None, confidence: float) ->
     return 0 if units >= needed else math.ceil(needed * rows / units)
 
 
-def _open_ended(found: Interval, end: str, rows_for_both: int) -> Interval:
+def open_ended(found: Interval, end: str, rows_for_both: int) -> Interval:
+    """Return an interval of which few rows leave one end, ``"low"`` or ``"high"``, infinite."""
     low, high = (-math.inf, found.high) if end == "low" else (found.low, math.inf)
     return Interval(low, high, found.method, found.confidence, rows_for_both)
 
@@ -560,20 +483,22 @@ def _bca_shares(
     return ends[0], ends[1]
 
 
-def _cluster_sums(values: Floats, clusters: Clusters | None) -> Floats:
+def cluster_sums(values: Floats, clusters: Clusters | None) -> Floats:
+    """Return the sums over clusters, shape (clusters,); the values where every row stands alone."""
     if clusters is None:
         return values
     _, numbers = np.unique(clusters, return_inverse=True)
     return np.asarray(np.bincount(numbers, weights=values), dtype=np.float64)
 
 
-def _cluster_sizes(clusters: Clusters | None) -> Floats | None:
+def cluster_sizes(clusters: Clusters | None) -> Floats | None:
+    """Return the rows of each cluster, shape (clusters,); None where every row stands alone."""
     return (
         None if clusters is None else np.unique(clusters, return_counts=True)[1].astype(np.float64)
     )
 
 
-def _that_matter(clusters: Clusters | None) -> Clusters | None:
+def that_matter(clusters: Clusters | None) -> Clusters | None:
     """Return the clusters; None where each holds one row, as every row stands alone then."""
     return None if clusters is None or cluster_count(clusters) == len(clusters) else clusters
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import reduce
+from collections.abc import Mapping, Sequence
+from functools import partial, reduce
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
+from attrs import frozen
 from numpy.typing import NDArray
 
 from context_bench.errors import ConfigurationError
@@ -25,6 +27,27 @@ from context_bench_compare.verdicts import Pairs
 _HANG_BY = ("cluster", "session_id")
 """Fields of examples by which rows hang together; of a dataset that has both, the first one."""
 
+CONTEXT = "context"
+"""Field by which rows of a dataset with neither hang together: rows with equal contexts ask about one document."""
+
+ALONE = "row"
+"""Takes the place of a field where every example stands alone, whatever it shares with others."""
+
+
+@frozen(eq=False)
+class Hanging:
+    """How rows hang together.
+
+    Attributes:
+        examples: Number of the example of each row, shape (rows,); None when no example was repeated.
+        clusters: Number of the cluster of each row; None when every row stands alone.
+        by: What clusters have in common, in words; empty where every row stands alone.
+    """
+
+    examples: NDArray[np.int64] | None
+    clusters: NDArray[np.int64] | None
+    by: str = ""
+
 
 def paired(ours: Column, theirs: Column, cluster: str | None = None) -> Pairs:
     """Return the rows that two columns share, in the order of the second one's run."""
@@ -34,16 +57,19 @@ def paired(ours: Column, theirs: Column, cluster: str | None = None) -> Pairs:
     order = np.argsort(at_right)
     at_left, at_right = at_left[order], at_right[order]
     places = theirs.places[at_right]
+    hanging = hanging_of(theirs.run, places, cluster)
     return Pairs(
-        ours.values[at_left],
-        theirs.values[at_right],
-        places,
-        ours.answered[at_left] & theirs.answered[at_right],
-        clusters_of(theirs.run, places, cluster),
-        len(left) + len(right) - 2 * len(at_left),
-        theirs.labels[at_right],
-        dataset_at(ours.places[at_left]),
-        ours.metric in MEASURES,
+        ours=ours.values[at_left],
+        theirs=theirs.values[at_right],
+        keys=places,
+        answered=ours.answered[at_left] & theirs.answered[at_right],
+        clusters=hanging.clusters,
+        unmatched=len(left) + len(right) - 2 * len(at_left),
+        labels=theirs.labels[at_right],
+        datasets=dataset_at(ours.places[at_left]),
+        is_measure=ours.metric in MEASURES,
+        examples=hanging.examples,
+        clustered_by=hanging.by,
     )
 
 
@@ -84,43 +110,71 @@ def clusters_of(
     run: Run, places: NDArray[np.int64], cluster: str | None
 ) -> NDArray[np.int64] | None:
     """Return the number of each row's cluster; None when every row stands alone."""
+    return hanging_of(run, places, cluster).clusters
+
+
+def hanging_of(run: Run, places: NDArray[np.int64], cluster: str | None) -> Hanging:
+    """Return how the rows at places hang together.
+
+    Args:
+        run: An open run.
+        places: Packed places of rows.
+        cluster: A field of the examples, ``id:SEPARATOR`` for the part of the id before it, or ``row`` for none; None takes the
+            field ``cluster`` or ``session_id`` of each dataset, or else equal contexts.
+
+    Raises:
+        ConfigurationError: No example has the field.
+    """
     examples = [example_place(place) for place in places.tolist()]
-    if cluster is not None:
-        told = _cluster_names(run, examples, cluster)
-        if not any(name is not None for name in told.values()):
+    repeated = _numbered(examples) if len(set(examples)) < len(examples) else None
+    if cluster == ALONE:
+        names: Mapping[int, Any] = {}
+        by: tuple[str, ...] = ()
+    elif cluster is not None:
+        names = _cluster_names(run, examples, cluster)
+        if not any(name is not None for name in names.values()):
             raise ConfigurationError(
                 f"No example has the field {cluster!r}, by which rows should hang together."
             )
-        return _numbered(
-            [
-                told.get(place) if told.get(place) is not None else ("alone", place)
-                for place in examples
-            ]
-        )
-    told = _own_clusters(run, examples)
-    if told:
-        return _numbered([told.get(place, ("alone", place)) for place in examples])
-    return _numbered(examples) if len(set(examples)) < len(examples) else None
+        by = (cluster,)
+    else:
+        names, by = _own_clusters(run, examples)
+    known = {place: name for place, name in names.items() if name is not None}
+    if len(set(map(repr, known.values()))) == len(known):  # no two examples share a cluster
+        return Hanging(repeated, repeated, "example" if repeated is not None else "")
+    numbers = _numbered([known.get(place, ("alone", place)) for place in examples])
+    return Hanging(repeated, numbers, " and ".join(by))
 
 
-def _own_clusters(run: Run, examples: Sequence[int]) -> dict[int, tuple[str, Any]]:
-    """Return by what examples say that they hang together, by place; an example of a dataset tells its field."""
+def _own_clusters(
+    run: Run, examples: Sequence[int]
+) -> tuple[dict[int, tuple[str, Any]], tuple[str, ...]]:
+    """Return by what examples hang together, by place, and the fields; the first example of a dataset tells its field."""
     firsts: dict[int, tuple[int, int]] = {}
     for place in sorted(set(examples)):
         identity = identity_of(place)
         firsts.setdefault(identity[0], identity)
     contents = {number: run.example(identity).content or {} for number, identity in firsts.items()}
     fields = {
-        number: next((name for name in _HANG_BY if name in one), None)
-        for number, one in contents.items()
+        number: next((name for name in _HANG_BY if name in content), CONTEXT)
+        for number, content in contents.items()
     }
     found: dict[int, tuple[str, Any]] = {}
-    for name in _HANG_BY:
-        if name in fields.values():
-            for place, value in grouped(run, examples, name).items():
-                if value is not None and fields[identity_of(place)[0]] == name:
-                    found[place] = name, value
-    return found
+    used = tuple(name for name in (*_HANG_BY, CONTEXT) if name in fields.values())
+    for name in used:
+        read = _contexts if name == CONTEXT else partial(grouped, field=name)
+        for place, value in read(run, examples).items():
+            if value is not None and fields[identity_of(place)[0]] == name:
+                found[place] = name, value
+    return found, used
+
+
+def _contexts(run: Run, examples: Sequence[int]) -> dict[int, Any]:
+    """Return what stands for the context of each example that has one, by its place."""
+    return {
+        place: blake2b(repr(context).encode(), digest_size=8).digest() if context else None
+        for place, context in grouped(run, examples, CONTEXT).items()
+    }
 
 
 def _cluster_names(run: Run, examples: Sequence[int], cluster: str) -> dict[int, Any]:

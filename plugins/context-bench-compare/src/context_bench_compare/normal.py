@@ -49,6 +49,13 @@ def chance_of_as_many(least: int, rows: int, share: float) -> float:
     return float(special.betaincinv(least, rows - least + 1, share))
 
 
+def beyond_quantile(share: float) -> float:
+    """Return the value above which that share of a standard normal distribution lies, also for a share near zero."""
+    return -float(special.ndtri(share))
+
+
 def sign_test(fewer: int, rows: int) -> float:
-    """Return the two-sided p-value of the exact test that ``fewer`` of ``rows`` are half of them."""
-    return min(1.0, 2 * float(special.bdtr(min(fewer, rows - fewer), rows, 0.5)))
+    """Return the two-sided mid-p-value of the test that ``fewer`` of ``rows``, at most half of them, are half of them."""
+    so_few = float(special.bdtr(fewer, rows, 0.5))
+    fewer_yet = float(special.bdtr(fewer - 1, rows, 0.5)) if fewer else 0.0
+    return so_few + fewer_yet

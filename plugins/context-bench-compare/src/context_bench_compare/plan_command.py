@@ -11,7 +11,7 @@ import click
 from context_bench.console import echo, wrap_text, write_json
 from context_bench.runs import open_run
 from context_bench_compare.columns import HEADLINE
-from context_bench_compare.gates import difference
+from context_bench_compare.gates import BASES, GUARANTEE, difference
 from context_bench_compare.planning import plans
 from context_bench_compare.rendering import aligned
 
@@ -43,6 +43,13 @@ from context_bench_compare.rendering import aligned
     metavar="C",
     help="Of the interval that decides.",
 )
+@click.option(
+    "--basis",
+    type=click.Choice(BASES),
+    default=GUARANTEE,
+    show_default=True,
+    help="What decides: the guarantee, as for gates, or the test.",
+)
 @click.option("--rpm", type=float, metavar="N", help="Requests a minute that the endpoint allows.")
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 def plan(
@@ -51,12 +58,13 @@ def plan(
     metric: str,
     against: str | None,
     confidence: float,
+    basis: str,
     rpm: float | None,
     as_json: bool,
 ) -> None:
     """Tell from a pilot how many rows a decision takes, and what they cost, before they are paid for."""
     with open_run(pilot) as run:
-        found = plans(run, metric, margin, against, confidence, rpm)
+        found = plans(run, metric, margin, against, confidence, rpm, basis)
     if as_json:
         write_json([one.to_dict() for one in found])
         return
@@ -65,6 +73,7 @@ def plan(
         "score",
         "margin",
         "rows",
+        "range",
         "calls",
         "tokens",
         "minutes",
@@ -77,7 +86,8 @@ def plan(
     echo(
         wrap_text(
             "",
-            "Rows: so many matched rows show in four runs of five that an equally good system loses no more than the margin.",
+            "Rows: so many matched rows show in four runs of five that an equally good system loses no more than the margin, by "
+            f"the {basis}. Range: what other pilots of this size would have said, in four of five.",
             0,
             0,
         )
@@ -92,6 +102,7 @@ def _planned(one: Any) -> tuple[Any, ...]:
         one.metric,
         one.margin,
         one.rows,
+        f"{one.rows_low:,} to {one.rows_high:,}",
         one.calls,
         one.tokens,
         minutes,

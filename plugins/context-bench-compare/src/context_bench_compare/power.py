@@ -1,147 +1,198 @@
-"""How many rows a decision takes, and what a run of so many rows can show."""
+"""What a run of so many rows can show, and how many rows a decision takes: by simulating the test itself.
+
+Runs are drawn from the rows of one that is there: their differences, moved so that the two systems are equal, are drawn with
+replacement and moved by a true difference, and the test is made. Rows that do not differ stay as they are: what differs moves.
+Passes and fails flip as often as was seen, or as often as the true difference needs. All draws are seeded.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
-from attrs import frozen
+from attrs import field, frozen
+from scipy import special
 
 from context_bench_compare import normal
+from context_bench_compare.bounded_means import rules_out
+from context_bench_compare.differences import are_passes
 from context_bench_compare.intervals import (
     MINIMUM_ROWS,
-    OF_FLIPS,
     Clusters,
     Floats,
-    Interval,
-    TooFew,
-    _cluster_sums,
-    cluster_count,
-    difference_interval,
+    cluster_sizes,
+    cluster_sums,
+    that_matter,
 )
+from context_bench_compare.sign_flip import MINIMUM_UNITS, chances_of_more
 
 POWER = 0.8
 """Share of runs that should find a difference which is there."""
 
-
 MOST_PRECISE = 1e-6
 """No number of rows tells apart what is closer than this share of the largest difference of a row."""
 
+SIMULATED = 400
+"""Runs that are drawn for each question."""
 
-FEW = 200
-"""Of fewer rows, or clusters, what is imagined among them tells in what a run can show."""
+LARGEST = 2000
+"""Units of a run that is drawn; a larger one is taken to grow surer by the root of its units."""
+
+_HALVINGS = 6
 
 
-@frozen
+@frozen(eq=False)
 class Reach:
     """What a run can show of a difference.
 
     Attributes:
-        error: Standard error of the difference.
-        clusters: How many clusters it rests on; None when every row stands alone.
-        units: Rows, or clusters.
-        size: What the mean changes by when each unit differs as those do that differ.
-        half: Half the width of the interval, which must leave out zero; 0.0 for flips, of which the test asks more.
-        confidence: Of that interval.
-        differing: Rows whose two scores differ.
+        sums: Differences of units, which are rows or clusters, shape (units,).
+        sizes: Rows of each unit, shape (units,).
+        are_passes: Whether the units are rows that pass or fail.
+        largest: By how much a row can differ.
     """
 
-    error: float = math.nan
-    clusters: int | None = None
-    units: int = 0
-    size: float = 0.0
-    half: float = 0.0
-    confidence: float = 0.95
-    differing: int = 0
+    sums: Floats = field(factory=lambda: np.zeros(0))
+    sizes: Floats = field(factory=lambda: np.zeros(0))
+    are_passes: bool = False
+    largest: float = 1.0
+
+    @property
+    def differing(self) -> int:
+        """How many units differ."""
+        return int(np.count_nonzero(self.sums))
 
     def shows(self, confidence: float = 0.95, power: float = POWER) -> float:
-        """Return the smallest true difference that a verdict finds with the given power; infinite where none is found."""
-        by_test = detectable_difference(self.error, confidence, power, self.clusters)
-        by_interval = self._half_at(confidence) + normal.quantile(power) * self.error
-        return max(by_test, by_interval, self.size * least_share(self.units, confidence, power))
+        """Return the smallest true difference that the test finds with the given power; infinite where none is found."""
+        units = len(self.sums)
+        if units < MINIMUM_UNITS:
+            return math.inf
+        found = self._power_of_passes if self.are_passes else self._power_of_scores
+        if not self.are_passes and self.differing < MINIMUM_UNITS:
+            return self._least(confidence, power)
+        tail = (1 - confidence) / 2
+        high = self.largest
+        if found(high, tail) < power:
+            return self._least(confidence, power)
+        low, start = 0.0, 2.5 * self.error
+        while 0 < start < high:
+            if found(start, tail) >= power:
+                high = start
+            else:
+                low, start = start, 1.3 * start
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            if found(middle, tail) < power:
+                low = middle
+            else:
+                high = middle
+        return high
 
-    def _half_at(self, confidence: float) -> float:
-        """Return half the width at another confidence: the normal part grows as the quantile does, the imagined row's as the
-        logarithm of the error, which is what an exponential variable stays below."""
-        if not self.half:
-            return 0.0
-        normal_part, own_part = (
-            normal.quantile((1 + one) / 2) * self.error for one in (confidence, self.confidence)
+    @property
+    def error(self) -> float:
+        """Standard error of the mean difference."""
+        apart = self.sums - float(self.sums.sum() / self.sizes.sum()) * self.sizes
+        count = len(apart)
+        return math.sqrt(float(apart @ apart) * count / (count - 1)) / float(self.sizes.sum())
+
+    def _least(self, confidence: float, power: float) -> float:
+        """Return what so many units show that differ by as much as those do that differ: of fewer nothing is known."""
+        share = least_share(len(self.sums), confidence, power)
+        apart = np.abs(self.sums[self.sums != 0])
+        size = self.largest
+        if self.differing >= MINIMUM_UNITS:
+            size = float(apart.mean() * len(self.sums) / self.sizes.sum())
+        return share * size
+
+    def _power_of_passes(self, difference: float, tail: float) -> float:
+        rows = len(self.sums)
+        flips = max(self.differing / rows, difference)
+        chances = [(flips + difference) / 2, (flips - difference) / 2, 1 - flips]
+        drawn = np.random.default_rng(0).multinomial(rows, np.clip(chances, 0, 1), 4 * SIMULATED)
+        return float((_mid_p_of_more(drawn[:, 0], drawn[:, 1]) < tail).mean())
+
+    def _power_of_scores(self, difference: float, tail: float) -> float:
+        count = len(self.sums)
+        scale = math.sqrt(max(1.0, count / LARGEST))
+        sums, sizes = self._equal()
+        differs = self.sums != 0
+        share = float(sizes[differs].sum() / sizes.sum())
+        moved = sums + np.where(differs, difference * scale / share, 0.0) * sizes
+        places = _places(count, min(count, LARGEST), SIMULATED)
+        return float((chances_of_more(moved[places]) < tail).mean())
+
+    def _equal(self) -> tuple[Floats, Floats]:
+        """Return the units as those of equal systems: what differs is moved so that its mean is zero."""
+        differs = self.sums != 0
+        mean = float(self.sums.sum() / self.sizes[differs].sum())
+        count = self.differing
+        spread = math.sqrt(count / (count - 1)) / (1 - 1 / (4 * count))  # of few units too small
+        return np.where(differs, (self.sums - mean * self.sizes) * spread, 0.0), self.sizes
+
+    def rules_out(self, margin: float, rows: int, confidence: float, by_test: bool) -> float:
+        """Return in which share of runs of so many rows equal systems are shown to lose no more than a margin.
+
+        Args:
+            margin: What may be lost.
+            rows: Rows of a run.
+            confidence: Of the interval that decides.
+            by_test: Whether the interval of the test decides, or the guarantee.
+        """
+        tail = (1 - confidence) / 2
+        count = max(MINIMUM_UNITS, round(rows * len(self.sums) / float(self.sizes.sum())))
+        if self.differing:
+            sums, sizes = self._equal()
+            places = _places(len(sums), count, SIMULATED // 4)
+            drawn, drawn_sizes = sums[places], sizes[places]
+            if self.are_passes:
+                draw = np.random.default_rng(1)
+                drawn = self.sums[places] * draw.choice([-1.0, 1.0], places.shape)
+        else:
+            drawn = np.zeros((1, count))
+            drawn_sizes = np.full((1, count), float(self.sizes.mean()))
+        held = np.array(
+            [
+                rules_out(one, size, -margin, -self.largest, confidence)
+                for one, size in zip(drawn, drawn_sizes)
+            ]
         )
-        return normal_part + (self.half - own_part) * math.log((1 - confidence) / 2) / math.log(
-            (1 - self.confidence) / 2
-        )
+        by_signs = chances_of_more(drawn + margin * drawn_sizes) < tail
+        return float((by_signs if by_test and self.differing else by_signs & held).mean())
 
 
 def reach_of(
     differences: Floats,
-    clusters: Clusters | None,
-    interval: Interval | TooFew,
-    largest: float = 1.0,
+    clusters: Clusters | None = None,
     measured: float | None = None,
+    largest: float = 1.0,
 ) -> Reach:
-    """Return what matched rows can show, by their differences, the interval of the mean, and by how much a row can differ."""
-    sums = _cluster_sums(differences, clusters)
-    apart = np.abs(sums[sums != 0])
-    size = float(apart.mean()) * len(sums) / len(differences) if len(apart) else largest
-    half, mean, confidence = 0.0, float(differences.mean()), 0.95
-    if isinstance(interval, Interval) and interval.method != OF_FLIPS:
-        confidence = interval.confidence
-        half = max(mean - interval.low, interval.high - mean)
-        if len(sums) < FEW and (measured is not None or clusters is not None):
-            centred = differences - mean
-            half = max(
-                _least_mean(one, clusters, half, confidence, measured)
-                for one in (centred, -centred)
-            )
-    return Reach(
-        standard_error(differences, clusters),
-        None if clusters is None else cluster_count(clusters),
-        len(sums),
-        size,
-        half,
-        confidence,
-        int(np.count_nonzero(differences)),
-    )
+    """Return what matched rows can show, by their differences and by how much a row can differ."""
+    level = that_matter(clusters)
+    sums, sizes = cluster_sums(differences, level), cluster_sizes(level)
+    is_of_passes = level is None and are_passes(differences, measured)
+    return Reach(sums, np.ones(len(sums)) if sizes is None else sizes, is_of_passes, largest)
 
 
-def _least_mean(
-    centred: Floats,
-    clusters: Clusters | None,
-    start: float,
-    confidence: float,
-    measured: float | None,
-) -> float:
-    """Return the least mean of which the interval ends at zero: what is imagined on the other side moves away with the mean."""
-    mean = start
-    for _ in range(8):
-        found = difference_interval(centred + mean, clusters, confidence, measured)
-        if isinstance(found, TooFew) or abs(found.low) < 0.01 * mean:
-            break
-        mean -= found.low
-    return mean
+def _places(units: int, count: int, samples: int) -> Clusters:
+    return np.random.default_rng(0).integers(0, units, (samples, count))
 
 
-def imagined_by(
-    interval: Interval | TooFew, differences: Floats, clusters: Clusters | None
-) -> float:
-    """Return what an interval of graded differences is wider than the normal one, towards its lower end, times the rows."""
-    if isinstance(interval, TooFew) or interval.method == OF_FLIPS:
-        return 0.0
-    normal_half = normal.quantile((1 + interval.confidence) / 2) * standard_error(
-        differences, clusters
-    )
-    return max(0.0, float(differences.mean()) - interval.low - normal_half) * len(differences)
+def _mid_p_of_more(improved: Clusters, regressed: Clusters) -> Floats:
+    """Return McNemar's one-sided mid-p-values of improvement, of the shape of the counts."""
+    flips = improved + regressed
+    tail = special.bdtr(regressed, flips, 0.5)
+    before = np.where(regressed > 0, special.bdtr(np.maximum(regressed - 1, 0), flips, 0.5), 0.0)
+    return np.asarray((tail + before) / 2)
 
 
 def least_share(units: int, confidence: float = 0.95, power: float = POWER) -> float:
-    """Return which share of rows, or clusters, must differ, all one way, for the exact test to find it with the given power.
+    """Return which share of rows, or clusters, must differ, all one way, for the test to find it with the given power.
 
     >>> round(least_share(20), 3), round(least_share(1000), 4)
     (0.386, 0.0079)
 
-    Of k that differ no p-value lies below ``2 ** (1 - k)``, whatever the standard error of a run is in which few do. It is
-    infinite where there are too few units.
+    Of k that differ no p-value of the sign-flip test lies below ``2 ** (1 - k)``. It is infinite where there are too few units.
     """
     needed = math.floor(1 - math.log2(1 - confidence)) + 1
     return normal.chance_of_as_many(needed, units, power) if needed <= units else math.inf
@@ -150,35 +201,11 @@ def least_share(units: int, confidence: float = 0.95, power: float = POWER) -> f
 def standard_error(differences: Floats, clusters: Clusters | None = None) -> float:
     """Return the standard error of the mean of paired differences, robust to clusters; 0.0 for equal rows."""
     differences = np.asarray(differences, dtype=float)
-    sums = _cluster_sums(differences - differences.mean(), clusters)
+    sums = cluster_sums(differences - differences.mean(), clusters)
     count = len(sums)
-    return (
-        math.sqrt(float(np.square(sums).sum()) * count / (count - 1)) / len(differences)
-        if count > 1
-        else math.inf
-    )
-
-
-def detectable_difference(
-    error: float, confidence: float = 0.95, power: float = POWER, clusters: int | None = None
-) -> float:
-    """Return the smallest true difference that a run with this standard error finds with the given power.
-
-    Args:
-        error: Standard error of the difference.
-        confidence: 1 - the error of the test.
-        power: Share of runs that should find it.
-        clusters: How many clusters the error rests on; None when every row stands alone. Of few, no difference is found: of k
-            clusters no p-value lies below ``2 ** (1 - k)``. It is infinite then.
-    """
-    if clusters is None:
-        return (normal.quantile((1 + confidence) / 2) + normal.quantile(power)) * error
-    if 2.0 ** (1 - clusters) >= 1 - confidence:
+    if count < 2:
         return math.inf
-    return (
-        sum(normal.student_quantile(share, clusters - 1) for share in ((1 + confidence) / 2, power))
-        * error
-    )
+    return math.sqrt(float(np.square(sums).sum()) * count / (count - 1)) / len(differences)
 
 
 def rows_for_margin(
@@ -190,10 +217,10 @@ def rows_for_margin(
     size: float = 1.0,
     imagined: float = 0.0,
 ) -> int:
-    """Return how many matched rows show non-inferiority within a margin.
+    """Return about how many matched rows show non-inferiority within a margin, by the normal distribution.
 
-    Also rows of which none differs must be more than a few: as many as make the end of Tango's interval, the square of the normal
-    quantile by the rows, smaller than the margin.
+    Also rows of which none differs must be more than a few: as many as make the end of the interval of no flip, the square of the
+    normal quantile by the rows, smaller than the margin.
 
     Args:
         deviation: Standard deviation of the paired differences of single rows; with clusters, the standard error of a run
@@ -215,3 +242,19 @@ def rows_for_margin(
     spread = (beyond + normal.quantile(power)) * deviation
     needed = ((spread + math.sqrt(spread**2 + 4 * imagined * distance)) / (2 * distance)) ** 2
     return max(MINIMUM_ROWS, math.ceil(needed), math.ceil(beyond**2 * size / distance))
+
+
+def least_rows(shown: Callable[[int], float], start: int, power: float = POWER) -> int:
+    """Return the least number of rows of which ``shown`` is at least ``power``, to 2 in 100, searched from ``start``."""
+    low = high = start
+    while shown(high) < power:
+        low, high = high, math.ceil(1.5 * high)
+    while low > MINIMUM_ROWS and shown(low) >= power:
+        low, high = max(MINIMUM_ROWS, math.floor(low / 1.5)), low
+    while high - low > max(1, high // 50):
+        middle = (low + high) // 2
+        if shown(middle) < power:
+            low = middle
+        else:
+            high = middle
+    return high

@@ -12,7 +12,7 @@ from context_bench_compare.averages import Macro
 from context_bench_compare.comparing import ALL_ROWS, Line, Overview
 from context_bench_compare.gates import FAILED, INCONCLUSIVE, PASSED, Outcome
 from context_bench_compare.intervals import Interval, TooFew, counted, percent
-from context_bench_compare.verdicts import INCOMPARABLE, Comparison
+from context_bench_compare.verdicts import INCOMPARABLE, Comparison, guarantee_sentence
 
 _SIGNS = {PASSED: "✅", FAILED: "❌", INCONCLUSIVE: "❔"}
 
@@ -75,6 +75,7 @@ def sentences(lines: Sequence[Line]) -> list[str]:
             f"{line.system} against {line.baseline} ({name}): {line.found.word}. {line.found.sentence}."
         )
         found = line.found
+        told += [f"  {text}" for text in below(line)]
         if (
             found.answered_difference is not None
             and abs(found.answered_difference - found.difference) > 1e-9
@@ -101,6 +102,23 @@ def sentences(lines: Sequence[Line]) -> list[str]:
             if names and line.slice == ALL_ROWS:
                 more = f" and {count - len(names)} more" if count > len(names) else ""
                 told.append(f"  {which.capitalize()}: {', '.join(names)}{more}.")
+    return told
+
+
+def below(line: Line) -> list[str]:
+    """Return what stands below a verdict over all rows: the guarantee, and by what rows hang together."""
+    found = line.found
+    if line.slice != ALL_ROWS:
+        return []
+    told = [text for text in (guarantee_sentence(found),) if text]
+    if found.clusters is not None and found.clustered_by:
+        what = {
+            "example": "samples of one example",
+            "context": "rows with the same context",
+        }.get(found.clustered_by, f"rows with the same {found.clustered_by}")
+        told.append(
+            f"{counted(found.rows, 'row')} count as {found.clusters}, as {what} hang together."
+        )
     return told
 
 
@@ -222,6 +240,10 @@ def to_dict(line: Line) -> dict[str, Any]:
         "baseline_mean": _finite(found.baseline_mean),
         "difference": _finite(found.difference),
         "interval": interval_to_dict(found.interval),
+        "guarantee": interval_to_dict(found.guarantee),
+        "clustered_by": found.clustered_by or None,
+        "family": found.family,
+        "together": found.together,
         "macro": None if line.macro is None else macro_to_dict(line.macro),
         "answered_difference": found.answered_difference,
         "p_value": found.p_value,
@@ -253,6 +275,7 @@ def outcome_to_dict(outcome: Outcome) -> dict[str, Any]:
         "gate": str(outcome.gate),
         "state": outcome.state,
         "sentence": outcome.sentence,
+        "basis": outcome.gate.basis,
         "more_rows": outcome.more_rows,
     }
 
@@ -264,7 +287,8 @@ def gate_sentence(outcome: Outcome) -> str:
         if outcome.more_rows
         else ""
     )
-    return f"Gate {outcome.gate}: {outcome.state}. {outcome.sentence}.{more}"
+    by = f" By {outcome.gate.by}." if outcome.gate.by else ""
+    return f"Gate {outcome.gate}: {outcome.state}. {outcome.sentence}.{by}{more}"
 
 
 def markdown(compared: Overview, outcomes: Sequence[Outcome] = ()) -> str:
@@ -357,13 +381,15 @@ def csv(compared: Overview, outcomes: Sequence[Outcome] = ()) -> str:
         "difference",
     )
     more = ("answered_difference", "p_value", "p_value_corrected", "test", "detectable_difference")
-    writer.writerow((*names, "low", "high", "confidence", "improved", "regressed", *more))
+    ends = ("low", "high", "confidence", "guaranteed_low", "guaranteed_high")
+    writer.writerow((*names, *ends, "improved", "regressed", *more))
     for line in compared.lines:
         told = to_dict(line)
-        ends = [told["interval"].get(name) for name in ("low", "high", "confidence")]
+        values = [told["interval"].get(name) for name in ("low", "high", "confidence")]
+        values += [told["guarantee"].get(name) for name in ("low", "high")]
         counts = [told[which]["count"] for which in ("improved", "regressed")]
-        values = [*(told[name] for name in names), *ends, *counts, *(told[name] for name in more)]
-        writer.writerow([_cell(value) for value in values])
+        before, after = ([told[name] for name in keys] for keys in (names, more))
+        writer.writerow([_cell(value) for value in (*before, *values, *counts, *after)])
     return stream.getvalue()
 
 

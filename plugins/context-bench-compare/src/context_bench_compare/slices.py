@@ -32,13 +32,13 @@ def slices_of(pairs: Pairs, run: Run, field: str) -> Iterator[tuple[str, Pairs]]
     Raises:
         ConfigurationError: No example has the field.
     """
-    examples = [example_place(int(place)) for place in pairs.keys]
-    told = grouped(run, examples, field)
+    own = [example_place(int(place)) for place in pairs.keys]
+    told = grouped(run, own, field)
     if not any(value is not None for value in told.values()):
         raise ConfigurationError(f"No example has the field {field!r} to slice by.")
     names, ordered = _named(told)
     members: dict[str, list[int]] = {}
-    for number, place in enumerate(examples):
+    for number, place in enumerate(own):
         for name in names.get(place, ("None",)):
             members.setdefault(name, []).append(number)
     for name in filter(members.__contains__, ordered or members):
@@ -46,10 +46,18 @@ def slices_of(pairs: Pairs, run: Run, field: str) -> Iterator[tuple[str, Pairs]]
         clusters = None if pairs.clusters is None else pairs.clusters[chosen]
         keys = [int(pairs.keys[number]) for number in members[name]]
         ours, theirs, answered = pairs.ours[chosen], pairs.theirs[chosen], pairs.answered[chosen]
-        yield (
-            f"{field}={name}",
-            Pairs(ours, theirs, keys, answered, clusters, is_measure=pairs.is_measure),
+        examples = None if pairs.examples is None else pairs.examples[chosen]
+        part = Pairs(
+            ours,
+            theirs,
+            keys,
+            answered,
+            clusters,
+            is_measure=pairs.is_measure,
+            examples=examples,
+            clustered_by=pairs.clustered_by,
         )
+        yield f"{field}={name}", part
 
 
 def _named(told: Mapping[int, Any]) -> tuple[dict[int, tuple[str, ...]], list[str]]:

@@ -1,13 +1,16 @@
 """Verdicts: two systems on the same rows, and in words which is better.
 
-A verdict is one of five words. ``better`` and ``worse``: the paired test, corrected for the number of comparisons, leaves less
-than the stated error, and the interval of the difference lies on one side of zero. ``equivalent``: the whole interval lies
-within the margin. ``inconclusive``: neither; the sentence says what this run could have shown, or that no value of this score is
-better than another. ``incomparable``: there is nothing to compare.
+A verdict is one of five words. ``better`` and ``worse``: the paired test, corrected for its family of comparisons, leaves less
+than the stated error. ``equivalent``: the whole interval of the test lies within the margin. ``inconclusive``: neither; the
+sentence says what this run could have shown, or that no value of this score is better than another. ``incomparable``: there is
+nothing to compare.
+
+Beside the verdict is the guarantee: what is ruled out whatever the rows did not show. It decides gates, and no verdict.
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -18,18 +21,23 @@ from numpy.typing import NDArray
 
 from context_bench.errors import ConfigurationError
 from context_bench.records import passes
+from context_bench_compare.differences import (
+    difference_test,
+    guaranteed_difference,
+    rarest_seen,
+)
+from context_bench_compare.families import PRIMARY, Member, correct
 from context_bench_compare.intervals import (
     Clusters,
     Floats,
     Interval,
     TooFew,
     cluster_count,
-    difference_interval,
+    counted,
     percent,
     rows_for_far_off,
 )
 from context_bench_compare.power import Reach, reach_of
-from context_bench_compare.significance import holm, paired_p_value
 
 BETTER, WORSE, EQUIVALENT, INCONCLUSIVE, INCOMPARABLE = (
     "better",
@@ -109,6 +117,8 @@ class Pairs:
         labels: Number of each row's label, shape (rows,); None when nobody asked.
         datasets: Number of each row's dataset in our run, shape (rows,); None when nobody asked.
         is_measure: Whether the values are a measure, such as seconds, and no score.
+        examples: Number of the example of each row; None when no example was repeated.
+        clustered_by: By what rows hang together, such as ``"cluster"`` or ``"context"``; empty where every row stands alone.
     """
 
     ours: Floats
@@ -120,6 +130,8 @@ class Pairs:
     labels: NDArray[np.int32] | None = None
     datasets: NDArray[np.int64] | None = None
     is_measure: bool = False
+    examples: Clusters | None = None
+    clustered_by: str = ""
 
     @property
     def measured(self) -> float | None:
@@ -144,18 +156,24 @@ class Comparison:
         rows, clusters: What it rests on; no clusters when every row stands alone.
         unmatched: Rows that only one of the two has, and that are left out.
         mean, baseline_mean, difference: Over the matched rows.
-        interval: Of the difference; or why there is none.
+        interval: Of the difference, as the test has it; or why there is none.
+        guarantee: The interval that holds whatever was not seen; or why there is none.
         answered_difference: The difference over the rows that both answered, failures left out; None without such rows.
         p_value: Of the paired test, not corrected.
         corrected: The same, corrected for the comparisons made together.
         test: Name of the test.
         improved, regressed: Keys of the rows that flipped at the threshold.
-        detectable: Smallest difference that such a run finds four times in five, as many comparisons as were made together;
-            infinite where the clusters are too few to find any.
+        detectable: Smallest difference that such a run finds four times in five, in its family of comparisons; infinite where the
+            clusters are too few to find any, nan where the verdict is not ``inconclusive``.
         word: One of :data:`WORDS`.
         sentence: The verdict with its reason.
         reach: What the run could have shown, at any error of the test.
-        together: How many comparisons were made together: the p-value is corrected for them, the interval is not.
+        family: Of comparisons that are corrected together.
+        together: How many comparisons the family holds: the p-value is corrected for them, the interval is not.
+        left: By how many the error of one that shows nothing is divided, beside those that did show something.
+        clustered_by: As in :class:`Pairs`.
+        better: As in :class:`Rules`.
+        differing: Rows whose two values differ.
         rows_to_rule_out: Of a measure such as seconds, how many rows rule out a loss or show an equivalence; 0 where these do.
     """
 
@@ -166,6 +184,7 @@ class Comparison:
     baseline_mean: float
     difference: float
     interval: Interval | TooFew
+    guarantee: Interval | TooFew
     answered_difference: float | None
     p_value: float
     corrected: float
@@ -176,8 +195,18 @@ class Comparison:
     word: str = INCONCLUSIVE
     sentence: str = ""
     reach: Reach = Factory(Reach)
+    family: str = PRIMARY
     together: int = 1
+    left: int = 1
     rows_to_rule_out: int = 0
+    clustered_by: str = ""
+    better: str = "higher"
+    differing: int = 0
+
+    @property
+    def units(self) -> int:
+        """Rows, or clusters."""
+        return self.rows if self.clusters is None else self.clusters
 
 
 _UNDIRECTED = {
@@ -188,88 +217,95 @@ _UNDIRECTED = {
 
 def incomparable(why: str, unmatched: int = 0) -> Comparison:
     """Return the comparison of two systems of which nothing can be said."""
-    nan = float("nan")
     return Comparison(
-        0,
-        None,
-        unmatched,
-        nan,
-        nan,
-        nan,
-        TooFew("0 rows"),
-        None,
-        1.0,
-        1.0,
-        "none",
-        (),
-        (),
-        nan,
-        INCOMPARABLE,
-        why,
+        rows=0,
+        clusters=None,
+        unmatched=unmatched,
+        mean=math.nan,
+        baseline_mean=math.nan,
+        difference=math.nan,
+        interval=TooFew("0 rows"),
+        guarantee=TooFew("0 rows"),
+        answered_difference=None,
+        p_value=1.0,
+        corrected=1.0,
+        test="none",
+        improved=(),
+        regressed=(),
+        detectable=math.nan,
+        word=INCOMPARABLE,
+        sentence=why,
     )
 
 
-def compare(pairs: Pairs, rules: Rules = Rules()) -> Comparison:
+def compare(pairs: Pairs, rules: Rules = Rules(), family: str = PRIMARY) -> Comparison:
     """Return what the matched rows say of the difference, the test not yet corrected for other comparisons."""
     if not len(pairs.ours):
         return incomparable("the two have no row in common", pairs.unmatched)
     differences = pairs.ours - pairs.theirs
-    passing, passed = (
-        passes(values, rules.threshold, rules.better) for values in (pairs.ours, pairs.theirs)
-    )
+    passing = passes(pairs.ours, rules.threshold, rules.better)
+    passed = passes(pairs.theirs, rules.threshold, rules.better)
     is_directed = rules.better not in _UNDIRECTED
     both = differences[pairs.answered]
-    p_value, test = paired_p_value(differences, pairs.clusters, pairs.measured)
-    clusters = None if pairs.clusters is None else cluster_count(pairs.clusters)
-    interval = difference_interval(differences, pairs.clusters, rules.confidence, pairs.measured)
-    reach = reach_of(differences, pairs.clusters, interval, pairs.largest, pairs.measured)
+    how = (pairs.clusters, rules.confidence, pairs.measured, pairs.examples)
+    tested = difference_test(differences, *how)
+    needed = 0
+    if pairs.is_measure:
+        needed = rows_for_far_off(len(differences), pairs.clusters, rules.confidence)
     found = Comparison(
         rows=len(differences),
-        clusters=clusters,
+        clusters=None if pairs.clusters is None else cluster_count(pairs.clusters),
         unmatched=pairs.unmatched,
         mean=float(pairs.ours.mean()),
         baseline_mean=float(pairs.theirs.mean()),
         difference=float(differences.mean()),
-        interval=interval,
+        interval=tested.interval,
+        guarantee=guaranteed_difference(differences, *how),
         answered_difference=float(both.mean()) if len(both) else None,
-        p_value=p_value,
-        corrected=p_value,
-        test=test,
-        improved=tuple(
-            pairs.keys[int(place)] for place in np.flatnonzero(passing & ~passed & is_directed)
-        ),
-        regressed=tuple(
-            pairs.keys[int(place)] for place in np.flatnonzero(passed & ~passing & is_directed)
-        ),
-        detectable=reach.shows(rules.confidence),
-        reach=reach,
-        rows_to_rule_out=rows_for_far_off(len(differences), pairs.clusters, rules.confidence)
-        if pairs.is_measure
-        else 0,
+        p_value=tested.p_value,
+        corrected=tested.p_value,
+        test=tested.test,
+        improved=_keys(pairs, passing & ~passed & is_directed),
+        regressed=_keys(pairs, passed & ~passing & is_directed),
+        detectable=math.nan,
+        reach=reach_of(differences, pairs.clusters, pairs.measured, pairs.largest),
+        family=family,
+        rows_to_rule_out=needed,
+        clustered_by=pairs.clustered_by,
+        better=rules.better,
+        differing=int(np.count_nonzero(differences)),
     )
     return judged(found, rules)
+
+
+def _keys(pairs: Pairs, chosen: NDArray[np.bool_]) -> tuple[Any, ...]:
+    return tuple(pairs.keys[int(place)] for place in np.flatnonzero(chosen))
 
 
 def corrected(
     comparisons: Sequence[Comparison], rules: Rules | Sequence[Rules]
 ) -> list[Comparison]:
-    """Return comparisons that were made together, their tests corrected by Holm's method and judged again.
-
-    What one of them could have shown is told at the error that Holm's method leaves it beside those that did show something.
-    """
+    """Return comparisons that were made together, corrected in their families and judged again."""
     each = [rules] * len(comparisons) if isinstance(rules, Rules) else list(rules)
     tested = [number for number, one in enumerate(comparisons) if one.word != INCOMPARABLE]
-    values = holm([comparisons[number].p_value for number in tested])
+    members = [_member(comparisons[number], each[number]) for number in tested]
+    error = 1 - each[0].confidence if each else 0.05
     found = list(comparisons)
-    for number, value in zip(tested, values):
-        one, own = comparisons[number], each[number]
-        shown = sum(other < 1 - own.confidence for other in values)
-        confidence = 1 - (1 - own.confidence) / max(1, len(tested) - shown)
+    for number, value in zip(tested, correct(members, error)):
         one = evolve(
-            one, corrected=value, detectable=one.reach.shows(confidence), together=len(tested)
+            comparisons[number],
+            corrected=value.p_value,
+            together=value.together,
+            left=value.left,
         )
-        found[number] = judged(one, own)
+        found[number] = judged(one, each[number])
     return found
+
+
+def _member(one: Comparison, rules: Rules) -> Member:
+    """Return a comparison as its family knows it: those of equal units, judged alike, are one."""
+    digest = hashlib.blake2b(one.reach.sums.tobytes() + one.reach.sizes.tobytes()).digest()
+    return Member(one.family, one.p_value, (digest, one.rows, rules.better, one.test))
 
 
 def judged(found: Comparison, rules: Rules) -> Comparison:
@@ -281,41 +317,77 @@ def judged(found: Comparison, rules: Rules) -> Comparison:
     low, high = found.interval.low, found.interval.high
     if rules.better == "lower":
         low, high = -high, -low
-    bounds = (
-        f"{found.interval.low:+.4g} to {found.interval.high:+.4g} at {percent(rules.confidence)}"
+    size = (
+        f"{found.difference:+.4g}, and with {percent(rules.confidence)} confidence between "
+        f"{found.interval.low:+.4g} and {found.interval.high:+.4g}"
     )
-    here, test = "", found.test
-    if found.together > 1:
-        here = f" in this comparison, not in all {found.together} together"
-        test += f", corrected for {found.together} comparisons"
-    can_rule_out = not found.rows_to_rule_out
-    if can_rule_out and rules.margin is not None and -rules.margin <= low and high <= rules.margin:
-        return evolve(
-            found,
-            word=EQUIVALENT,
-            sentence=f"within {rules.margin:.4g} of the baseline{here}: {bounds}",
-        )
+    if not found.rows_to_rule_out and _is_within(rules.margin, low, high):
+        sentence = f"{size}, so within the margin of {rules.margin:.4g}"
+        return evolve(found, word=EQUIVALENT, sentence=sentence)
     if rules.better in _UNDIRECTED:
-        return evolve(found, word=INCONCLUSIVE, sentence=f"{bounds}; {_UNDIRECTED[rules.better]}")
+        sentence = f"{size}; {_UNDIRECTED[rules.better]}"
+        return evolve(found, word=INCONCLUSIVE, sentence=sentence)
+    p_value = _p_value(found)
     if found.corrected < 1 - rules.confidence and (low > 0 or high < 0):
         word = BETTER if low > 0 else WORSE
-        return evolve(found, word=word, sentence=f"{bounds}; {_p_value(found.corrected)} ({test})")
-    ruled_out = f"a loss of more than {max(0.0, -low):.4g} is ruled out{here}"
-    if not can_rule_out:
-        ruled_out = f"{found.rows_to_rule_out} rows are needed to rule out a loss"
-    if low > 0 or high < 0:  # the exact test asks for more than the interval where few rows flip
-        bounds += f", yet {_p_value(found.corrected)} ({test})"
-    return evolve(found, word=INCONCLUSIVE, sentence=f"{bounds}; {_shown(found)}; {ruled_out}")
+        return evolve(found, word=word, sentence=f"{size}; {p_value}")
+    shows = found.reach.shows(1 - (1 - rules.confidence) / found.left)
+    found = evolve(found, detectable=shows)
+    sentence = f"{size}, so chance may explain it ({p_value}); {_could_show(found)}"
+    return evolve(found, word=INCONCLUSIVE, sentence=sentence)
 
 
-def _p_value(value: float) -> str:
-    return f"p = {value:.2g}" if value >= 1e-300 else "p < 1e-300"
+def guarantee_sentence(found: Comparison) -> str | None:
+    """Return what is ruled out whatever the rows did not show, in words; None where nothing is compared."""
+    bound = found.guarantee
+    if found.word == INCOMPARABLE or isinstance(bound, TooFew):
+        return None
+    unit = "row" if found.clusters is None else "cluster"
+    if found.rows_to_rule_out:
+        return (
+            f"Guarantee: none. A mean of values without an upper limit needs {found.rows_to_rule_out} rows, as one that is far "
+            "off the others may not have shown."
+        )
+    if found.better in _UNDIRECTED:
+        limits = f"the mean difference is between {bound.low:+.4g} and {bound.high:+.4g}"
+    else:
+        loss = bound.high if found.better == "lower" else -bound.low
+        limits = f"the mean loss is at most {loss:.4g}" if loss > 0 else "there is no loss"
+    return (
+        f"Guarantee ({percent(bound.confidence)}): {limits}, whatever {counted(found.units, unit)} did not show. A loss that "
+        f"befalls fewer than one {unit} in {rarest_seen(found.units, bound.confidence)} may not have shown."
+    )
 
 
-def _shown(found: Comparison) -> str:
-    """Return what a run that decides nothing could have shown, as a phrase."""
-    if not found.reach.differing:
+def _is_within(margin: float | None, low: float, high: float) -> bool:
+    return margin is not None and -margin <= low and high <= margin
+
+
+def _p_value(found: Comparison) -> str:
+    """Return what the test says, as a phrase."""
+    value = found.corrected
+    shown = f"p = {value:.2g}" if value >= 1e-300 else "p < 1e-300"
+    shown += f", {found.test}"
+    if found.together > 1:
+        shown += f", corrected for {found.together} {found.family}"
+    return shown
+
+
+def _could_show(found: Comparison) -> str:
+    """Return what a run that decides nothing could have shown, and what it would take, as a phrase."""
+    if not found.differing:
         return "no row differs"
     if math.isinf(found.detectable):
-        return f"with {found.clusters} clusters the test can show no difference, however large"
-    return f"this run could only show a difference of {found.detectable:.4g}"
+        return f"with {counted(found.units, 'row' if found.clusters is None else 'cluster')} no difference can be shown"
+    could = f"this run could only show a difference of {found.detectable:.4g} or more"
+    apart = abs(found.difference)
+    if apart * 1000 > found.detectable > apart:
+        rows = found.rows * (found.detectable / apart) ** 2
+        could += f", and one like this takes about {_rounded(rows):,} rows"
+    return could
+
+
+def _rounded(rows: float) -> int:
+    """Return a number of rows to two digits: more of them would claim what nobody knows."""
+    step = 10 ** max(0, math.floor(math.log10(rows)) - 1)
+    return int(math.ceil(rows / step) * step)

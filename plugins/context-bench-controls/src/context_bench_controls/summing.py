@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from attrs import frozen
 
-from context_bench_compare.intervals import Interval, TooFew, difference_interval
+from context_bench_compare.differences import difference_test
+from context_bench_compare.intervals import Interval, TooFew
 from context_bench_controls.choosing import NAMES
 from context_bench_controls.measuring import Held
 
@@ -104,7 +105,7 @@ def _line(rows: Sequence[Held], system: str, kind: str, confidence: float) -> Li
         kept=statistics.fmean(kept),
         controls=means,
         advantage=float(differences.mean()),
-        interval=difference_interval(differences, clusters, confidence),
+        interval=difference_test(differences, clusters, confidence).interval,
         best=(best, statistics.fmean(kept) - means[best]),
         sessions=len(names),
     )

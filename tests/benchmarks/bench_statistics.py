@@ -1,0 +1,295 @@
+"""How often the test of a paired difference alarms, covers and finds, beside the standard procedures.
+
+    python tests/benchmarks/bench_statistics.py --repeats 200 -o grid.csv
+    python tests/benchmarks/bench_statistics.py --table grid.csv
+
+Each cell of the grid is a number of rows, a distribution of what parts the two systems, and a way in which rows hang together.
+Of each cell two worlds are drawn: equal systems, in which every difference could as well have had the other sign, and one that
+differs by three standard errors. Procedures: the test of context-bench-compare (``ours``) and its guarantee, Student's t of
+single rows, the t of cluster means (robust to clusters), the BCa bootstrap of clusters, McNemar's exact test of rows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import math
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from attrs import frozen
+from scipy import special, stats
+
+from context_bench_compare.differences import (
+    difference_p_value,
+    difference_test,
+    guaranteed_difference,
+)
+from context_bench_compare.intervals import Interval
+
+ROWS = (10, 30, 100, 500, 2000)
+KINDS = (
+    "passes .5",
+    "passes .9",
+    "passes .98",
+    "graded sd .01",
+    "graded sd .05",
+    "graded sd .2",
+    "ties 80%",
+    "1 in 20 lost",
+    "1 in 100 lost",
+    "heavy tails",
+)
+POWER_AT = 3.0
+"""The second world differs by so many standard errors of independent rows."""
+
+
+@frozen
+class Structure:
+    """How rows hang together.
+
+    Attributes:
+        name: In words.
+        size: Rows of each cluster, or samples of each example.
+        shared: Chance that a row is what its cluster is.
+        is_repeated: Whether the rows are samples of one example.
+    """
+
+    name: str
+    size: int
+    shared: float
+    is_repeated: bool = False
+
+
+STRUCTURES = (
+    Structure("independent", 1, 0.0),
+    *(
+        Structure(f"clusters of {size}", size, shared)
+        for size in (2, 5, 20)
+        for shared in (0.0, 0.5, 0.9)
+    ),
+    *(
+        Structure(f"{size} samples", size, shared, is_repeated=True)
+        for size in (2, 5)
+        for shared in (0.5, 1.0)
+    ),
+)
+
+
+def differences(
+    kind: str, shape: tuple[int, int], effect: float, draw: np.random.Generator
+) -> np.ndarray:
+    """Return what parts two systems in each row; with no effect every value could as well have the other sign."""
+    name, _, amount = kind.rpartition(" ")
+    if name == "passes":
+        chance = min(
+            0.5, 2 * float(amount) * (1 - float(amount))
+        )  # that one passes and the other fails
+        chance = max(chance, effect)
+        flipped = draw.random(shape) < chance
+        return flipped * np.where(draw.random(shape) < (1 + effect / chance) / 2, 1.0, -1.0)
+    if name == "graded sd":
+        return draw.normal(effect, float(amount), shape)
+    if name == "ties":
+        return np.where(draw.random(shape) < 0.8, 0.0, draw.normal(effect / 0.2, 0.2, shape))
+    if name.startswith("1 in"):
+        chance = max(
+            2 / float(name.split()[2] if name.count(" ") == 2 else kind.split()[2]), effect
+        )
+        lost = draw.random(shape) < chance
+        noise = draw.normal(0, 0.02, shape)
+        return np.where(
+            lost, np.where(draw.random(shape) < (1 + effect / chance) / 2, 1.0, -1.0), noise
+        )
+    return effect + 0.1 * draw.standard_t(3, shape)
+
+
+def deviation(kind: str) -> float:
+    """Return the standard deviation of a row of equal systems."""
+    name, _, amount = kind.rpartition(" ")
+    if name == "passes":
+        return math.sqrt(min(0.5, 2 * float(amount) * (1 - float(amount))))
+    if name == "graded sd":
+        return float(amount)
+    if name == "ties":
+        return 0.2 * math.sqrt(0.2)
+    if kind.startswith("1 in"):
+        return math.sqrt(2 / float(kind.split()[2]))
+    return 0.1 * math.sqrt(3)
+
+
+def sample(
+    kind: str, structure: Structure, rows: int, effect: float, draw: np.random.Generator
+) -> np.ndarray:
+    """Return the differences of one run, shape (clusters, rows of each)."""
+    shape = (rows // structure.size, structure.size)
+    own = differences(kind, shape, effect, draw)
+    joint = differences(kind, (shape[0], 1), effect, draw)
+    return np.where(draw.random(shape) < structure.shared, joint, own)
+
+
+Ends = tuple[float, float]
+
+
+def student(values: np.ndarray) -> Ends:
+    """Return Student's interval of the mean."""
+    half = special.stdtrit(len(values) - 1, 0.975) * values.std(ddof=1) / math.sqrt(len(values))
+    return float(values.mean() - half), float(values.mean() + half)
+
+
+def bca(values: np.ndarray, draw: np.random.Generator, draws: int = 400) -> Ends:
+    """Return the BCa interval of the mean."""
+    count, mean = len(values), values.mean()
+    drawn = values[draw.integers(0, count, (draws, count))].mean(axis=1)
+    below = ((drawn < mean).mean() + (drawn <= mean).mean()) / 2
+    bias = special.ndtri(np.clip(below, 0.5 / draws, 1 - 0.5 / draws))
+    left = (values - mean) / (count - 1)
+    scale = float((left**2).sum()) ** 1.5
+    pull = float((left**3).sum()) / (6 * scale) if scale > 0 else 0.0
+    z = bias + special.ndtri([0.025, 0.975])
+    low, high = np.quantile(drawn, special.ndtr(bias + z / (1 - pull * z)))
+    return float(low), float(high)
+
+
+def mcnemar(values: np.ndarray) -> Ends:
+    """Return an interval that leaves out zero where McNemar's exact test rejects; it has no width to speak of."""
+    up, down = int((values > 0).sum()), int((values < 0).sum())
+    rejects = up + down > 0 and stats.binomtest(up, up + down).pvalue < 0.05
+    return (1e-12, 2.0) if rejects and up > down else (-2.0, -1e-12) if rejects else (-2.0, 2.0)
+
+
+def numbers_of(values: np.ndarray) -> np.ndarray | None:
+    """Return the cluster of each row; None when every row stands alone."""
+    count, size = values.shape
+    return np.repeat(np.arange(count), size) if size > 1 else None
+
+
+def alarms(values: np.ndarray, draw: np.random.Generator) -> Iterator[tuple[str, bool]]:
+    """Yield whether each procedure finds a difference between equal systems."""
+    rows = values.ravel()
+    yield "ours", difference_p_value(rows, numbers_of(values)) < 0.05
+    ends = {"t": student(rows), "cluster t": student(values.mean(axis=1))}
+    if len(rows) <= 100:
+        ends["BCa"] = bca(values.mean(axis=1), draw)
+    if np.isin(rows, (-1, 0, 1)).all():
+        ends["McNemar"] = mcnemar(rows)
+    for name, (low, high) in ends.items():
+        yield name, low > 0 or high < 0
+
+
+def intervals(values: np.ndarray, draw: np.random.Generator) -> Iterator[tuple[str, Ends]]:
+    """Yield the interval of each procedure."""
+    rows = values.ravel()
+    found = difference_test(rows, numbers_of(values)).interval
+    bound = guaranteed_difference(rows, numbers_of(values))
+    for name, one in (("ours", found), ("guarantee", bound)):
+        yield name, (one.low, one.high) if isinstance(one, Interval) else (-2.0, 2.0)
+    yield "t", student(rows)
+    yield "cluster t", student(values.mean(axis=1))
+    if len(rows) <= 100:
+        yield "BCa", bca(values.mean(axis=1), draw)
+    if np.isin(rows, (-1, 0, 1)).all():
+        yield "McNemar", mcnemar(rows)
+
+
+def cell(kind: str, structure: Structure, rows: int, repeats: int) -> Iterator[dict[str, object]]:
+    """Yield a line for each procedure in one cell."""
+    draw = np.random.default_rng([KINDS.index(kind), STRUCTURES.index(structure), rows])
+    effect = min(0.5, POWER_AT * deviation(kind) / math.sqrt(rows))
+    shares: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
+    for _ in range(4 * repeats):
+        for name, is_alarm in alarms(sample(kind, structure, rows, 0.0, draw), draw):
+            shares[name]["alarms"] += is_alarm / (4 * repeats)
+    for _ in range(repeats):
+        for name, (low, high) in intervals(sample(kind, structure, rows, effect, draw), draw):
+            shares[name]["covered"] += (low <= effect <= high) / repeats
+            shares[name]["power"] += (low > 0) / repeats
+            shares[name]["width"] += min(2.0, high - low) / repeats
+    for name, values in shares.items():
+        yield {
+            "kind": kind,
+            "structure": structure.name,
+            "shared": structure.shared,
+            "rows": rows,
+            "procedure": name,
+            **{key: round(values[key], 6) for key in ("alarms", "covered", "power", "width")},
+        }
+
+
+def cells() -> Iterator[tuple[str, Structure, int]]:
+    """Yield the cells of the grid that have six clusters or more."""
+    for kind in KINDS:
+        for structure in STRUCTURES:
+            for rows in ROWS:
+                if rows // structure.size >= 6:
+                    yield kind, structure, rows
+
+
+def run(repeats: int, output: Path, part: tuple[int, int]) -> None:
+    """Write one line of CSV for each cell and procedure."""
+    begun = time.perf_counter()
+    with output.open("w", newline="") as stream:
+        writer: csv.DictWriter[str] | None = None
+        for number, (kind, structure, rows) in enumerate(cells()):
+            if number % part[1] != part[0]:
+                continue
+            for line in cell(kind, structure, rows, repeats):
+                if writer is None:
+                    writer = csv.DictWriter(stream, list(line), lineterminator="\n")
+                    writer.writeheader()
+                writer.writerow(line)
+            stream.flush()
+    print(f"{time.perf_counter() - begun:.0f} s", file=sys.stderr)
+
+
+def table(paths: list[Path]) -> str:
+    """Return the grid in Markdown: means over rows and correlations, the worst cell of alarms in brackets."""
+    lines = [line for path in paths for line in csv.DictReader(path.open())]
+    shown = [
+        "| differences | rows | procedure | alarms % (worst) | coverage % | power % | width |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    groups: dict[tuple[str, str, str], list[dict[str, str]]] = defaultdict(list)
+    for line in lines:
+        groups[line["kind"], structure_class(line), line["procedure"]].append(line)
+    for (kind, structure, name), own in groups.items():
+
+        def mean(key: str, own: list[dict[str, str]] = own) -> float:
+            return float(np.mean([float(line[key]) for line in own]))
+
+        worst = max(float(line["alarms"]) for line in own)
+        alarms = "" if name == "guarantee" else f"{100 * mean('alarms'):.1f} ({100 * worst:.1f})"
+        width = "" if name == "McNemar" else f"{mean('width'):.3f}"
+        covered = "" if name == "McNemar" else f"{100 * mean('covered'):.1f}"
+        shown.append(
+            f"| {kind} | {structure} | {name} | {alarms} | {covered} | {100 * mean('power'):.0f} | {width} |"
+        )
+    return "\n".join(shown)
+
+
+def structure_class(line: dict[str, str]) -> str:
+    """Return under which heading a line of the grid is averaged."""
+    if line["structure"] == "independent":
+        return "independent"
+    return "clusters" if line["structure"].startswith("clusters") else "samples"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeats", type=int, default=200)
+    parser.add_argument("-o", "--output", type=Path, default=Path("grid.csv"))
+    parser.add_argument("--part", type=int, nargs=2, default=(0, 1), metavar=("K", "N"))
+    parser.add_argument("--table", type=Path, nargs="+")
+    options = parser.parse_args()
+    if options.table:
+        print(table(options.table))
+    else:
+        run(options.repeats, options.output, tuple(options.part))
+
+
+if __name__ == "__main__":
+    main()
