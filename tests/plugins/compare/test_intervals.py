@@ -16,9 +16,9 @@ from context_bench_compare.intervals import (
     bootstrap_interval,
     mean_interval,
     percentile_interval,
-    unbounded_mean_interval,
     wilson,
 )
+from context_bench_compare.ratio_intervals import ratio_interval, unbounded_mean_interval
 
 
 @pytest.mark.parametrize(
@@ -587,3 +587,32 @@ def test_few_measured_differences_leave_open_the_end_that_would_meet_a_gate(
     assert guaranteed_difference(more, None, 0.95, 5.0, open_end=open_end) == guaranteed_difference(
         more, None, 0.95, 5.0
     )
+
+
+def lengths(draw: np.random.Generator, rows: int) -> tuple[np.ndarray, ...]:
+    """Return tokens out and in of two systems of lognormal lengths."""
+    given = draw.lognormal(6, 1, rows)
+    return (given * draw.beta(2, 5, rows), given, given * draw.beta(4, 5, rows), given)
+
+
+SKEWED_SUMS = {
+    "a ratio of lengths": (lambda draw, rows: lengths(draw, rows)[:2], 2 / 7),
+    "what parts two ratios": (lengths, 2 / 7 - 4 / 9),
+    "seconds": (
+        lambda draw, rows: (draw.lognormal(0, 1, rows), np.ones(rows)),
+        float(np.exp(0.5)),
+    ),
+}
+
+
+@pytest.mark.one_python
+@pytest.mark.parametrize("what", SKEWED_SUMS)
+@pytest.mark.parametrize("rows", [50, 200])
+def test_intervals_of_skewed_sums_hold_what_they_promise(what: str, rows: int) -> None:
+    drawn, truth = SKEWED_SUMS[what]
+    draw, held = np.random.default_rng(rows), 0
+    for _ in range(300):
+        found = ratio_interval(drawn(draw, rows), draws=300)
+        assert isinstance(found, Interval)
+        held += found.low <= truth <= found.high
+    assert held / 300 == pytest.approx(0.95, abs=0.02 + 0.025)

@@ -22,10 +22,10 @@ from context_bench_compare.intervals import (
     Floats,
     Interval,
     TooFew,
-    bootstrap_interval,
     counted,
 )
 from context_bench_compare.pareto import clusters_of_blocks
+from context_bench_compare.ratio_intervals import ratio_interval
 from context_bench_compare.verdicts import Rules
 
 RATIOS: Mapping[str, tuple[str, str]] = {
@@ -182,7 +182,7 @@ def ratio_of_sums(
     confidence: float,
     seed: int,
 ) -> Ratio | None:
-    """Return two ratios of sums and the BCa bootstrap interval of their difference; None where a denominator is zero.
+    """Return two ratios of sums and the studentized bootstrap interval of their difference; None where a denominator is zero.
 
     Args:
         names: Of the system and of the baseline.
@@ -209,11 +209,5 @@ def ratio_of_sums(
             what = _APART[is_apart][differing == 1]
             told = TooFew(f"{counted(differing, 'row')} {what}, {MINIMUM_DISTINCT} are needed")
         return Ratio(*names, name, mine, other, mine - other, told, rows)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        interval = bootstrap_interval(columns, _difference, clusters, confidence, seed, draws=1000)
+    interval = ratio_interval(columns, clusters, confidence, seed)
     return Ratio(*names, name, mine, other, mine - other, interval, rows)
-
-
-def _difference(top: Floats, below: Floats, their_top: Floats, their_below: Floats) -> Floats:
-    ours = top.sum(axis=-1) / below.sum(axis=-1)
-    return np.asarray(ours - their_top.sum(axis=-1) / their_below.sum(axis=-1))

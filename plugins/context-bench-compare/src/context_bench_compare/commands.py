@@ -74,7 +74,8 @@ _path = click.Path(path_type=Path, dir_okay=False)
 @click.option(
     "--cluster",
     metavar="FIELD",
-    help="Field by which rows hang together, or id:SEPARATOR for the part of the id before it.",
+    help="Field by which rows hang together, id:SEPARATOR for the part of the id before it, or row for none.  [default: cluster, "
+    "session_id or context]",
 )
 @click.option(
     "--margin",

@@ -42,16 +42,15 @@ from context_bench_compare.intervals import (
     Floats,
     Interval,
     TooFew,
-    any_mean_interval,
     counted,
     mean_interval,
     percentile_interval,
     plain_mean_interval,
-    unbounded_mean_interval,
 )
 from context_bench_compare.matching import clusters_of, paired
 from context_bench_compare.places import dataset_at
 from context_bench_compare.power import standard_error
+from context_bench_compare.ratio_intervals import mean_of_any_interval, unbounded_mean_interval
 from context_bench_compare.strata import Growing, interval_over, weights_of
 from context_bench_compare.verdicts import Pairs
 
@@ -225,11 +224,11 @@ def _valued(
     is_share = bool(((values >= 0) & (values <= 1)).all())
     datasets = dataset_at(column.places)
     if gate.basis == TEST:
-        estimate = plain_mean_interval if is_share else any_mean_interval
+        estimate = plain_mean_interval if is_share else mean_of_any_interval
     elif gate.metric in MEASURES:
         estimate = unbounded_mean_interval
     else:
-        estimate = mean_interval if is_share else any_mean_interval
+        estimate = mean_interval if is_share else mean_of_any_interval
     interval = interval_over(values, datasets, clusters, growing, gate.confidence, estimate)
     mean = float((values * weights_of(datasets, growing)).mean())
     found = judge_value(name, mean, interval, len(values), unit)

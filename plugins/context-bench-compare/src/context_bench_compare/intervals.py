@@ -1,14 +1,13 @@
-"""Confidence intervals for rates, means and paired differences, of rows that may share a document.
+"""Confidence intervals of rates, means and percentiles, of rows that may share a document.
 
-Rates of rows that stand alone get Wilson's score interval (1927), and differences of their passes and fails Tango's (1998), which
-holds what it promises also where all flips go one way. Means of graded scores, and of rows that come in clusters - several
-questions about one document, several samples of one example - get Gaffke's interval, and so do their differences: see
-:mod:`~context_bench_compare.bounded_means`. Their p-value is 1 - the confidence at which that interval ends at zero.
+Rates of rows that stand alone get Wilson's score interval (1927). Means of graded scores, and of rows that come in clusters, get
+Gaffke's interval where they decide a gate: see :mod:`~context_bench_compare.bounded_means`; or Student's of cluster means where
+they are shown. Differences are in :mod:`~context_bench_compare.differences`, ratios of sums and means of seconds or tokens in
+:mod:`~context_bench_compare.ratio_intervals`.
 
-A percentile of rows that stand alone lies between two of the values, as the binomial
-distribution says which. Statistics without a formula - a ratio of sums, percentiles of clusters or of pairs - get the BCa
-bootstrap (Efron 1987), seeded, whose ends are moved out as Student's quantile is from the normal one (Hesterberg 2015): what few
-rows draw is too much alike.
+A percentile of rows that stand alone lies between two of the values, as the binomial distribution says which. Percentiles of
+clusters or of pairs get the BCa bootstrap (Efron 1987), seeded, whose ends are moved out as Student's quantile is from the normal
+one (Hesterberg 2015): what few rows draw is too much alike.
 """
 
 from __future__ import annotations
@@ -252,38 +251,6 @@ def bootstrap_interval(
     return _bca_interval(columns, statistic, unit, confidence, seed, draws, len(columns[0]))
 
 
-def any_mean_interval(
-    values: Floats, clusters: Clusters | None = None, confidence: float = 0.95
-) -> Interval | TooFew:
-    """Return the BCa bootstrap interval of the mean of values of any size, one a row, shape (rows,)."""
-    return bootstrap_interval((values, np.ones(len(values))), _ratio, clusters, confidence)
-
-
-def unbounded_mean_interval(
-    values: Floats, clusters: Clusters | None = None, confidence: float = 0.95
-) -> Interval | TooFew:
-    """Return the BCa bootstrap interval of the mean of values without a bound, such as seconds.
-
-    Rows that are far off the others, one in twenty of them, are missing from so few rows that the bootstrap knows nothing of
-    them: of 20 rows it would end below the mean in 36 of 100 runs. So the end towards which such rows can lie is infinite
-    below as many rows, or clusters, as show one of them but for the error of that end: 72 at a confidence of 0.95. Values of
-    which none is below zero have such rows above, values of which none is above zero below, and others on both sides.
-
-    Args:
-        values: One value a row, shape (rows,).
-        clusters: Number of the cluster of each row; None when every row stands alone.
-        confidence: Share of such intervals that hold the true mean.
-    """
-    found = any_mean_interval(values, clusters, confidence)
-    needed = rows_for_far_off(len(values), clusters, confidence)
-    if isinstance(found, TooFew) or not needed:
-        return found
-    is_above, is_below = bool((values > 0).any()), bool((values < 0).any())
-    if is_above and is_below:
-        return TooFew(f"{counted(len(values), 'row')}, {needed} are needed")
-    return open_ended(found, "low" if is_below else "high", needed)
-
-
 def rows_for_far_off(rows: int, clusters: Clusters | None, confidence: float) -> int:
     """Return how many rows show one that is far off the others but for the error of one end; 0 where so many are there.
 
@@ -303,10 +270,6 @@ def open_ended(found: Interval, end: str, rows_for_both: int) -> Interval:
     """Return an interval of which few rows leave one end, ``"low"`` or ``"high"``, infinite."""
     low, high = (-math.inf, found.high) if end == "low" else (found.low, math.inf)
     return Interval(low, high, found.method, found.confidence, rows_for_both)
-
-
-def _ratio(above: Floats, below: Floats) -> Floats:
-    return np.asarray(above.sum(axis=-1) / below.sum(axis=-1))
 
 
 def percentile_interval(
