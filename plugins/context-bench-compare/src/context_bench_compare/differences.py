@@ -121,6 +121,7 @@ def guaranteed_difference(
     confidence: float = 0.95,
     measured: float | None = None,
     examples: Clusters | None = None,
+    *,
     open_end: str | None = None,
 ) -> Interval | TooFew:
     """Return the interval of the mean of paired differences that holds whatever was not seen.
