@@ -73,7 +73,8 @@ def test_what_kompact_forwards_is_what_the_run_measured(
         labels = [entry["label"] for entry in opened.systems]
     assert len(rows) >= 2
     assert labels[1:] == [
-        f"kompact {name}" for name in ("random", "newest", "head+tail", "drop-oldest-results")
+        f"kompact {name}"
+        for name in ("random", "newest", "head+tail", "drop-oldest-results", "clear-results")
     ]
     seen = [call.request for call in second.calls]
     for row in rows:

@@ -58,3 +58,19 @@ def test_shares_are_of_what_was_needed_and_of_all() -> None:
     region = region_of([1, 1, 1, 1], [-1] * 4)
     assert shares(region, frozenset({0, 1, 2})) == {"needed": 0.5, "all": 0.75}
     assert shares(region_of([], []), frozenset()) == {"needed": None, "all": None}
+
+
+def test_cleared_results_are_emptied_as_wholes_the_oldest_first_and_all_calls_stay() -> None:
+    calls = [Unit(2 * number, 2, None, False, f"call {number}", f"c{number}") for number in range(3)]
+    units: list[Unit] = []
+    for number, call in enumerate(calls):
+        units.append(call)
+        place = len(units) - 1
+        units += [Unit(2 * number + 1, 5, place, True, f"line {line}") for line in range(2)]
+    region = Region(units, sum(unit.tokens for unit in units), (), ())
+    called = {0, 3, 6}
+    assert chosen(region, "clear-results", region.tokens) == frozenset(range(9))
+    assert chosen(region, "clear-results", region.tokens - 1) == called | {4, 5, 7, 8}
+    assert chosen(region, "clear-results", 6 + 10 + 9) == called | {7, 8}
+    assert chosen(region, "clear-results", 6 + 9) == called
+    assert chosen(region, "clear-results", 4) == {3, 6}

@@ -12,7 +12,7 @@ from itertools import accumulate, compress
 
 from context_bench_controls.units import Region
 
-NAMES = ("random", "newest", "head+tail", "drop-oldest-results")
+NAMES = ("random", "newest", "head+tail", "drop-oldest-results", "clear-results")
 
 SEEDS = 20
 """Draws of the random control; their mean is what systems are held against."""
@@ -42,7 +42,34 @@ def chosen(region: Region, name: str, tokens: int, seed: int | str = 0) -> froze
         rest = [number for number in range(count) if not region.units[number].is_result]
         results = [number for number in range(count - 1, -1, -1) if region.units[number].is_result]
         return _fill(region, [*reversed(rest), *results], tokens, stops=True)
+    if name == "clear-results":
+        return _with_results(region, tokens)
     raise ValueError(f"no control is called {name!r}; there is {', '.join(NAMES)}")
+
+
+def _with_results(region: Region, tokens: int) -> frozenset[int]:
+    """Return what stays when old results are emptied as wholes, the oldest first, as agents do themselves.
+
+    All calls stay, and then all else that is no result, the newest first.
+    """
+    called = {call for call in region.calls if call >= 0}
+    numbers = range(len(region.units) - 1, -1, -1)
+    rest = [number for number in numbers if not region.units[number].is_result]
+    rest.sort(key=lambda number: number not in called)
+    kept = _fill(region, rest, tokens, stops=True)
+    if len(kept) < len(rest):
+        return kept
+    results: dict[int, list[int]] = {}
+    for number in numbers:
+        if region.units[number].is_result:
+            results.setdefault(region.units[number].message, []).append(number)
+    left = tokens - kept_tokens(region, kept)
+    for lines in results.values():
+        left -= kept_tokens(region, lines)
+        if left < 0:
+            break
+        kept |= frozenset(lines)
+    return kept
 
 
 def _shuffled(count: int, seed: int | str) -> Sequence[int]:

@@ -1,4 +1,4 @@
-"""``context-bench controls``: a finished run, the rows of its compressors held against four controls."""
+"""``context-bench controls``: a finished run, the rows of its compressors held against five controls."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ from context_bench_controls.summing import HEADINGS, Line, cells, line_to_dict, 
 def controls(run: Path, seeds: int, confidence: float, shape: str, with_rows: bool) -> None:
     """Hold each row of a run's compressors against deletion at random at the tokens that it really kept.
 
-    Controls are random, newest, head+tail and drop-oldest-results; a result is never kept without its call. Nothing is asked
+    Controls are random, newest, head+tail, drop-oldest-results and clear-results; a result is never kept without its call. Nothing is asked
     and nothing is written.
     """
     require_confidence(confidence)

@@ -186,7 +186,8 @@ def curves_of(run: Run, cards: Sequence[Card]) -> list[Curve]:
     groups: dict[tuple[str, frozenset[tuple[str, str]]], dict[str, float]] = {}
     for label, own in settings.items():
         for option, value in own.items():
-            if isinstance(value, int | float) and not isinstance(value, bool):
+            is_draw = option.rpartition(".")[2] == "seed"  # draws are repetitions, and no sweep
+            if isinstance(value, int | float) and not isinstance(value, bool) and not is_draw:
                 rest = frozenset((name, repr(one)) for name, one in own.items() if name != option)
                 groups.setdefault((option, rest), {})[label] = float(value)
     found = []

@@ -1,4 +1,4 @@
-"""The extension ``controls``: for each compressor of a run, four systems that keep as many tokens by a simple rule."""
+"""The extension ``controls``: for each compressor of a run, five systems that keep as many tokens by a simple rule."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ VERSION = "2"
 
 
 class Controls:
-    """Adds to each system that puts out a context the rows ``random``, ``newest``, ``head+tail`` and ``drop-oldest-results``.
+    """Adds to each system that puts out a context the rows ``random``, ``newest``, ``head+tail``,
+    ``drop-oldest-results`` and ``clear-results``.
 
     Each keeps at most the tokens that the system's own row achieved. They are stored, and scored by the evaluators of the run.
 
@@ -34,7 +35,7 @@ class Controls:
 
     @hookimpl
     def derived_systems(self, systems: Mapping[str, Any]) -> list[DerivedSystemSpec]:
-        """Return four systems for each system that can return a context.
+        """Return five systems for each system that can return a context.
 
         Raises:
             ConfigurationError: No system returns a context.
