@@ -92,9 +92,9 @@ def test_what_a_run_could_only_show_is_found_four_times_in_five(shape: str) -> N
     drawn, size = SHAPES[shape]
     draw, powers = np.random.default_rng(3), []
     numbers = np.arange(200) // size if size > 1 else None
-    for _ in range(8):
+    for _ in range(24):
         shows = reach_of(drawn(draw, 200, 0.0), numbers).shows()
-        p_values = [difference_p_value(drawn(draw, 200, shows), numbers) for _ in range(120)]
+        p_values = [difference_p_value(drawn(draw, 200, shows), numbers) for _ in range(60)]
         powers.append(np.mean(np.array(p_values) < 0.05))
     assert np.mean(powers) == pytest.approx(0.8, abs=0.06)
 

@@ -61,7 +61,9 @@ def test_shares_are_of_what_was_needed_and_of_all() -> None:
 
 
 def test_cleared_results_are_emptied_as_wholes_the_oldest_first_and_all_calls_stay() -> None:
-    calls = [Unit(2 * number, 2, None, False, f"call {number}", f"c{number}") for number in range(3)]
+    calls = [
+        Unit(2 * number, 2, None, False, f"call {number}", f"c{number}") for number in range(3)
+    ]
     units: list[Unit] = []
     for number, call in enumerate(calls):
         units.append(call)
