@@ -49,6 +49,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
 
 if TYPE_CHECKING:
+    from context_bench.config import RunConfig
     from context_bench.plugins.wiring import DatasetPlan
     from context_bench.protocols import (
         AnswerSource,
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
         Call,
         DerivedSystemSpec,
         RateLimiter,
+        System,
         SystemSummary,
     )
     from context_bench.records import EvalRow, Usage
@@ -130,7 +132,7 @@ def _watches(specification: Function) -> Function:
 
 
 @_decides
-def prepare_systems(systems: Sequence[Any], request: Any) -> Sequence[Any] | None:
+def prepare_systems(systems: Sequence[Any], request: RunConfig) -> Sequence[Any] | None:
     """Add, remove or change the systems of a run, before any system is built.
 
     Decides. Each extension receives what the previous extension returned.
@@ -164,7 +166,7 @@ def replace_systems(
 
 
 @_decides
-def derived_systems(systems: Mapping[str, Any]) -> Iterable[DerivedSystemSpec] | None:
+def derived_systems(systems: Mapping[str, System]) -> Iterable[DerivedSystemSpec] | None:
     """Add systems whose rows are computed from the rows of another system, as matched controls are.
 
     Decides. The results of all extensions are used. Derived rows are computed after all other rows, and scored as they are.
@@ -347,7 +349,7 @@ def call_settled(call: Call, usage: Usage | None, cost: float | None) -> None:
 
 
 @_decides
-def drive_conversation(system: Any) -> Any:
+def drive_conversation(system: System) -> System | None:
     """Provide what holds conversations with a system that has ``process_turn`` or ``process_conversation``.
 
     Decides. The first result that is not None is used. Called once for each such system that meets a row with ``multi_turn``.
