@@ -1,12 +1,19 @@
 from __future__ import annotations
 
 import doctest
+import json
 from typing import Any
 
 import pytest
 
 from context_bench import redaction
-from context_bench.redaction import Redactor, secret_values, secrets_in, secrets_of_url
+from context_bench.redaction import (
+    Redactor,
+    secret_values,
+    secrets_in,
+    secrets_of_url,
+    without_secrets,
+)
 
 
 def test_the_examples_in_the_module_hold() -> None:
@@ -85,3 +92,35 @@ def test_prose_and_addresses_of_people_are_no_addresses_with_secrets() -> None:
         "user:pass-word",
         "pass-word",
     ]
+
+
+KEY = "sk-live-0123456789abcdef"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("api_key", [KEY]),
+        ("context-bench.toml: systems.openai.api-key", {"nested": KEY}),
+        ("--judge-api-key", KEY),
+        ("options", {"openai": {"api_key": KEY}}),
+        ("systems[0]", [{"headers": {"authorization": KEY}}]),
+        ("extra_body", json.dumps({"api_key": KEY, "temperature": 0})),
+    ],
+)
+def test_an_error_about_a_value_holds_no_secret(name: str, value: object) -> None:
+    from context_bench.errors import BadValueError
+
+    error = str(BadValueError(name, "a text", value))
+    assert KEY not in error
+    assert "***" in error
+    assert name in error
+
+
+def test_secrets_in_further_request_fields_are_found_in_their_json() -> None:
+    body = json.dumps({"api_key": KEY, "user": "team", "temperature": 0})
+    kept = without_secrets((), {"extra_body": body})
+    assert json.loads(kept["extra_body"]) == {"api_key": "***", "user": "team", "temperature": 0}
+    assert list(secret_values((), {"extra_body": body})) == [KEY]
+    plain = json.dumps({"temperature": 0})
+    assert without_secrets((), {"extra_body": plain}) == {"extra_body": plain}

@@ -26,6 +26,8 @@ error.
 
 from __future__ import annotations
 
+import re
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -117,6 +119,16 @@ class UnknownNameError(ConfigurationError):
         super().__init__(" ".join(filter(None, sentences)))
 
 
+def _shown_value(name: str, value: object) -> str:
+    """Return a value as an error shows it: without secrets, which it has by its name or inside."""
+    from context_bench.redaction import REDACTED, is_redacted, is_secret_name, without_secrets
+
+    if is_secret_name(re.split(r"[.\s]", name.strip())[-1].lstrip("-")):
+        return REDACTED
+    shown = without_secrets((), {"value": value})["value"]
+    return repr(shown if is_redacted(shown) else value)
+
+
 class BadValueError(ConfigurationError):
     """A parameter does not take a value.
 
@@ -132,7 +144,7 @@ class BadValueError(ConfigurationError):
         self.name = name
         self.wanted = wanted
         self.value = value
-        super().__init__(f"{name} must be {wanted}, got {value!r}.")
+        super().__init__(f"{name} must be {wanted}, got {_shown_value(name, value)}.")
 
 
 class MissingValueError(ConfigurationError):

@@ -201,7 +201,10 @@ def is_redacted(value: Any) -> bool:
 def _told_in(value: Any) -> Iterator[str]:
     """Yield the secrets in what is no secret itself: an address, or options of somebody else's that
     nobody declares."""
-    if isinstance(value, str) and re.fullmatch(_ADDRESS, value):
+    fields = _fields_of(value)
+    if fields is not None:
+        yield from secret_values((), fields)
+    elif isinstance(value, str) and re.fullmatch(_ADDRESS, value):
         yield from secrets_of_url(value if "://" in value else f"//{value}")
     elif isinstance(value, Mapping):
         yield from secret_values((), value)
@@ -210,7 +213,29 @@ def _told_in(value: Any) -> Iterator[str]:
             yield from _told_in(inner)
 
 
+def _fields_of(value: Any) -> Mapping[str, Any] | None:
+    """Return the fields of a JSON object that is given as a text, such as further request fields;
+    None for any other value."""
+    if not (isinstance(value, str) and value.lstrip()[:1] == "{"):
+        return None
+    import json
+
+    try:
+        fields = json.loads(value)
+    except (ValueError, RecursionError):
+        return None
+    return fields if isinstance(fields, dict) else None
+
+
 def _plain(value: Any) -> Any:
+    fields = _fields_of(value)
+    if fields is not None:
+        kept = without_secrets((), fields)
+        if kept == fields:
+            return value
+        import json
+
+        return json.dumps(kept, ensure_ascii=False)
     if isinstance(value, str):
         return redacted_url(value) if "://" in value or "@" in value else value
     if isinstance(value, Mapping):

@@ -7,7 +7,7 @@ import io
 import zlib
 from collections.abc import Iterator
 from importlib import import_module
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO
 
 from context_bench.decompression import bounded
 from context_bench_local.source import Source
@@ -54,7 +54,7 @@ def _open_bytes(source: Source) -> BinaryIO:
         return source.path.open("rb")
     if source.path.is_file() and source.path.stat().st_size == 0:
         raise EOFError  # gzip and bz2 take it for an empty text
-    stream = cast(BinaryIO, import_module(source.compression).open(source.path, "rb"))
+    stream: Any = import_module(source.compression).open(source.path, "rb")
     size = source.path.stat().st_size if source.path.is_file() else 0
     return bounded(stream, size, source.name, source.max_expansion)
 
