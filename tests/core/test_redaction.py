@@ -9,6 +9,7 @@ import pytest
 from context_bench import redaction
 from context_bench.redaction import (
     Redactor,
+    bad_value,
     secret_values,
     secrets_in,
     secrets_of_url,
@@ -109,9 +110,7 @@ KEY = "sk-live-0123456789abcdef"
     ],
 )
 def test_an_error_about_a_value_holds_no_secret(name: str, value: object) -> None:
-    from context_bench.errors import BadValueError
-
-    error = str(BadValueError(name, "a text", value))
+    error = str(bad_value(name, "a text", value))
     assert KEY not in error
     assert "***" in error
     assert name in error

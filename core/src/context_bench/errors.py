@@ -26,8 +26,6 @@ error.
 
 from __future__ import annotations
 
-import re
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -119,16 +117,6 @@ class UnknownNameError(ConfigurationError):
         super().__init__(" ".join(filter(None, sentences)))
 
 
-def _shown_value(name: str, value: object) -> str:
-    """Return a value as an error shows it: without secrets, which it has by its name or inside."""
-    from context_bench.redaction import REDACTED, is_redacted, is_secret_name, without_secrets
-
-    if is_secret_name(re.split(r"[.\s]", name.strip())[-1].lstrip("-")):
-        return REDACTED
-    shown = without_secrets((), {"value": value})["value"]
-    return repr(shown if is_redacted(shown) else value)
-
-
 class BadValueError(ConfigurationError):
     """A parameter does not take a value.
 
@@ -136,15 +124,18 @@ class BadValueError(ConfigurationError):
         name: The parameter as the user wrote it: a flag, a key or an argument.
         wanted: What it takes, such as ``"a positive integer"``.
         value: The value that was given.
+
+    Args:
+        shown: The value as the message shows it, without secrets; None shows all of it.
     """
 
     code = "bad-value"
 
-    def __init__(self, name: str, wanted: str, value: object) -> None:
+    def __init__(self, name: str, wanted: str, value: object, shown: str | None = None) -> None:
         self.name = name
         self.wanted = wanted
         self.value = value
-        super().__init__(f"{name} must be {wanted}, got {_shown_value(name, value)}.")
+        super().__init__(f"{name} must be {wanted}, got {repr(value) if shown is None else shown}.")
 
 
 class MissingValueError(ConfigurationError):

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from context_bench.errors import BadValueError
+
 if TYPE_CHECKING:
     from context_bench.plugins.component import Component
 
@@ -187,6 +189,25 @@ def secret_values(components: Iterable[Component], options: Mapping[str, Any]) -
         if _is_secret(name, declared):
             yield from secrets_in(value)
         yield from _told_in(value)  # the password in a secret address, too
+
+
+def bad_value(name: str, wanted: str, value: object) -> BadValueError:
+    """Return the error of a parameter that does not take a value, whose message has no secret."""
+    return BadValueError(name, wanted, value, shown_value(name, value))
+
+
+def shown_value(name: str, value: object) -> str:
+    """Return a value as a message shows it: without secrets, which it is by its name or holds
+    inside.
+
+    >>> shown_value("systems.openai.api_key", ["sk-1"]), shown_value("run.limit", "x")
+    ('***', "'x'")
+    """
+    last = re.split(r"[.\s]", name.strip())[-1].lstrip("-")
+    if is_secret_name(last):
+        return REDACTED
+    shown = without_secrets((), {"value": value})["value"]
+    return repr(shown if is_redacted(shown) else value)
 
 
 def is_redacted(value: Any) -> bool:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from attrs import asdict, evolve, fields_dict
 
 from context_bench.errors import (
-    BadValueError,
     ConfigurationError,
     UnknownNameError,
 )
@@ -27,6 +26,7 @@ from context_bench.plan.specs import (
 from context_bench.plan.value_types import AbsentObject, are_texts, recorded, restored_object
 from context_bench.plugins.settings import PROJECT_FILE
 from context_bench.plugins.values import ValueType, is_text, require, unchanged
+from context_bench.redaction import bad_value
 
 if TYPE_CHECKING:
     pass
@@ -170,7 +170,7 @@ def _table(kind: type[Spec], entry: Any, where: str) -> Mapping[str, Any]:
     """Return a table of the project file: of a spec and what stands beside it, or of what it would
     hold as well."""
     if not isinstance(entry, Mapping):
-        raise BadValueError(f"{PROJECT_FILE}: {where}", "a spec or a table", entry)
+        raise bad_value(f"{PROJECT_FILE}: {where}", "a spec or a table", entry)
     known = ("spec", *fields_dict(kind))
     for key, value in entry.items():
         if key not in known:

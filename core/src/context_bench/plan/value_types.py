@@ -8,9 +8,9 @@ from typing import Any
 
 from attrs import asdict, frozen
 
-from context_bench.errors import BadValueError, ConfigurationError
+from context_bench.errors import ConfigurationError
 from context_bench.plugins.values import ValueType, is_number, is_text, require
-from context_bench.redaction import without_secrets
+from context_bench.redaction import bad_value, without_secrets
 
 
 def share() -> ValueType:
@@ -19,7 +19,7 @@ def share() -> ValueType:
     def check(value: Any, where: str) -> float:
         number = _share_of(value)
         if number is None or not 0 <= number <= 1:
-            raise BadValueError(where, "a share such as 1% or 0.01", value)
+            raise bad_value(where, "a share such as 1% or 0.01", value)
         return number
 
     return ValueType("share", check, check, python="float | str")
@@ -56,7 +56,7 @@ def names(is_repeated: bool = False, thing: str | None = None) -> ValueType:
             tuple(value) if isinstance(value, Iterable) and not isinstance(value, str) else (value,)
         )
         if not thing and not are_texts(found):
-            raise BadValueError(where, wanted, value)
+            raise bad_value(where, wanted, value)
         if not (found or thing or is_repeated):  # which would take everything, in place of nothing
             raise ConfigurationError(f"{where} names nothing.")
         return found
@@ -189,7 +189,7 @@ def evaluator_options(kind: str = "evaluators") -> ValueType:
         if not isinstance(value, Mapping) or not all(
             isinstance(given, Mapping) for given in value.values()
         ):
-            raise BadValueError(where, f"a table with a table for each of the {plural}", value)
+            raise bad_value(where, f"a table with a table for each of the {plural}", value)
         return {name: dict(given) for name, given in value.items()}
 
     def keep(value: Any, catalog: Any) -> Any:

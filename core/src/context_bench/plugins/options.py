@@ -12,7 +12,7 @@ from attrs import Factory, frozen
 from context_bench.errors import BadValueError, ConfigurationError, UnknownNameError
 from context_bench.plugins.manifest_reader import Checked, Pattern, entry, table_name
 from context_bench.plugins.values import OPTION_TYPES
-from context_bench.redaction import REDACTED, is_secret_name
+from context_bench.redaction import REDACTED, bad_value, is_secret_name
 
 _FLAG = Pattern(r"--[a-z0-9][a-z0-9-]*", "a flag such as --judge-url")
 
@@ -171,7 +171,7 @@ def read_option(option: Option, value: object, where: str) -> Any:
         converted = OPTION_TYPES[option.type].read(given, name)
     except BadValueError as error:
         shown = REDACTED if option.secret else value
-        raise BadValueError(name, error.wanted, shown) from None
+        raise bad_value(name, error.wanted, shown) from None
     if option.choices and converted not in option.choices:
         choices = ", ".join(map(str, option.choices))
         raise ConfigurationError(f"{name} must be one of {choices}.")

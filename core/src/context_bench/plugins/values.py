@@ -12,7 +12,8 @@ from typing import Any
 
 from attrs import Factory, frozen
 
-from context_bench.errors import BadValueError, UnknownNameError
+from context_bench.errors import UnknownNameError
+from context_bench.redaction import bad_value
 
 Reader = Callable[[Any, str], Any]
 """Returns a value, given what was written and what errors call it; raises ConfigurationError where it is not of the type."""
@@ -76,7 +77,7 @@ def require(
 
     def check(value: Any, where: str) -> Any:
         if not is_valid(value):
-            raise BadValueError(where, expected, value)
+            raise bad_value(where, expected, value)
         return convert(value)
 
     return check
@@ -89,7 +90,7 @@ def converted(convert: Callable[[Any], Any], expected: str) -> Reader:
         try:
             return convert(value)
         except (TypeError, ValueError, OverflowError):
-            raise BadValueError(where, expected, value) from None
+            raise bad_value(where, expected, value) from None
 
     return read
 
