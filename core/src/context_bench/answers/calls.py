@@ -11,13 +11,14 @@ import json
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
 _MARKS = re.compile(
     r"<\s?(?:tool_?calls?|function_?calls?|invoke|antml:invoke|antml:function_calls)\b[^<>\n]*>|<function=|<\|python_tag\|>|\[TOOL_CALLS\]"
-    r"|<[|｜]tool[▁_]calls?(?:[▁_]section)?[▁_]begin[|｜]>|<\|tool_call>|\bto=functions\.|\[Calling tool:",
-    re.IGNORECASE,
+    r"|<[|｜]tool[▁_]calls?(?:[▁_]section)?[▁_]begin[|｜]>|<\|tool_call>|\bto=functions\.|\[Calling tool:|^Action Input:",
+    re.IGNORECASE | re.MULTILINE,
 )
 _OBJECT_MARKS = re.compile(r"\"(?:functionCall|function_call|tool_use|tool_calls)\"")
 _BLOCK = re.compile(
@@ -58,6 +59,7 @@ _CHANNEL = re.compile(
     re.DOTALL,
 )
 _CALLING = re.compile(r"\[Calling tool:\s*(?P<name>[\w.-]+)\((?P<body>\{.*?\})\)\]", re.DOTALL)
+_REACT = re.compile(r"^Action:[ \t]*(?P<name>[\w.-]+)[ \t]*\nAction Input:\s*(?=\{)", re.MULTILINE)
 _NAMED = re.compile(
     r"\s*(?:functions\.)?(?P<name>[A-Za-z_][\w.-]*)\s*(?:\[(?:ARGS|CALL_ID)\]\S*?)?\s*(?=\{)"
 )
@@ -136,6 +138,11 @@ def _in_tokens(text: str) -> Iterator[ToolCall]:
     for pattern in (_DEEPSEEK, _CHANNEL, _CALLING):
         for match in pattern.finditer(text):
             arguments = _json(_FENCE.sub("", match["body"].strip()))
+            if isinstance(arguments, Mapping):
+                yield ToolCall(match["name"], dict(arguments))
+    for match in _REACT.finditer(text):
+        with suppress(ValueError, RecursionError):
+            arguments, _ = json.JSONDecoder(strict=False).raw_decode(text, match.end())
             if isinstance(arguments, Mapping):
                 yield ToolCall(match["name"], dict(arguments))
     for match in _GEMMA.finditer(text):

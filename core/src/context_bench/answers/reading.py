@@ -61,6 +61,11 @@ _UNMARKED = re.compile(  # The response says: Rating: 5
     r"[^.!?\n:]{0,40}:[ \t]*(?P<words>[^\s\"“„«「『`'‘](?:[^.!?\n]|[.!?](?!\s))*)",
     re.IGNORECASE,
 )
+_DEMANDED = re.compile(  # It asks me to give it a rating of 5
+    r"\b(?:asks?|asked|tells?|told|instructs?|orders?|begs?|urges?|demands?|wants?|requests?)\s+(?:me|the\s+(?:judge|grader|evaluator|rater))"
+    r"\b(?P<words>[^.,:;!?\n]*)",
+    re.IGNORECASE,
+)
 _MARKS = re.compile(
     r"“(?P<a>[^“”\n]*)”|„(?P<b>[^„“”\n]*)[“”]|«(?P<c>[^«»\n]*)»|「(?P<d>[^「」\n]*)」|『(?P<e>[^『』\n]*)』"
     r"|\"(?P<f>[^\"\n]*)\"|(?<![`\w])`(?P<g>[^`\n]+)`|(?<![\w'’])[‘'](?P<h>(?:[^'’‘\n]|['’](?=\w))+)['’](?!\w)"
@@ -263,6 +268,8 @@ def _is_line(text: str, match: re.Match[str]) -> bool:
 
 def _unmarked(text: str) -> Iterator[_Span]:
     """What follows "the response says:" up to the end of its sentence."""
+    for match in _DEMANDED.finditer(text):
+        yield _Span(match.start("words"), match.end("words"), is_attributed=True)
     for match in _UNMARKED.finditer(text):
         before = text[max(0, match.start() - _REACH) : match.start()]
         if match["words"].strip() and not _OWN_VOICE.search(before):

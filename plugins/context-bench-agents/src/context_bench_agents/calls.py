@@ -17,9 +17,10 @@ from context_bench_agents.foreign import TYPES, call_in
 
 _LANGUAGE = re.compile(r"\A(?:[\w.+-]*[^\S\n]*\n|[a-zA-Z]+(?=[\s\[{]))")
 _OPENS, _CLOSES = (
-    re.compile(r"<(?:tool_?call|TOOLCALL)>"),
-    re.compile(r"</(?:tool_?call|TOOLCALL)>"),
+    re.compile(r"<(?:tool_?(?:call|code)|TOOLCALL)>"),
+    re.compile(r"</(?:tool_?(?:call|code)|TOOLCALL)>"),
 )
+_TYPOGRAPHIC = re.compile("[“”„]")
 _PYTHON_TAG = "<|python_tag|>"  # before JSON, or a call in Python
 _LONGEST = 100_000
 _OPERATORS: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
@@ -86,6 +87,8 @@ def parse_calls(text: str, language: str = "python") -> list[FunctionCall] | Non
     bare = without_layout(text, emphasis=False)
     if not found and bare != text.strip():
         return parse_calls(bare, language)
+    if not found and _TYPOGRAPHIC.search(text):
+        return parse_calls(_TYPOGRAPHIC.sub('"', text), language)
     return found or None
 
 

@@ -68,7 +68,8 @@ class BBHExactMatch:
         written = set(map(_bare, found.texts))
         targets = written | {_bare(without_layout(text)) for text in found.texts}
         answer, is_stated = self._read(response, written)
-        is_right = answer in targets or _bare(without_layout(answer)) in targets
+        forms = {answer, _bare(without_layout(answer))}
+        is_right = not targets.isdisjoint(forms)
         return Scores(
             {"bbh_exact_match": float(is_right)},
             {"extracted": answer[:500], "is_stated": is_stated},

@@ -65,6 +65,10 @@ _ORDINAL = re.compile(
     r"|(?=[ ](?:is|was|wins)\b)|(?=[.!]?\s*\Z))",
     re.IGNORECASE,
 )
+_COUNTED = re.compile(
+    r"\b(response|output|answer|assistant|model|option|candidate|summary) (one|two)\b(?= (?:is|was|wins)\b|[.!]?\s*\Z)",
+    re.IGNORECASE,
+)
 _LONGEST_REPLY = 50_000
 _IN_BRACKETS = (
     (re.compile(rf"\[\[\s*{_SIGN}\s*\]\]"), "sign"),
@@ -287,6 +291,7 @@ def _plain(text: str) -> str:
     """A text with plain quotes and dashes, the first and the second response by their letters."""
     text = re.sub(r"[‘’ʼ]", "'", re.sub(r"[“”„«»]", '"', nfkc(text)))
     text = re.sub(r"\*+|`+", "", text)
+    text = _COUNTED.sub(lambda name: f"{name[1]} {'A' if name[2].lower() == 'one' else 'B'}", text)
     return _ORDINAL.sub(lambda ordinal: f"Response {_letter(ordinal)}", text)
 
 

@@ -17,6 +17,7 @@ _NAME = re.compile(
     r"\\(?:m?angle|measuredangle|triangle|square|parallelogram|over(?:line|rightarrow|leftrightarrow|arc)|widehat|arc|odot)"
     r"(?![A-Za-z])\s*\{?\s*[A-Za-z]{1,6}'?\}?|\\(?:parallel|perp|cong|sim)(?![A-Za-z])"
 )
+_DEGREE = re.compile(r"\\circ(?![A-Za-z])|°|\\degree")
 _LISTED = """
 sin cos tan cot sec csc arcsin arccos arctan sinh cosh tanh log ln exp sqrt frac pi inf infinity oo min max gcd lcm mod
 and or if for when where is are the an to of in with otherwise such that all any real integer integers number numbers
@@ -44,6 +45,8 @@ def differ_as_text(reference: str, answer: str) -> bool:
         return _writing(reference) != _writing(answer)
     if _names(reference) != _names(answer):
         return True
+    if _is_degree_and_unit(reference, answer) or _is_degree_and_unit(answer, reference):
+        return True
     if _is_one_text(reference) and _is_one_text(answer) and "," in reference:
         return _writing(reference) != _writing(answer)
     verbal = [_is_verbal(text) for text in (reference, answer)]
@@ -51,6 +54,14 @@ def differ_as_text(reference: str, answer: str) -> bool:
         return _is_other_word(reference, answer)
     words = [_words(text) for text in (reference, answer)]
     return bool(words[0] and words[1]) and words[0] != words[1] and not any(verbal)
+
+
+def _is_degree_and_unit(degrees: str, other: str) -> bool:
+    """Whether one text is in degrees and another in some other unit: ``30^\\circ`` and ``30\\text{ cm}``."""
+    if not _DEGREE.search(degrees) or _DEGREE.search(other):
+        return False
+    units = [is_unit_phrase(content.strip()) for content in _TEXT.findall(other)]
+    return any(unit and "degree" not in unit for unit in units)
 
 
 def is_name(text: str) -> bool:
