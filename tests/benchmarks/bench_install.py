@@ -7,7 +7,6 @@ processes, divided by that of `python -c pass` in the same environment, the medi
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
@@ -47,7 +46,7 @@ def main() -> None:
                 print(f"| {runner.label} | {missing} | | | |")
                 continue
             print_line(runner.label, python, module, command, runs, folder)
-    print(f"\n{versions((INSPECT, LM_EVAL))} Load of the machine: {os.getloadavg()[0]:.1f}.")
+    print(f"\n{versions((INSPECT, LM_EVAL))}")
 
 
 def standard_packages() -> list[str]:

@@ -7,7 +7,6 @@ up; peers with few rows carry their fixed costs in it.
 
 from __future__ import annotations
 
-import os
 from functools import partial
 
 from side_by_side import (
@@ -31,7 +30,7 @@ ROWS = {
     THREADS._replace(label="context-bench, 16 workers"): (50_000, 20_000, 5_000),
     LOOP: (100_000, 50_000, 10_000),
     INSPECT: (4_000, 4_000, 4_000),
-    LM_EVAL: (100_000, 50_000, 10_000),
+    LM_EVAL: (20_000, 10_000, 5_000),
     RAGAS: (20_000, 20_000, 10_000),
     DEEPEVAL: (4_000, 4_000, 4_000),
 }
@@ -59,8 +58,7 @@ def main() -> None:
         asked = tuple(max(200, number // 50) for number in rows) if quick else rows
         found = cells(len(SIZES) + 3, partial(costs, runner, asked))
         print(f"| {runner.label} | {found} |", flush=True)
-    load = f"Load of the machine: {os.getloadavg()[0]:.1f}."
-    print(f"\nMedians of up to three runs. {versions(ROWS)} {load}")
+    print(f"\nMedians of up to three runs. {versions(ROWS)}")
 
 
 if __name__ == "__main__":

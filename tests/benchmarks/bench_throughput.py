@@ -9,7 +9,6 @@ of the process for a row, with the cost of that many calls in flight.
 
 from __future__ import annotations
 
-import os
 from functools import partial
 from math import ceil
 
@@ -65,7 +64,7 @@ def main() -> None:
         print(f"| {runner.label} | {' | '.join(shares)} |", flush=True)
     print(f"| {LOOP.label} | {cells(2 * len(LOADS), partial(one_by_one, 10))} |")
     print("\nThe median of up to three runs.")
-    print(f"{versions(RUNNERS)} Load of the machine: {os.getloadavg()[0]:.1f}.")
+    print(f"{versions(RUNNERS)}")
 
 
 if __name__ == "__main__":

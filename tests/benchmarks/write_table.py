@@ -53,7 +53,13 @@ def section(path: Path, quick: bool) -> str:
         return (
             f"{head}Not run for this page: what it is compared with, or its data, was not there.\n"
         )
-    return f"{head}{done.stdout.strip()}\n"
+    return f"{head}{done.stdout.strip()}\n\n{measured_line()}\n"
+
+
+def measured_line() -> str:
+    """Return when a section was measured, and how busy the machine was at its end."""
+    load = f", load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
+    return f"Measured {date.today():%Y-%m-%d}{load}."
 
 
 def head() -> str:
@@ -62,8 +68,9 @@ def head() -> str:
     peers = ", ".join(f"{name} {versions[name]}" for name in PEERS if name in versions)
     return (
         "# Benchmarks\n\n"
-        "Written by `nox -s bench`. Each table puts both sides into one run on one machine; compare ratios, not times.\n\n"
-        f"{date.today():%Y-%m-%d}, Python {platform.python_version()}, {machine()}, "
+        "Written by `nox -s bench`. Each table puts both sides into one run on one machine; compare ratios, not times. "
+        "`nox -s bench -- NAME ...` measures some sections again. A load above a quarter of the cores makes times too long.\n\n"
+        f"Python {platform.python_version()}, {machine()}, "
         f"context-bench {versions.get('context-bench', '?')}; {peers or 'no peers installed'}.\n"
     )
 
