@@ -37,6 +37,7 @@ LAYOUT = {
     "comparison": ("a<b and c>d", "a<b and c>d"),
     "answer tags around all": ("<answer>B</answer>", "B"),
     "answer tags at the end": ("It rains.\n<answer>B</answer>", "It rains.\n\nFinal answer: B"),
+    "tags around a quotation": ('<response>He says "no"</response>', 'He says "no"'),
     "rating tags": ("<rating>4</rating>", "4"),
     "rating tags behind words": ("Good. <rating>4</rating>", "Good.\nFinal rating: 4"),
     "tag that is talked about": ("Use `<answer>`.", "Use `<answer>`."),

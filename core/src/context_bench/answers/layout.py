@@ -35,8 +35,8 @@ _ANSWERS = "answer|final[_ -]?answer|finalanswer|result|final[_ -]?result|final|
 _LABELS = "rating|score|grade|verdict|label|choice|decision|prediction|classification|winner|judge?ment|letter|option"
 _WRAPPERS = "response|output|solution|reply|text|final[_ -]?response|final[_ -]?output"
 _TAG = re.compile(
-    rf"(?<![`'\"])<(?P<close>/?)\s?(?:(?P<answer>{_ANSWERS})|(?P<label>(?:final[_ -]|overall[_ -])?(?:{_LABELS}))"
-    rf"|(?P<wrapper>{_WRAPPERS}))\s?>(?![`'\"])",
+    rf"<(?P<close>/?)\s?(?:(?P<answer>{_ANSWERS})|(?P<label>(?:final[_ -]|overall[_ -])?(?:{_LABELS}))"
+    rf"|(?P<wrapper>{_WRAPPERS}))\s?>",
     re.IGNORECASE,
 )
 _LONGEST_TAGGED = 300
@@ -155,7 +155,7 @@ def _without_answer_tags(text: str) -> str:
     """The text with what answer tags announce announced in words; tags around all of it go."""
     parts: list[str] = []
     position = 0
-    tags = list(_TAG.finditer(text))
+    tags = [tag for tag in _TAG.finditer(text) if not _is_mentioned(tag)]
     for tag, following in zip_longest(tags, tags[1:]):
         parts.append(text[position : tag.start()])
         position = tag.end()
@@ -169,6 +169,12 @@ def _without_answer_tags(text: str) -> str:
             parts.append(f"\n{_announcement(tag)}: ")
     parts.append(text[position:])
     return "".join(parts)
+
+
+def _is_mentioned(tag: re.Match[str]) -> bool:
+    """Whether a tag is in quotation marks, and so talked about."""
+    before = tag.string[tag.start() - 1 : tag.start()]
+    return before in ("`", "'", '"') and tag.string[tag.end() : tag.end() + 1] == before
 
 
 def _announcement(tag: re.Match[str]) -> str:
