@@ -55,7 +55,7 @@ def count_handovers(rows: int, workers: int, path: Path) -> int:
     return handovers[0]
 
 
-@pytest.mark.parametrize(("workers", "most"), [(1, 25), (2, 40)])
+@pytest.mark.parametrize(("workers", "most"), [(1, 28), (2, 40)])
 def test_a_row_goes_through_few_modules(workers: int, most: int, tmp_path: Path) -> None:
     count_handovers(FEW, workers, tmp_path / "first.sqlite")  # what is imported once is no row's
     few = count_handovers(FEW, workers, tmp_path / "few.sqlite")
