@@ -73,7 +73,7 @@ STEPS = (
         title="Read the answer",
         text="Tokens are counted where the endpoint reports none. Reasoning is separated from the answer, once for "
         "all evaluators.",
-        functions=("tokens:count_fields", "answers:parted_output"),
+        functions=("tokens:count_fields", "answers/parting:parted_output"),
     ),
     Step(
         title="Score",
@@ -107,7 +107,11 @@ STEPS = (
     Step(
         title="Aggregate",
         text="After the last row, metrics read the run file as columns. Nothing of the run is in memory as a whole.",
-        functions=("store/queries:answered_rows", "results/columns:Columns._count"),
+        functions=(
+            "store/queries:answered_rows",
+            "results/columns:Columns._count",
+            "results/score_means:_Group.add",
+        ),
     ),
 )
 

@@ -11,11 +11,14 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 
-from context_bench.answers import part_answer, plain_signs
-from context_bench.answers.calls import tool_calls
-from context_bench.answers.layout import without_layout
-from context_bench.answers.reading import read_reply
-from context_bench.answers.remarks import without_remarks
+from context_bench.answers import (
+    part_answer,
+    plain_signs,
+    read_reply,
+    tool_calls,
+    without_layout,
+    without_remarks,
+)
 
 SHAPES: Mapping[str, str] = {
     "stars": "*",

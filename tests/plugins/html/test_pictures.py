@@ -72,14 +72,13 @@ def test_a_legend_with_too_many_names_says_how_many_are_missing() -> None:
 
 
 def adding(monkeypatch: pytest.MonkeyPatch, function: Any, reason: str = "") -> None:
-    facts = SimpleNamespace(extends="report")
     component = SimpleNamespace(
         id="some-package/curves",
         state="ok",
-        facts=facts,
+        command=SimpleNamespace(extends="report"),
         examine=lambda: (SimpleNamespace(reason=reason, remedy="reinstall it"), function),
     )
-    others = [SimpleNamespace(state="ok", facts=SimpleNamespace(extends="table"), id="x/y")]
+    others = [SimpleNamespace(state="ok", command=SimpleNamespace(extends="table"), id="x/y")]
     monkeypatch.setattr(
         pictures, "open_catalog", lambda: SimpleNamespace(of_kind=lambda kind: [*others, component])
     )

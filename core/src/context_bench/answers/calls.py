@@ -1,8 +1,8 @@
 """Native tool-call mark-up: the tokens and tags with which models write a call where no endpoint decodes it.
 
-Hermes and Qwen (``<tool_call>``), Qwen3-Coder (``<function=...>`` with ``<parameter=...>``), GLM (``<arg_key>``), Llama
-(``<|python_tag|>``, ``<function=...>{...}``), Mistral (``[TOOL_CALLS]``), DeepSeek and Kimi (their own tokens), Gemma,
-gpt-oss, and the objects of the interfaces of OpenAI, Anthropic (``tool_use``) and Gemini (``functionCall``).
+Read are tags (``<tool_call>``, ``<function=...>`` with ``<parameter=...>``, ``<arg_key>``), tokens (``<|python_tag|>``,
+``[TOOL_CALLS]``, ``<|tool_calls_begin|>`` and their like) and the objects of interfaces (``tool_calls``, ``tool_use``,
+``functionCall``); closed or not.
 """
 
 from __future__ import annotations

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from context_bench.answers import plain_value, reply_of
-from context_bench.answers.calls import marks_calls
+from context_bench.answers import marks_calls, plain_value, reply_of
 from context_bench_agents.arguments import is_accepted, is_described, standard
 from context_bench_agents.calls import FunctionCall, calls_of, decoded_calls, parse_calls
 from context_bench_agents.foreign import TYPES, written_in

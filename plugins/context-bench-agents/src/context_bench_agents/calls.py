@@ -10,9 +10,15 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from context_bench.answers import answer_of, plain_signs, plain_value, reply_of
-from context_bench.answers.calls import call_of_object, tool_calls
-from context_bench.answers.layout import without_layout
+from context_bench.answers import (
+    answer_of,
+    call_of_object,
+    plain_signs,
+    plain_value,
+    reply_of,
+    tool_calls,
+    without_layout,
+)
 from context_bench_agents.foreign import TYPES, call_in
 
 _LANGUAGE = re.compile(r"\A(?:[\w.+-]*[^\S\n]*\n|[a-zA-Z]+(?=[\s\[{]))")

@@ -6,10 +6,14 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from context_bench.answers import NO_ANSWER, answer_of, gold
-from context_bench.answers.layout import without_layout
-from context_bench.answers.reading import read_reply
-from context_bench.answers.remarks import without_remarks
+from context_bench.answers import (
+    NO_ANSWER,
+    answer_of,
+    gold,
+    read_reply,
+    without_layout,
+    without_remarks,
+)
 from context_bench.records import Scores
 
 # bold type, code, and all that str.strip() takes for space

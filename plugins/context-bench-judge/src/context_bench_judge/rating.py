@@ -11,10 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from context_bench.answers import part_answer
-from context_bench.answers.calls import call_of_object
-from context_bench.answers.reading import read_reply
-from context_bench.answers.remarks import without_closing
+from context_bench.answers import call_of_object, part_answer, read_reply, without_closing
 from context_bench_judge.mentions import LONGEST_REPLY, Mention, mentions
 from context_bench_judge.rating_forms import FORMS
 from context_bench_judge.scale import Scale

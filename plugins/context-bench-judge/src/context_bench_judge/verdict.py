@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from context_bench.answers import nfkc, part_answer
-from context_bench.answers.reading import GAP, read_reply
-from context_bench.answers.remarks import without_closing
+from context_bench.answers import GAP, nfkc, part_answer, read_reply, without_closing
 from context_bench_judge.aspects import is_of_an_aspect, other_aspect
 from context_bench_judging.json_reply import json_objects, values_of
 from context_bench_judging.unreadable import UnreadableReply, beginning_of

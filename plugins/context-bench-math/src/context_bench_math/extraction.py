@@ -6,9 +6,7 @@ import re
 from itertools import islice
 from typing import NamedTuple
 
-from context_bench.answers import part_answer
-from context_bench.answers.reading import read_reply
-from context_bench.answers.remarks import without_closing
+from context_bench.answers import part_answer, read_reply, without_closing
 from context_bench_math.boxes import last_boxed
 from context_bench_math.exact import is_time
 from context_bench_math.forms import is_empty, is_form

@@ -7,7 +7,7 @@ import string
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from context_bench.answers.reading import read_reply
+from context_bench.answers import read_reply
 from context_bench_multiple_choice import words as w
 from context_bench_multiple_choice.claims import Claim, Reading
 from context_bench_multiple_choice.names import Texts, is_letter, same_text

@@ -6,8 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from context_bench.answers import answer_of, plain_signs, plain_value, text_of
-from context_bench.answers.layout import without_layout
+from context_bench.answers import answer_of, plain_signs, plain_value, text_of, without_layout
 from context_bench.records import Scores
 
 

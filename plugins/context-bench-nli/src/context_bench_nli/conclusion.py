@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import reduce
 from typing import NamedTuple
 
-from context_bench.answers.reading import read_reply
+from context_bench.answers import read_reply
 from context_bench_multiple_choice.replies import Strength, answer_text, concluding, quotation
 from context_bench_nli.assertions import Assertion, assertions
 from context_bench_nli.concepts import lexicon

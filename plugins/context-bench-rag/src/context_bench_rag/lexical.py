@@ -6,9 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from context_bench.answers import plain_signs
-from context_bench.answers.layout import without_layout
-from context_bench.answers.remarks import without_remarks
+from context_bench.answers import plain_signs, without_layout, without_remarks
 from context_bench.records import Scores
 from context_bench_judging.lexical import LEXICAL, content_words, overlap, sentences
 from context_bench_rag.contexts import average_precision

@@ -13,9 +13,16 @@ from collections.abc import Mapping, Sequence
 from heapq import nlargest
 from typing import Any, NamedTuple
 
-from context_bench.answers import NO_ANSWER, answer_of, gold, plain_signs, plain_value, text_of
-from context_bench.answers.layout import without_layout
-from context_bench.answers.remarks import without_remarks
+from context_bench.answers import (
+    NO_ANSWER,
+    answer_of,
+    gold,
+    plain_signs,
+    plain_value,
+    text_of,
+    without_layout,
+    without_remarks,
+)
 from context_bench.records import Scores
 
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")

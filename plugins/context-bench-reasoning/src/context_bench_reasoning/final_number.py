@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from context_bench.answers import NO_ANSWER, answer_of, gold
-from context_bench.answers.reading import read_reply
+from context_bench.answers import NO_ANSWER, answer_of, gold, read_reply
 from context_bench.records import Scores
 
 _NUMBER = re.compile(
