@@ -16,11 +16,6 @@ from context_bench.answers import (
 )
 from context_bench.records import Scores
 
-# bold type, code, and all that str.strip() takes for space
-_AROUND = (
-    "*`\t\n\v\f\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029"
-    "\u202f\u205f\u3000"
-)
 _BOXED = re.compile(r"\$*\s*\\boxed\s*\{(.*)\}\s*\$*\.?")
 
 
@@ -28,7 +23,7 @@ class BBHExactMatch:
     """1.0 where the answer of a response is exactly the target of a BIG-Bench Hard example, else 0.0.
 
     The answer is the first line behind the last "the answer is", or the first line of a response without it, less one full
-    stop at its end and the marks of bold type or code around it. Layout is taken off before, and what the reply quotes is read
+    stop at its end. Layout such as the marks of bold type or code is taken off before, and what the reply quotes is read
     only where its own words state nothing. Case, brackets and the order of words count.
     This is the rule of the benchmark's authors: Suzgun et al. 2022, "Challenging BIG-Bench Tasks and Whether Chain-of-Thought
     Can Solve Them", https://arxiv.org/abs/2210.09261.
@@ -98,11 +93,11 @@ class BBHExactMatch:
 
 
 def _bare(line: str) -> str:
-    """A line less one full stop and the marks of bold type or code around it.
+    r"""A line less one full stop and the box around it.
 
-    >>> _bare("**(B)**."), _bare("True."), _bare("] } )")
-    ('(B)', 'True', '] } )')
+    >>> _bare("(B) ."), _bare("True."), _bare("] } )"), _bare(r"\boxed{(B)}.")
+    ('(B)', 'True', '] } )', '(B)')
     """
-    bare = line.strip(_AROUND).removesuffix(".").strip(_AROUND)
+    bare = line.strip().removesuffix(".").strip()
     boxed = _BOXED.fullmatch(bare)
     return boxed[1].strip() if boxed else bare

@@ -288,7 +288,6 @@ def _refuse(reply: str) -> Verdict:
 def _plain(text: str) -> str:
     """A text with plain quotes and dashes, the first and the second response by their letters."""
     text = re.sub(r"[‘’ʼ]", "'", re.sub(r"[“”„«»]", '"', nfkc(text)))
-    text = re.sub(r"\*+|`+", "", text)
     text = _COUNTED.sub(lambda name: f"{name[1]} {'A' if name[2].lower() == 'one' else 'B'}", text)
     return _ORDINAL.sub(lambda ordinal: f"Response {_letter(ordinal)}", text)
 

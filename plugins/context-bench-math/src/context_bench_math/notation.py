@@ -38,7 +38,7 @@ _LONE_DOLLAR = re.compile(r"\$(?![ ]?[-+]?\.?\d)")
 _DELIMITERS = re.compile(r"(?<!\\)\\[()\[\]]|\$\$?")
 _NAMES = re.compile(r"\\(?:d|t|c)frac(?![A-Za-z])")
 _DOUBLED = re.compile(r"\\\\(?=[A-Za-z])")
-_QUOTES = ' \t`"“”*_'
+_QUOTES = ' \t"“”'
 _EQUALS = re.compile(r"\A(?:=|\\approx(?![A-Za-z]))\s*")
 _REPEATING = re.compile(
     r"""
