@@ -123,9 +123,12 @@ def _calls(folder: Path) -> Iterator[Recorded]:
 
 
 def _code(outputs: Path) -> Iterator[Recorded]:
+    """Yield programs as a chat model shows them: a model's completions behind their prompts, in a fence."""
     for row in _lines(outputs / "humaneval.codegen16b-samples.jsonl.gz"):
         name = re.findall(r"def (\w+)\(", row["prompt"])[-1]
-        for reply in row["samples"][:4]:
+        for completion in row["samples"][:4]:
+            body = re.split(r"\n(?=\S)", completion, maxsplit=1)[0].rstrip()
+            reply = f"Here is the function:\n\n```python\n{row['prompt'].rstrip()}\n{body}\n```"
             yield Recorded("code", {"prompt": row["prompt"], "entry_point": name}, reply, "")
 
 

@@ -6,6 +6,7 @@ number so many of each evaluator.
 
 from __future__ import annotations
 
+import ast
 import os
 from collections import defaultdict
 from collections.abc import Callable, Mapping
@@ -16,6 +17,7 @@ from typing import Any
 import pytest
 from recorded_replies import LAYOUTS, QUOTING, Recorded, recorded
 
+from context_bench.answers import answer_of
 from context_bench.errors import InconclusiveScoreError
 from context_bench.evaluators import (
     BBHExactMatch,
@@ -27,7 +29,11 @@ from context_bench.evaluators import (
     NeedleRecall,
     NLILabelMatch,
 )
+from context_bench_code.inside.assembly import assemble
+from context_bench_code.marking import marked
+from context_bench_code.problem import job_of
 from context_bench_judge import UnreadableReply, read_rating, read_verdict
+from context_bench_rag import LexicalFaithfulness
 
 pytestmark = [pytest.mark.shared, pytest.mark.one_python]
 
@@ -42,11 +48,44 @@ READERS = (
     "drop",
     "needle",
     "bfcl",
+    "faithfulness",
+    "code",
 )
 _SAMPLE = 12
 _READS_ALL = {"needle", "drop", "bfcl", "faithfulness", "code"}
 """Readers for which all of a reply is its answer, so that a quotation is part of it."""
-_OTHER_MEANING = {("drop", "numbers"), ("bfcl", "a closing remark")}
+_OTHER_CODE = (
+    *(
+        "a quoted list",
+        "headings",
+        "bold lines",
+        "a table",
+        "line break tags",
+        "paragraphs of HTML",
+    ),
+    *("NBSP", "width zero", "direction marks", "a fence", "a named fence", "a fence in its line"),
+)
+"""Layouts that write into the lines of a program, or a fence around a fence: they make it another program."""
+
+
+def _code_in(example: Mapping[str, Any], output: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the code that would be run for a reply, less its docstrings, which a layout may change; nothing is run."""
+    row = {**example, "test": "def check(candidate):\n    pass\n"}
+    job = job_of(row, marked(answer_of(output) or ""))
+    assert job is not None
+    sources = [source.text for source in assemble(job).sources if source.name == "<response>"]
+    function = None
+    for node in ast.parse("\n".join(sources)).body:
+        if isinstance(node, ast.FunctionDef) and node.name == example["entry_point"]:
+            function = node
+    return {"code": function and ast.dump(_without_docstrings(function))}
+
+
+def _without_docstrings(function: ast.FunctionDef) -> ast.FunctionDef:
+    for node in ast.walk(function):
+        if isinstance(node, ast.FunctionDef) and ast.get_docstring(node) is not None:
+            del node.body[0]
+    return function
 
 
 @cache
@@ -60,6 +99,8 @@ def _scorers() -> Mapping[str, Callable[[Mapping[str, Any], Mapping[str, Any]], 
         "drop": DropF1().score,
         "needle": NeedleRecall().score,
         "bfcl": BFCLMatch().score,
+        "faithfulness": LexicalFaithfulness().score,
+        "code": _code_in,
         "rating": lambda _, output: {"rating": read_rating(output["response"], (1, 10))},
         "verdict": lambda _, output: {"verdict": read_verdict(output["response"])},
     }
@@ -71,6 +112,8 @@ def verdict_on(case: Recorded, reply: str) -> Any:
         return dict(_scorers()[case.reader](case.example, {"response": reply}))
     except (UnreadableReply, InconclusiveScoreError) as error:
         return type(error).__name__
+    except SyntaxError:
+        return "no program"
 
 
 @pytest.fixture(scope="session")
@@ -88,8 +131,15 @@ def replies(shared: Callable[[str], Path]) -> Mapping[str, list[Recorded]]:
     }
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize(
+    ("reader", "layout"),
+    [
+        (reader, layout)
+        for reader in READERS
+        for layout in LAYOUTS
+        if reader != "code" or layout not in _OTHER_CODE
+    ],
+)
 def test_a_layout_changes_no_verdict(
     reader: str, layout: str, replies: Mapping[str, list[Recorded]]
 ) -> None:

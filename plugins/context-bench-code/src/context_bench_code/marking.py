@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 _OPENING_LINE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[ \t]*[\w+#.-]*[ \t]*$", re.MULTILINE)
+_CLOSED_WITH = re.compile(r"^([ \t]*(?:`{3,}|~{3,}))[ \t]*(</\w+>|\*\*)[ \t]*$", re.MULTILINE)
 _FENCE = re.compile(r"`{3,}|~{3,}")
 _LANGUAGE = re.compile(r"(?:python3?|py3?|ipython)(?:[ \t]+|(?=\n))", re.IGNORECASE)
 _IS_CODE = re.compile(r"\s*(?:(?:async\s+)?def|class|import|from|return|for|while|if|@\w)\b|\s*@\w")
@@ -14,12 +15,15 @@ _BULLET = re.compile(r"(?:[-*\u2022] |\d{1,3}[.)] )")
 def marked(response: str) -> str:
     """Return a reply with each fence in a line of its own, and without a bullet or number before each of its lines.
 
-    A reply that has fences in lines of their own stays as it is: what is between its lines is not looked at.
+    A reply that has fences in lines of their own stays as it is: what is between its lines is not looked at. What closes
+    the layout around all of it behind the last fence, as in "```</response>", gets a line of its own.
 
     >>> marked("So: ```def f(n): return n```")
     'So: \\n```\\ndef f(n): return n\\n```\\n'
+    >>> marked("```\\nx = 1\\n```</response>")
+    '```\\nx = 1\\n```\\n</response>'
     """
-    response = _unlisted(response)
+    response = _CLOSED_WITH.sub(r"\1\n\2", _unlisted(response))
     if "```" not in response and "~~~" not in response:
         return response
     parts = _FENCE.split(response)
