@@ -49,6 +49,37 @@ def bounded(
     return cast("BinaryIO", io.BufferedReader(_Bounded(stream, packed_size, name, times)))
 
 
+def check_unpacked_size(
+    unpacked_size: int, packed_size: int, name: str, max_expansion: int | None = None
+) -> None:
+    """Refuse a file that says how many bytes it becomes, such as Parquet, where these are too many.
+
+    Args:
+        unpacked_size: So many bytes it becomes, as it says itself.
+        packed_size: Size of the compressed file, in bytes.
+        name: What the file is called in the error.
+        max_expansion: As for :func:`bounded`.
+
+    Raises:
+        DatasetError: They are more than :func:`bounded` gives out. The limit cannot be read.
+    """
+    times = _expansion() if max_expansion is None else max_expansion
+    if times != 0 and unpacked_size > _most(packed_size, times):
+        raise _too_large(packed_size, name, times)
+
+
+def _most(packed_size: int, times: int) -> int:
+    return max(_ALWAYS, packed_size * times)
+
+
+def _too_large(packed_size: int, name: str, times: int) -> DatasetError:
+    return DatasetError(
+        f"{name} has {packed_size:,} bytes and becomes more than {_most(packed_size, times):,} when it "
+        f"is decompressed. If you trust it, set {EXPANSION_VARIABLE} to more than {times}, or to 0 for "
+        f"no limit."
+    )
+
+
 def _expansion() -> int:
     text = os.environ.get(EXPANSION_VARIABLE, "").strip()
     if not text:
@@ -64,7 +95,7 @@ class _Bounded(io.RawIOBase):
         self._name = name
         self._times = times
         self._packed_size = packed_size
-        self._left = max(_ALWAYS, packed_size * times)
+        self._left = _most(packed_size, times)
 
     def readable(self) -> bool:
         return True
@@ -73,11 +104,7 @@ class _Bounded(io.RawIOBase):
         data = self._stream.read1(len(buffer))
         self._left -= len(data)
         if self._left < 0:
-            raise DatasetError(
-                f"{self._name} has {self._packed_size:,} bytes and becomes more than "
-                f"{max(_ALWAYS, self._packed_size * self._times):,} when it is decompressed. If you "
-                f"trust it, set {EXPANSION_VARIABLE} to more than {self._times}, or to 0 for no limit."
-            )
+            raise _too_large(self._packed_size, self._name, self._times)
         buffer[: len(data)] = data
         return len(data)
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from context_bench.errors import DatasetError
 from context_bench_local import local
 
 ROWS = [{"q": "é"}, {"q": "日本"}]
@@ -129,6 +130,29 @@ def test_a_parquet_file_is_read_in_batches(tmp_path):
     (tmp_path / "broken.parquet").write_bytes(b"PAR1 no")
     with pytest.raises(ValueError, match=r"broken\.parquet is no Parquet file: "):
         list(local(path=tmp_path / "broken.parquet"))
+
+
+@pytest.mark.parametrize("groups", [1, 4])
+def test_a_parquet_file_that_becomes_too_large_is_refused_before_its_rows(
+    tmp_path, monkeypatch, groups
+):
+    arrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    count = 96
+    path = tmp_path / "rows.parquet"
+    with parquet.ParquetWriter(
+        path, arrow.schema({"q": arrow.string()}), compression="zstd", use_dictionary=False
+    ) as writer:
+        table = arrow.table({"q": ["a" * (3 << 20)] * (count // groups)})
+        for _ in range(groups):
+            writer.write_table(table)
+    assert path.stat().st_size < 1 << 20
+    with pytest.raises(DatasetError, match=r"rows\.parquet .* CONTEXT_BENCH_MAX_EXPANSION"):
+        next(iter(local(path=path)))
+    assert len(list(local(path=path, max_expansion=0, limit=2))) == 2
+    monkeypatch.setenv("CONTEXT_BENCH_MAX_EXPANSION", "0")
+    assert len(list(local(path=path, limit=2))) == 2
 
 
 def test_a_parquet_file_that_was_damaged_is_told_with_its_last_row(tmp_path):

@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
+from context_bench.decompression import check_unpacked_size
+
 _ROWS_AT_ONCE = 500
 
 
@@ -36,5 +38,13 @@ def _tables(
             fsspec.open(name, "rb", hf={"token": token}) as file,
             parquet.ParquetFile(file, pre_buffer=False) as table,
         ):
+            _check_size(table.metadata, file, name)
             for part, batch in enumerate(table.iter_batches(_ROWS_AT_ONCE, use_threads=False)):
                 yield f"{number}_{part}", builder._cast_table(pyarrow.Table.from_batches([batch]))
+
+
+def _check_size(metadata: Any, file: Any, name: str) -> None:
+    """Compare the bytes of all pages, as the footer says it, with the limit for compressed files."""
+    groups = range(metadata.num_row_groups)
+    unpacked = sum(metadata.row_group(number).total_byte_size for number in groups)
+    check_unpacked_size(unpacked, int(file.size or 0), name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from context_bench.decompression import check_unpacked_size
 from context_bench_local.record import Record
 from context_bench_local.source import Source
 
@@ -17,6 +18,7 @@ def read_parquet(source: Source) -> Iterator[Record]:
     Times and durations are kept to the microsecond, as Python's own are, whether or not pandas is installed.
 
     Raises:
+        DatasetError: Its footer says that its pages become larger than what the limit allows.
         ValueError: ``pyarrow`` is not installed, the file is no Parquet or is damaged, two columns have one name, or a row
             holds a value that Python does not have, such as a date behind the year 9999.
     """
@@ -34,6 +36,7 @@ def read_parquet(source: Source) -> Iterator[Record]:
     number = 0
     try:
         with ParquetFile(source.path, coerce_int96_timestamp_unit="us") as file:
+            _check_size(file.metadata, source)
             _check_names(file.schema_arrow.names, source.name)
             schema = _in_microseconds(file.schema_arrow)
             for batch in file.iter_batches(batch_size=_BATCH):
@@ -91,6 +94,14 @@ def _in_microseconds(schema: Any) -> Any:
         return given.with_type(coarse(given.type))
 
     return pyarrow.schema(map(field, schema), schema.metadata)
+
+
+def _check_size(metadata: Any, source: Source) -> None:
+    """Compare the bytes of all pages, as the footer says it, with the limit for compressed files."""
+    groups = range(metadata.num_row_groups)
+    unpacked = sum(metadata.row_group(number).total_byte_size for number in groups)
+    size = source.path.stat().st_size
+    check_unpacked_size(unpacked, size, source.name, source.max_expansion)
 
 
 def _check_names(names: Sequence[str], file: str) -> None:
