@@ -14,12 +14,17 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 import pytest
 
 from context_bench.cli import execute
 from context_bench.store.mark import mark_of
+
+if TYPE_CHECKING:
+    from context_bench_http.local_server import LocalServer
 
 pytestmark = pytest.mark.one_python
 
@@ -194,6 +199,41 @@ def test_reading_a_foreign_file_does_nothing(
     assert code in (0, 2, 3), captured.err
     check_nothing_happened(at_the_victim, server, before)
     assert KEY not in captured.out + captured.err
+
+
+def fetched(pages: LocalServer, path: str) -> tuple[int, str]:
+    try:
+        with urlopen(pages.url + path, timeout=60) as response:
+            return response.status, response.read().decode()
+    except HTTPError as error:
+        with error:
+            return error.code, error.read().decode()
+
+
+@pytest.mark.parametrize("thing", NAMES)
+def test_viewing_a_foreign_file_does_nothing(
+    thing: str, at_the_victim: Path, server: Server
+) -> None:
+    local_server = pytest.importorskip("context_bench_http.local_server")
+    viewer = pytest.importorskip("context_bench_view.server")
+    before = files_in(Path())
+    token = "a-token-of-this-test"
+    guard = local_server.Guard(secret=token, is_exact=True)
+    pages = local_server.LocalServer(viewer.Pages(Path(), token).answer, 0, guard)
+    try:
+        listed = fetched(pages, f"/{token}/")
+        report = fetched(pages, f"/{token}/run/{RUN}")
+        row = fetched(pages, f"/{token}/run/{RUN}/row/0")
+        status = fetched(pages, f"/{token}/run/{RUN}/status")
+        compared = fetched(pages, f"/{token}/compare?run={RUN}")
+    finally:
+        pages.close()
+    assert [listed[0], report[0], row[0], status[0]] == [200, 200, 200, 200]
+    assert compared[0] in (200, 422)  # a run with one system has nothing to compare
+    assert RUN in listed[1]
+    check_nothing_happened(at_the_victim, server, before)
+    for _, body in (listed, report, row, status, compared):
+        assert KEY not in body
 
 
 NAMED = {

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from context_bench.cli import execute
-from context_bench.plan import lock_record as module
 
 pytest.importorskip("context_bench_local", reason="reads the file")
 pytest.importorskip("context_bench_replay", reason="answers")
@@ -39,32 +39,32 @@ def test_an_unchanged_run_matches_its_lock() -> None:
     assert locked_run() == 0
 
 
-def change_gold(patch: pytest.MonkeyPatch) -> None:
-    write("Rome")
-
-
-def change_code(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(module, "_hash_of_sources", lambda folder: "another")
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [(change_gold, "the source of dataset qa"), (change_code, "the source code of the editable")],
-    ids=["gold", "code"],
-)
-def test_what_changed_since_is_drift(
-    change: Callable[[pytest.MonkeyPatch], None],
-    words: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_changed_gold_is_drift(capsys: pytest.CaptureFixture[str]) -> None:
     assert execute(["lock", *RUN]) == 0
-    locked = json.loads(Path("context-bench.lock").read_text())
-    if change is change_code and not locked.get("content"):
-        pytest.skip("nothing is an editable install here")
-    change(monkeypatch)
+    write("Rome")
     assert locked_run() == 2
-    assert words in capsys.readouterr().err
+    assert "the source of dataset qa" in capsys.readouterr().err
+
+
+def test_a_changed_source_of_an_editable_install_is_drift(
+    site: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    package = site.evaluator("acme-dev", "dev", editable=True)
+    sys.path.append(str(package.parent))  # as the .pth file does where Python starts
+    run = [*RUN[:-1], "dev"]
+    try:
+        assert execute(["lock", *run]) == 0
+        assert "acme-dev" in json.loads(Path("context-bench.lock").read_text())["content"]
+        arguments = ["run", "--locked", *run, "--format", "none", "-q"]
+        assert execute(arguments) == 0
+        module = package / "__init__.py"
+        module.write_text(module.read_text() + "\n# another line\n")
+        assert execute(arguments) == 2
+        assert "the source code of the editable install acme-dev" in capsys.readouterr().err
+        assert execute(["lock", *run]) == 0
+        assert execute(arguments) == 0
+    finally:
+        sys.path.remove(str(package.parent))
 
 
 def test_options_of_evaluators_are_locked(capsys: pytest.CaptureFixture[str]) -> None:
