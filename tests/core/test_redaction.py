@@ -123,3 +123,57 @@ def test_secrets_in_further_request_fields_are_found_in_their_json() -> None:
     assert list(secret_values((), {"extra_body": body})) == [KEY]
     plain = json.dumps({"temperature": 0})
     assert without_secrets((), {"extra_body": plain}) == {"extra_body": plain}
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        ["X-Team: research"],
+        ["Content-Type: application/json", "X-Team: research"],
+        ["Content-Type: a/X-Team: research"],  # a list as it is written on the command line
+        {"user-agent": "me/1.0", "x-tenant": "blue"},
+        "X-Team: research",
+        ["no header"],
+        [],
+    ],
+    ids=repr,
+)
+def test_values_of_headers_are_secret(headers: Any) -> None:
+    assert without_secrets((), {"extra_headers": headers}) == {"extra_headers": "***"}
+
+
+def test_what_a_header_of_any_name_says_is_taken_out_of_texts() -> None:
+    hide = Redactor(secret_values((), {"extra_headers": [f"X-Team: {KEY}"]})).of_answer
+    assert hide(f"team {KEY}") == "team ***"
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        ["Content-Type: application/json; charset=utf-8", "User-Agent: me/1.0"],
+        {"anthropic-beta": "tools-2024-05-16"},
+        "api-version: 2024-10-21",
+    ],
+    ids=repr,
+)
+def test_harmless_headers_are_kept_so_that_a_run_resumes(headers: Any) -> None:
+    assert without_secrets((), {"extra_headers": headers}) == {"extra_headers": headers}
+    assert list(secret_values((), {"extra_headers": headers})) == []
+
+
+def test_a_secret_of_the_environment_is_one_in_every_option(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TEAM_TOKEN", KEY)
+    monkeypatch.setenv("TEAM_NAME", "research-department-7")
+    monkeypatch.setenv("SHORT_TOKEN", "blue")
+    body = {"user": f"me {KEY}", "tags": [KEY], "team": "research-department-7 blue"}
+    options = {"extra_body": json.dumps(body), "system_prompt": f"Say {KEY}.", "deep": {"a": body}}
+    kept = without_secrets((), options)
+    assert KEY not in json.dumps(kept)
+    assert json.loads(kept["extra_body"]) == {
+        "user": "me ***",
+        "tags": ["***"],
+        "team": "research-department-7 blue",
+    }
+    assert set(secret_values((), options)) == {KEY}

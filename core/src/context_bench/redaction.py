@@ -27,6 +27,12 @@ _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _HEADER = (
     r"\s*([A-Za-z0-9-]+)\s*:\s*(\S.*)"  # compiled where it is used: a list of plugins never does
 )
+_HARMLESS_HEADER = (
+    r"(?i)accept(-(charset|encoding|language))?|content-(type|encoding|language)|user-agent"
+    r"|([a-z0-9]+-)*(version|beta)"
+)
+_HARMLESS_VALUE = r"[\w .,;=+*/()-]*"
+_SHORTEST_OF_ENVIRONMENT = 8
 
 
 @lru_cache(maxsize=1024)
@@ -38,6 +44,16 @@ def is_secret_name(name: str) -> bool:
     [True, True, True, True, False, False]
     """
     return bool(_SECRET_NAME.search(_CAMEL.sub("_", name).replace("-", "_")))
+
+
+def is_harmless_header(name: str) -> bool:
+    """Whether the values of a request header hold no secret; those of every other one do until
+    somebody says otherwise.
+
+    >>> [is_harmless_header(name) for name in ("Content-Type", "tools-beta", "X-Team", "Cookie")]
+    [True, True, False, False]
+    """
+    return bool(re.fullmatch(_HARMLESS_HEADER, name))
 
 
 class Redactor:
@@ -91,11 +107,13 @@ class Redactor:
 
 
 def secrets_in(value: Any) -> Iterator[str]:
-    """Yield the secrets in the value of an option that is secret as a whole: itself, and the
-    credential in a header.
+    """Yield the secrets in the value of an option that is secret as a whole: itself, the credential
+    in a header, and what any other header says, if nobody writes that by chance.
 
-    >>> list(secrets_in(["X-Api-Key: abc123", "X-Team: research"]))
-    ['X-Api-Key: abc123', 'abc123', 'X-Team: research']
+    >>> list(secrets_in(["X-Api-Key: abc123", "X-Team: research", "X-Org: org-4711"]))
+    ['X-Api-Key: abc123', 'abc123', 'X-Team: research', 'X-Org: org-4711', 'org-4711']
+    >>> list(secrets_in(["Content-Type: application/json"]))
+    []
     """
     if isinstance(value, Mapping):
         for name, item in value.items():
@@ -103,12 +121,14 @@ def secrets_in(value: Any) -> Iterator[str]:
     elif isinstance(value, list | tuple | set | frozenset):
         for item in value:
             yield from secrets_in(item)
-    elif isinstance(value, str) and value.strip():
+    elif isinstance(value, str) and value.strip() and not _are_harmless_headers(value):
         yield value.strip()
         header = re.fullmatch(_HEADER, value)
         if header and re.search(_NAME, header[1]):
             yield header[2].strip()
             yield from header[2].split()[1:]  # "Bearer TOKEN"
+        elif header and _is_unmistakable(header[2].strip()):
+            yield header[2].strip()
     elif isinstance(value, int | float) and not isinstance(value, bool):
         yield str(value)
 
@@ -159,8 +179,8 @@ _ADDRESS = r"\S+://\S+|[^\s/@:]+:[^\s/@]+@\S+"
 
 
 def without_secrets(components: Iterable[Component], options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options of a component without those that its manifest calls secret, and without what
-    a URL says of its user.
+    """Return options of a component without those that its manifest calls secret, without what a
+    URL says of its user, and without secrets that stand in the environment.
 
     Args:
         components: All that answer to its name; an option is secret where one of them says so.
@@ -168,9 +188,41 @@ def without_secrets(components: Iterable[Component], options: Mapping[str, Any])
     """
     declared = _declared(components)
     return {
-        name: REDACTED if _is_secret(name, declared) else _plain(value)
+        name: _hidden(value) if _is_secret(name, declared) else _plain(value)
         for name, value in options.items()
     }
+
+
+def _hidden(value: Any) -> Any:
+    """Return what is kept of a secret option: nothing, unless it is made of harmless headers."""
+    return _plain(value) if value and _are_harmless_headers(value) else REDACTED
+
+
+def _are_harmless_headers(value: Any) -> bool:
+    """Whether a value is request headers, as lines or by name, that all hold no secret."""
+    if isinstance(value, Mapping):
+        value = [f"{name}: {item}" for name, item in value.items()]
+    if isinstance(value, list | tuple):
+        return all(isinstance(item, str) and _are_harmless_headers(item) for item in value)
+    header = re.fullmatch(_HEADER, value) if isinstance(value, str) else None
+    return bool(
+        header and is_harmless_header(header[1]) and re.fullmatch(_HARMLESS_VALUE, header[2])
+    )
+
+
+def _of_environment(text: str) -> list[str]:
+    """Return the secrets in a text that environment variables hold under a name that calls them
+    so, and that nobody writes by chance."""
+    from os import environ
+
+    return [
+        value
+        for name, value in environ.items()
+        if len(value) >= _SHORTEST_OF_ENVIRONMENT
+        and value in text
+        and is_secret_name(name)
+        and _is_unmistakable(value)
+    ]
 
 
 def secret_values(components: Iterable[Component], options: Mapping[str, Any]) -> Iterator[str]:
@@ -222,6 +274,8 @@ def is_redacted(value: Any) -> bool:
 def _told_in(value: Any) -> Iterator[str]:
     """Yield the secrets in what is no secret itself: an address, or options of somebody else's that
     nobody declares."""
+    if isinstance(value, str):
+        yield from _of_environment(value)
     fields = _fields_of(value)
     if fields is not None:
         yield from secret_values((), fields)
@@ -258,7 +312,8 @@ def _plain(value: Any) -> Any:
 
         return json.dumps(kept, ensure_ascii=False)
     if isinstance(value, str):
-        return redacted_url(value) if "://" in value or "@" in value else value
+        shown = redacted_url(value) if "://" in value or "@" in value else value
+        return _without(shown, _of_environment(shown))
     if isinstance(value, Mapping):
         return without_secrets((), value)
     return [_plain(inner) for inner in value] if isinstance(value, list | tuple) else value

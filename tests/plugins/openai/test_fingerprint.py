@@ -65,11 +65,13 @@ def test_no_secret_is_in_the_fingerprint() -> None:
         extra_headers={
             "x-api-key": "s3cret-c",
             "authorization": "Bearer s3cret-d",
-            "x-mode": "hard",
+            "x-mode": "s3cret-e",
+            "x-api-version": "2024-10-21",
         },
     )
     assert "s3cret" not in shown
-    assert '"x-mode": "hard"' in shown
+    assert '"x-api-version": "2024-10-21"' in shown
+    assert '"x-mode": "sha256:' in shown
 
 
 def _shout(example: Any) -> list[dict[str, str]]:

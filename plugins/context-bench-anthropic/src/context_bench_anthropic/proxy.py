@@ -10,7 +10,7 @@ from context_bench_anthropic.prompts import prompt_of, prompt_of_example, with_b
 from context_bench_anthropic.reply import output_of
 from context_bench_http import (
     DEFAULT_FAILURE_HEADERS,
-    names_a_secret,
+    headers_identity,
     read_extra_body,
 )
 from context_bench_openai import Replies, build_messages
@@ -184,7 +184,6 @@ class AnthropicProxy:
 
     def fingerprint(self) -> dict[str, Any]:
         """Return everything that can change an answer, and no secret, timeout or display name."""
-        headers = self._client.extra_headers
         return {
             "adapter": "anthropic",
             "version": ADAPTER_VERSION,
@@ -196,10 +195,7 @@ class AnthropicProxy:
             "cache_control": list(self._cached),
             "stream": self._stream,
             "anthropic_version": self._version,
-            "headers": {
-                name: None if names_a_secret(name) else value
-                for name, value in sorted(headers.items())
-            },
+            "headers": headers_identity(self._client.extra_headers),
             "failure_headers": self._client.failure_headers.rules,
         }
 

@@ -24,7 +24,7 @@ from context_bench_http.json_client import JsonClient
 from context_bench_http.network import Network
 from context_bench_http.redaction import Redactor
 from context_bench_http.request import HttpRequest
-from context_bench_http.request_headers import check_header_value, header_mapping
+from context_bench_http.request_headers import check_header_value, header_mapping, headers_identity
 from context_bench_http.retrying import Retries, wait_asked_for
 from context_bench_http.usage import add_usage
 
@@ -56,6 +56,7 @@ __all__ = [
     "add_usage",
     "check_header_value",
     "header_mapping",
+    "headers_identity",
     "names_a_secret",
     "read_extra_body",
     "recorded_headers",

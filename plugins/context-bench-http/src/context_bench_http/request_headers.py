@@ -6,7 +6,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from hashlib import sha256
 from types import MappingProxyType
+
+from context_bench.redaction import is_harmless_header
+from context_bench_http.endpoint import names_a_secret
 
 _TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _OF_THE_TRANSPORT = (
@@ -74,6 +78,29 @@ def header_mapping(headers: Mapping[str, str] | Iterable[str] | None) -> dict[st
             raise ValueError(f"The header {name!r} belongs to the connection and cannot be set.")
         check_header_value(f"The header {name!r}", value)
     return mapping
+
+
+def headers_identity(headers: Mapping[str, str]) -> dict[str, str | None]:
+    """Return what a fingerprint holds of the headers that a user adds: two values differ in it, and none can be read.
+
+    A harmless header stands there as it is. One with a name that sounds like a credential does not change an answer. Of any
+    other there are 48 bits of a hash, from which a value that can be guessed can be confirmed.
+
+    >>> headers_identity({"x-mode": "hard", "cookie": "a=b", "api-version": "2"})
+    {'api-version': '2', 'cookie': None, 'x-mode': 'sha256:ed5465b9220d'}
+
+    Args:
+        headers: The headers, names in lower case.
+    """
+    return {name: _identity_of(name, value) for name, value in sorted(headers.items())}
+
+
+def _identity_of(name: str, value: str) -> str | None:
+    if names_a_secret(name):
+        return None
+    if is_harmless_header(name):
+        return value
+    return f"sha256:{sha256(value.encode()).hexdigest()[:12]}"
 
 
 def check_header_value(what: str, value: str) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from context_bench.records import Scores
-from context_bench_http import names_a_secret, read_extra_body
+from context_bench_http import headers_identity, read_extra_body
 from context_bench_judge.prompts import (
     COMPARISON_PLACEHOLDERS,
     RATING_PLACEHOLDERS,
@@ -193,7 +193,6 @@ class LLMJudge:
 
     def fingerprint(self) -> dict[str, Any]:
         """Return everything that can change a score, and no secret, timeout or retry setting."""
-        headers = self._client.extra_headers
         return {
             "evaluator": "judge",
             **({"provider": self._provider} if self._provider != "openai" else {}),
@@ -208,10 +207,7 @@ class LLMJudge:
             "show_context": self._show_context,
             "constrained": self._constrained,
             "parameters": self._parameters,
-            "headers": {
-                name: None if names_a_secret(name) else value
-                for name, value in sorted(headers.items())
-            },
+            "headers": headers_identity(self._client.extra_headers),
         }
 
     def close(self) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from context_bench_anthropic import MessageReply, MessagesClient
-from context_bench_http import names_a_secret
+from context_bench_http import headers_identity
 from context_bench_openai import ChatClient, ChatReply
 
 Messages = Sequence[Mapping[str, Any]]
@@ -161,9 +161,7 @@ class InvokedBackend:
 def _identity(
     interface: str, endpoint: str, model: str, headers: Mapping[str, str]
 ) -> dict[str, Any]:
-    shown = {
-        name: None if names_a_secret(name) else value for name, value in sorted(headers.items())
-    }
+    shown = headers_identity(headers)
     return {
         "interface": interface,
         "endpoint": endpoint,

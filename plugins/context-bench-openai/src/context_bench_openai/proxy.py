@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from context_bench_conversations import messages_of_turns
-from context_bench_http.endpoint import CHAT, COMPLETIONS, names_a_secret
+from context_bench_http.endpoint import CHAT, COMPLETIONS
 from context_bench_http.extra_body import read_extra_body
 from context_bench_http.headers import DEFAULT_FAILURE_HEADERS
+from context_bench_http.request_headers import headers_identity
 from context_bench_openai.callable_identity import callable_identity
 from context_bench_openai.client import ChatClient
 from context_bench_openai.conversation import Conversation, Replies, output_of
@@ -263,7 +264,6 @@ class OpenAIProxy:
 
     def fingerprint(self) -> dict[str, Any]:
         """Return everything that can change an answer, and no secret, timeout or display name."""
-        headers = self._client.extra_headers
         builder = self._build_messages
         return {
             "adapter": "openai",
@@ -276,10 +276,7 @@ class OpenAIProxy:
             "system_prompt": self.system_prompt,
             "parameters": self._parameters,
             "stream": self._stream,
-            "headers": {
-                name: None if names_a_secret(name) else value
-                for name, value in sorted(headers.items())
-            },
+            "headers": headers_identity(self._client.extra_headers),
             "failure_headers": self._client.failure_headers.rules,
             **({"cache_salt": self.cache_salt} if self.cache_salt else {}),
         }
