@@ -54,8 +54,6 @@ class Columns:
         answered: How many rows were answered.
         latencies: Seconds from the first sending to the answer, of the answered rows whose response
             is not an earlier run's.
-        durations: Seconds that each of those took in all: its answered attempt, and all that the
-            endpoint made it wait.
         waiting: Seconds that the endpoint made those rows wait, together.
         retries: How often those and the failed rows were asked again, together.
         first_tokens: Seconds to the first token, of those of which it was measured.
@@ -116,7 +114,7 @@ class Columns:
         self.has_cache_counts = False
         self.waiting = 0.0
         self.latencies = array("d")
-        self.durations = array("d")
+        self._durations: array[float] | None = None  # of its own once a row took another time
         self.first_tokens = array("d")
         self.system_latencies = array("d")
         self.model_latencies = array("d")
@@ -182,6 +180,12 @@ class Columns:
             is_worst = value is not None and field != "score" and field not in row.scores
             self._failed[field, value is not None] += row.failed or is_worst
 
+    @property
+    def durations(self) -> array[float]:
+        """Seconds that each of the rows of ``latencies`` took in all: its answered attempt, and all
+        that the endpoint made it wait. They are the latencies themselves where no row waited."""
+        return self.latencies if self._durations is None else self._durations
+
     def values(self, field: str) -> Sequence[float]:
         """Return what the rows count for a score, unscored rows left out."""
         values = self._values[field]
@@ -206,6 +210,8 @@ class Columns:
         """Return what the rows count for a score by dataset label, in the order of appearance."""
         by_label: dict[str, array[float]] = {}
         values = self._values[field]
+        if len(self.names) == 1 and field not in self._gaps:
+            return {self.names[0]: values}  # a copy would be 8 bytes for every row
         start = 0
         for number, length in zip(self._runs[::2], self._runs[1::2]):
             scored = values[start : start + length]
@@ -294,8 +300,12 @@ class Columns:
                 self.model_latencies.append(row.latency - row.system_latency)
             if row.attempts > 1:
                 self.retries += max(0, row.attempts - (measured.get("turns") or 1))
+            duration = self._waited(row.latency, measured) if measured else row.latency
+            if self._durations is None and duration != row.latency:
+                self._durations = self.latencies[:]
             self.latencies.append(row.latency)
-            self.durations.append(self._waited(row.latency, measured) if measured else row.latency)
+            if self._durations is not None:
+                self._durations.append(duration)
 
     def _measure_tokens(self, row: RowColumns, baseline: BaselineRow | None) -> None:
         if row.context_tokens is not None:
