@@ -19,11 +19,6 @@ BORDER = "core/src/context_bench/console.py"
 SOURCES = sorted([*ROOT.glob("core/src/**/*.py"), *ROOT.glob("plugins/*/src/**/*.py")])
 ALLOWED = {
     (
-        "core/src/context_bench/run/progress.py",
-        "print",
-        1,
-    ): "lines that printable or json_text made",
-    (
         "plugins/context-bench-llama/src/context_bench_llama/serve.py",
         "print",
         2,

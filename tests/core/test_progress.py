@@ -514,7 +514,9 @@ def test_what_is_waited_for_is_the_rate_limit_of_an_endpoint(
         monkeypatch.setattr(place, "monotonic", lambda: clock[0])
     slot = RunSystem(0, "remote", Remote(), b"", True)
     admission = Admission([slot], 4)
-    job: Any = SimpleNamespace(id=RowId(0, 0), slot=slot, input_tokens=1, transcript=None)
+    job: Any = SimpleNamespace(
+        id=RowId(0, 0), key=b"key", slot=slot, input_tokens=1, transcript=None
+    )
     place: Any = admission.enter(job)
     assert admission.waiting(0) is None
     wait = place.refused(ServerError(429, 42.0), 0.1, 1)
@@ -535,7 +537,9 @@ def test_the_pause_before_a_call_is_repeated_is_shown(monkeypatch: pytest.Monkey
         monkeypatch.setattr(place, "monotonic", lambda: 1000.0)
     slot = RunSystem(0, "remote", Remote(), b"", True)
     admission = Admission([slot], 4)
-    job: Any = SimpleNamespace(id=RowId(0, 0), slot=slot, input_tokens=1, transcript=None)
+    job: Any = SimpleNamespace(
+        id=RowId(0, 0), key=b"key", slot=slot, input_tokens=1, transcript=None
+    )
     permit: Any = admission.enter(job)
     error = ServerError(500, 8.0)
     error.retryable = True  # type: ignore[attr-defined]
