@@ -187,7 +187,7 @@ def _component(facts: ComponentManifest) -> str:
     if isinstance(facts, EvaluatorManifest):
         told["wired to"] = "; ".join(map(str, facts.wire)) or "nothing"
         told["scores"] = ", ".join(
-            f"`{key}`{' (headline)' if key == facts.primary else ''}" for key in facts.scores
+            f"`{key}`{' (primary)' if key == facts.primary else ''}" for key in facts.scores
         )
         told["needs fields"] = ", ".join(
             f"{side} `{name.replace('|', '` or `')}`"
@@ -195,7 +195,7 @@ def _component(facts: ComponentManifest) -> str:
             for name in names
         )
     if isinstance(facts, DatasetManifest):
-        told["headline"] = f"`{facts.primary}`" if facts.primary else ""
+        told["primary"] = f"`{facts.primary}`" if facts.primary else ""
         told["configurations"] = _quoted(facts.configs)
         told["splits"] = _quoted(facts.splits)
         told["tags"] = _quoted(facts.tags)

@@ -34,7 +34,7 @@ def row(number: int, slot: int) -> EvalRow:
     score = 1.0 if number * (slot + 1) % 10 else 0.0
     common: dict[str, Any] = {
         "dataset": "calls",
-        "headline": "f1",
+        "primary": "f1",
         "keys": KEYS,
         "position": number,
         "system_number": slot,

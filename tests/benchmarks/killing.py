@@ -51,7 +51,7 @@ PHASES: Mapping[str, Sequence[str]] = {
             for when in ("before", "after")
             for count in (1, 2, 4)
         ),
-        "before RunFile.settle_headlines 1",
+        "before RunFile.settle_primary_scores 1",
         "after RunFile.finish 1",
         "before RunFile.close 1",
     ),

@@ -1,4 +1,4 @@
-"""A system that answers with the reference scores 1.0 on the wired headline, for every real record; a wrong answer does not."""
+"""A system that answers with the reference scores 1.0 on the wired primary, for every real record; a wrong answer does not."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def wired(catalog: Catalog, name: str, variant: str) -> tuple[str, Any]:
     tags = facts.tags if override.tags is None else override.tags
     primary = facts.primary if override.primary is None else override.primary
     plan = plan_dataset(catalog, DatasetFacts(name, (name,), tags, primary), Choice())
-    assert plan.headline == primary, plan.warnings
+    assert plan.primary == primary, plan.warnings
     [decision] = [
         each
         for each in plan.wired
@@ -126,28 +126,28 @@ def test_the_reference_scores_one_and_a_wrong_answer_does_not(
 ) -> None:
     if variant == "multifieldqa_zh":
         pytest.importorskip("jieba")  # cuts Chinese words, an extra
-    headline, evaluator = wired(catalog, name, variant)
+    primary, evaluator = wired(catalog, name, variant)
     missed, rewarded, scored = [], [], 0
     for number, example in enumerate(examples(catalog, name, variant, outputs.parent)):
-        if number >= FIRST_OF.get(headline, 10**9) or "answer" not in example:
+        if number >= FIRST_OF.get(primary, 10**9) or "answer" not in example:
             continue
         for answer in example.get("answers") or [example["answer"]]:
             right = evaluator.score(example, {"response": answer})
-            if headline not in right and name == "bfcl":
+            if primary not in right and name == "bfcl":
                 continue  # the result of a request, which no call tells
             scored += 1
-            if right[headline] != 1.0:
+            if right[primary] != 1.0:
                 missed.append((example["id"], answer, dict(right)))
         letter = example.get("correct_letter")
         if (
             letter is not None
             and letter not in example["choices"]
-            and evaluator.score(example, {"response": letter})[headline] != 1.0
+            and evaluator.score(example, {"response": letter})[primary] != 1.0
         ):
             missed.append((example["id"], letter, {}))
         if (
             example["answer"] != ""
-            and evaluator.score(example, {"response": WRONG}).get(headline, 0.0) >= 1.0
+            and evaluator.score(example, {"response": WRONG}).get(primary, 0.0) >= 1.0
         ):
             rewarded.append(example["id"])
     assert (missed[:3], rewarded[:3]) == ([], [])
@@ -192,7 +192,7 @@ def test_the_twenty_names_of_the_source_pages_are_wired_as_they_say(
     component = catalog.find("datasets", name)
     facts = DatasetFacts(name, (name,), component.dataset.tags, component.dataset.primary)
     plan = plan_dataset(catalog, facts, Choice())
-    assert plan.headline == key
+    assert plan.primary == key
     names = {decision.component.name for decision in plan.wired}
     extra = {"final-number"} if name in ("gsm8k", "mgsm") else set()
     assert {"answer-quality", wired_evaluators[key]} | extra <= names

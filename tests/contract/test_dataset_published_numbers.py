@@ -54,8 +54,8 @@ class Recorded:
         return dict(example["recorded"])
 
 
-def headline(name: str, examples: list[dict[str, Any]]) -> float:
-    """Return the mean of the wired headline, in percent."""
+def primary(name: str, examples: list[dict[str, Any]]) -> float:
+    """Return the mean of the wired primary, in percent."""
     labelled = [{"dataset": name, "question": "q", **example} for example in examples]
     result = evaluate(systems=[Recorded()], dataset=labelled, evaluators=None, progress=False)
     [values] = result.summary.values()
@@ -77,7 +77,7 @@ def test_longbench_of_llama2_7b_chat_4k(outputs: Path, task: str) -> None:
         for row in records(folder / f"{task}.jsonl.gz")
     ]
     assert (
-        round(headline("longbench", examples), 2)
+        round(primary("longbench", examples), 2)
         == json.loads((folder / "result.json").read_text())[task]
     )
 
@@ -94,7 +94,7 @@ def test_infinitebench_of_gpt_4(outputs: Path, task: str) -> None:
         }
         for row in records(outputs / "infinitebench-gpt4" / f"{task}.jsonl.gz")
     ]
-    assert round(headline("infinitebench", examples), 2) == INFINITEBENCH[task]
+    assert round(primary("infinitebench", examples), 2) == INFINITEBENCH[task]
 
 
 def test_the_later_rule_for_code_debug_gives_another_figure(outputs: Path) -> None:
@@ -132,7 +132,7 @@ def test_alpaca_eval_win_rate(outputs: Path, file: str, published: float) -> Non
         }
         for row in records(outputs / file)
     ]
-    assert round(headline("alpaca-eval", examples), 4) == published
+    assert round(primary("alpaca-eval", examples), 4) == published
 
 
 def test_swe_bench_lite_of_aider_by_the_report_of_the_harness(outputs: Path) -> None:
@@ -187,14 +187,14 @@ def test_big_bench_hard_of_code_davinci_002(outputs: Path, prompting: str) -> No
         examples = [
             {"answer": row["target"], "recorded": {"response": row["prediction"]}} for row in rows
         ]
-        assert (task, round(headline("bbh", examples), 1)) == (task, scores[prompting == "direct"])
+        assert (task, round(primary("bbh", examples), 1)) == (task, scores[prompting == "direct"])
 
 
 @pytest.mark.parametrize(
     "model", ["6b_finetuning", "6b_verification", "175b_finetuning", "175b_verification"]
 )
 def test_gsm8k_verdicts_of_the_authors(outputs: Path, model: str) -> None:
-    """``final_number`` gives their ``is_correct`` for every solution; ``math_equiv``, the headline, too."""
+    """``final_number`` gives their ``is_correct`` for every solution; ``math_equiv``, the primary score, too."""
     rows = [
         row for row in records(outputs / "gsm8k.example-model-solutions.jsonl.gz") if model in row
     ]

@@ -44,7 +44,7 @@ def rows() -> list[EvalRow]:
 def row(system: str, number: int) -> EvalRow:
     common = {
         "dataset": "calls" if number < 3 else "mail",
-        "headline": "f1",
+        "primary": "f1",
         "keys": KEYS,
         "position": number,
         "system_number": SYSTEMS.index(system),

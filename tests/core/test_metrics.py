@@ -43,7 +43,7 @@ def row(
         example_id="x",
         scores={} if score is None else {"f1": score},
         errors=tuple(errors),
-        headline="f1",
+        primary="f1",
         keys={"f1": KeyMeaning("d/e", worst), "other": KeyMeaning("d/o", 0.0)},
         **values,
     )
@@ -100,7 +100,7 @@ def test_failed_rows_count_as_wrong_and_unscored_rows_are_left_out() -> None:
 
 
 def test_counts_are_those_of_the_requested_score() -> None:
-    """A row with a headline but without that score was counted as scored."""
+    """A row with a primary score but without that score was counted as scored."""
     failure = Failure("evaluator", "ValueError", "bad", evaluator="d/o")
     spent = {"input_tokens": 10, "output_tokens": 5}
     rows = [
@@ -162,7 +162,7 @@ def test_a_row_passes_on_the_better_side_of_the_threshold_or_at_it(
     assert PassRate(0.5).compute(rows) == {"pass_rate": passing / 4}
 
 
-def test_each_dataset_passes_by_the_direction_of_its_own_headline() -> None:
+def test_each_dataset_passes_by_the_direction_of_its_own_primary() -> None:
     lower = [evolve(row(score, dataset="loss"), keys=LOWER) for score in (0.0, 1.0)]
     rows = [
         lower[0],
@@ -186,7 +186,7 @@ def test_a_baseline_without_an_error_is_not_warned_of() -> None:
 
 def test_a_broken_evaluator_does_not_spoil_the_scores_of_another() -> None:
     mixed = EvalRow(
-        "s", "x", {"other": 0.5}, headline="other", errors=(Failure("evaluator", "E", "", evaluator="d/e"),),
+        "s", "x", {"other": 0.5}, primary="other", errors=(Failure("evaluator", "E", "", evaluator="d/e"),),
         keys={"f1": KeyMeaning("d/e"), "other": KeyMeaning("d/o")},
     )  # fmt: skip
     assert not mixed.failed
@@ -197,7 +197,7 @@ def test_a_broken_evaluator_does_not_spoil_the_scores_of_another() -> None:
 @pytest.mark.parametrize(
     ("scores", "has_failed"), [({}, True), ({"other": 0.5}, False)], ids=["no score", "another's"]
 )
-def test_where_no_score_is_known_to_be_the_headline_a_broken_evaluator_fails_the_rows_that_have_none(
+def test_where_no_score_is_known_to_be_the_primary_a_broken_evaluator_fails_the_rows_that_have_none(
     scores: dict[str, float], has_failed: bool
 ) -> None:
     broken = EvalRow("s", "x", scores, errors=(Failure("evaluator", "E", "", evaluator="d/e"),))

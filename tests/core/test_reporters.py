@@ -36,10 +36,10 @@ class Pace:
 def result(system: str = "plain") -> EvalResult:
     meaning = {"f1": KeyMeaning("d/e")}
     rows = [
-        EvalRow(system, "1", {"f1": 0.5}, 10, latency=0.25, dataset="one", response="=1+1", headline="f1", keys=meaning),
-        EvalRow(system, NASTY, {"f1": 0.0, "latency": 3.0}, 10, latency=0.5, dataset="two", response=NASTY, headline="f1", keys=meaning),
-        EvalRow(system, "3", {}, 10, dataset="two", headline="f1", keys=meaning, errors=(Failure("system", "E", "late"),)),
-        EvalRow(system, "4", {}, 10, latency=0.1, dataset="two", headline="f1", keys=meaning, unscored={"d/e": "no answer"}),
+        EvalRow(system, "1", {"f1": 0.5}, 10, latency=0.25, dataset="one", response="=1+1", primary="f1", keys=meaning),
+        EvalRow(system, NASTY, {"f1": 0.0, "latency": 3.0}, 10, latency=0.5, dataset="two", response=NASTY, primary="f1", keys=meaning),
+        EvalRow(system, "3", {}, 10, dataset="two", primary="f1", keys=meaning, errors=(Failure("system", "E", "late"),)),
+        EvalRow(system, "4", {}, 10, latency=0.1, dataset="two", primary="f1", keys=meaning, unscored={"d/e": "no answer"}),
     ]  # fmt: skip
     metrics = [Counts(), MeanScore(), Pace(), PerDatasetBreakdown()]
     return EvalResult(
@@ -85,7 +85,7 @@ def several(labels: list[str]) -> EvalResult:
             {"f1": 1.0 - number / 100},
             100 - number,
             latency=1.0 - number / 100,
-            headline="f1",
+            primary="f1",
         )
         for number, label in enumerate(labels)
         for row in range(2)

@@ -87,7 +87,7 @@ class Evaluator(Protocol):
     Optional: ``score_batch(pairs) -> list``, not async, given pairs of ``original`` and ``processed`` and returning for each,
     in their order, what ``score`` would, or an exception, which is the failure of that row; ``ascore(original, processed)``,
     the same as ``score``, async; ``fingerprint() -> Mapping`` with every parameter that can change a score. Where options
-    decide which keys it gives: ``score_keys``, those that its options make it give, and ``primary``, the headline among them.
+    decide which keys it gives: ``score_keys``, those that its options make it give, and ``primary``, the primary score among them.
     An async one with ``max_in_flight`` is asked for at most so many rows at a time, and waiting for a place is no part of a
     row's deadline. One that cannot tell this time raises ``InconclusiveScoreError``. One that checks itself has
     ``finished(run) -> int | None``: the exit code of a run whose scores mean nothing, as the hook ``exit_code`` returns it.

@@ -183,15 +183,15 @@ class KeyMeaning:
     )
 
 
-def better_of(keys: Mapping[str, KeyMeaning], headline: str | None, key: str) -> str:
-    """Return which values of a score key are better on rows whose keys and headline these are: ``"higher"`` unless declared.
+def better_of(keys: Mapping[str, KeyMeaning], primary: str | None, key: str) -> str:
+    """Return which values of a score key are better on rows whose keys and primary these are: ``"higher"`` unless declared.
 
     Args:
         keys: What the keys of the rows mean.
-        headline: Key of their headline score.
-        key: A score key, or ``"score"`` for the headline.
+        primary: Key of their primary score.
+        key: A score key, or ``"score"`` for the primary score.
     """
-    meaning = keys.get(key) or (keys.get(headline or "") if key == "score" else None)
+    meaning = keys.get(key) or (keys.get(primary or "") if key == "score" else None)
     return "higher" if meaning is None else meaning.better
 
 
@@ -251,7 +251,7 @@ class EvalRow(RowColumns):
         errors: Failures of the system and of evaluators on this row.
         unscored: Reason by evaluator id, for evaluators that had nothing to say.
         details: What an evaluator said beyond its scores, by evaluator id.
-        headline: Key of the row's headline score, or None when its dataset has none.
+        primary: Key of the row's primary score, or None when its dataset has none.
         keys: What the keys of this row's dataset mean.
         prompt_tokens: Tokens that went on to the model: as the endpoint reports them, else counted in the context that
             a transformer returned; None when neither is known.
@@ -279,7 +279,7 @@ class EvalRow(RowColumns):
     errors: tuple[Failure, ...] = ()
     unscored: Mapping[str, str] = field(factory=dict)
     details: Mapping[str, Mapping[str, Any]] = field(factory=dict)
-    headline: str | None = None
+    primary: str | None = None
     keys: Mapping[str, KeyMeaning] = field(factory=dict)
     position: int = 0
     repetition: int = 0
@@ -301,8 +301,8 @@ class EvalRow(RowColumns):
 
     @property
     def is_agreement(self) -> bool:
-        """Whether the row's headline score holds its response against the reference's, and not against a gold answer."""
-        return self.reference is not None and (self.headline or AGREEMENT).startswith(AGREEMENT)
+        """Whether the row's primary score holds its response against the reference's, and not against a gold answer."""
+        return self.reference is not None and (self.primary or AGREEMENT).startswith(AGREEMENT)
 
     @property
     def baseline_tokens(self) -> int | None:
@@ -334,32 +334,32 @@ class EvalRow(RowColumns):
 
     @property
     def score(self) -> float | None:
-        """The row's headline score; see :meth:`value`."""
+        """The row's primary score; see :meth:`value`."""
         return self.value("score")
 
     @property
     def failed(self) -> bool:
-        """Whether the system failed, or the evaluator that gives the headline score did; any, where none gave a score."""
+        """Whether the system failed, or the evaluator that gives the primary score did; any, where none gave a score."""
         if any(error.evaluator is None for error in self.errors):
             return True
         return bool(self.errors) and (
-            not self.scores if self.headline is None else self._broke(self.headline)
+            not self.scores if self.primary is None else self._broke(self.primary)
         )
 
     def value(self, key: str) -> float | None:
         """Return what this row counts for a score key.
 
         Args:
-            key: A score key, or ``"score"`` for the headline of the row's dataset.
+            key: A score key, or ``"score"`` for the primary score of the row's dataset.
 
         Returns:
             The score; the worst value of the key when the row failed; None when the row is unscored, or when the key
             has no meaning on its dataset.
         """
         if key == "score" and key not in self.scores:
-            if self.headline is None:
+            if self.primary is None:
                 return None
-            key = self.headline
+            key = self.primary
         if key in self.scores:
             return self.scores[key]
         if not self._broke(key):
@@ -369,7 +369,7 @@ class EvalRow(RowColumns):
 
     def better(self, key: str) -> str:
         """Return which values of a score key are better on this row; see :func:`better_of`."""
-        return better_of(self.keys, self.headline, key)
+        return better_of(self.keys, self.primary, key)
 
     def _broke(self, key: str) -> bool:
         if key in self.scores or not self.errors:
@@ -425,7 +425,7 @@ def row_to_dict(row: EvalRow) -> dict[str, Any]:
         "repetition": row.repetition,
         "example_id": row.example_id,
         "response": row.response,
-        "headline": row.headline,
+        "primary": row.primary,
         "score": row.score,
         "scores": dict(row.scores),
         "details": {evaluator: dict(details) for evaluator, details in row.details.items()},

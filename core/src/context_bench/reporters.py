@@ -18,7 +18,7 @@ class TableReporter:
     """Draws the summary as a table that fits the terminal.
 
     Args:
-        brief: Whether to leave out the scores below the headline.
+        brief: Whether to leave out the scores below the primary score.
     """
 
     name = "table"

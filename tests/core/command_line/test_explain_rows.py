@@ -32,7 +32,7 @@ def run_file(context_bench: Run, jsonl: Run) -> None:
 def test_a_row_tells_its_wiring_and_scores(context_bench: Run) -> None:
     done = context_bench("explain", "row", "r.sqlite", "a")
     assert done.code == 0
-    for told in ("replay: a, score 1", "Paris", "wired", "f1 = 1 (the headline)"):
+    for told in ("replay: a, score 1", "Paris", "wired", "f1 = 1 (the primary score)"):
         assert told in done.out
 
 

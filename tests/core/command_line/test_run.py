@@ -497,7 +497,7 @@ def test_a_file_with_a_label_is_wired_by_it_and_rows_of_an_unnamed_file_by_their
         "-s", "replay:field=pred", "-d", f"qmsum={jsonl(rows)}", "--format", "json"
     )
     told = json.loads(done.out)["rows"]
-    assert [(row["dataset"], row["headline"]) for row in told] == [("qmsum", "rouge_l_f1")] * 2
+    assert [(row["dataset"], row["primary"]) for row in told] == [("qmsum", "rouge_l_f1")] * 2
 
 
 def test_a_label_first_met_in_the_stream_is_held_against_the_lock_too(

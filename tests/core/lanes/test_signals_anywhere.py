@@ -92,7 +92,7 @@ MOMENTS = {
     "as limits are read": "before(sessions, 'admission_of'); session(Plain())",
     "between two loops": "before(loop.RunLoop, 'run'); session(Plain())",
     "as systems are closed": "before(sessions, 'close_systems'); session(Plain())",
-    "as headlines are settled": "before(RunFile, 'settle_headlines'); session(Plain())",
+    "as primary_scores are settled": "before(RunFile, 'settle_primary_scores'); session(Plain())",
     "as the end is told": "before(RunSession, '_show_end'); session(Plain())",
     "twice, and once more as hooks are told": "before(loop.RunLoop, 'run'); before(RunSession, '_show_end'); session(Plain())",
     "and again as the end is recorded": "before(loop.RunLoop, 'run'); before(RunFile, 'finish', 3); session(Plain())",

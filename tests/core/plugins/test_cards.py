@@ -103,7 +103,7 @@ def test_an_option_of_the_loader_is_one_of_the_card(card, context_bench):
     assert context_bench("run", "--system", "echo", "--dataset", "capitals:mirror=x").code == 0
 
 
-def test_a_configuration_has_a_headline_and_tags_of_its_own(card, context_bench):
+def test_a_configuration_has_a_primary_and_tags_of_its_own(card, context_bench):
     card()
     done = context_bench(
         "run", "--system", "echo", "--dataset", "capitals:asia", "--dry-run", "--format", "json"

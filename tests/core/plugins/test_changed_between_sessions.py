@@ -85,9 +85,9 @@ def test_what_was_installed_since_scores_the_rows_that_are_done_too(
     assert done.code == 0, done.err
     [row] = _stored(workplace).rows
     assert {"exact", "quick", "grouped"} <= set(row.scores)
-    assert row.headline == "grouped"
+    assert row.primary == "grouped"
     assert asked() == 1, "no system is asked for it"
-    assert "the headline is 'grouped' instead of 'exact'" in done.words
+    assert "the primary score is 'grouped' instead of 'exact'" in done.words
 
 
 def test_another_version_is_told_with_what_makes_all_rows_alike(

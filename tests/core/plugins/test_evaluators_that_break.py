@@ -87,7 +87,7 @@ def test_an_evaluator_that_breaks_on_every_row_is_warned_of_and_fails_rows_that_
     assert tuple(values[f"num_{what}"] for what in ("scored", "unscored", "failed")) == counts
 
 
-def test_rescoring_with_an_evaluator_without_a_manifest_makes_its_first_score_the_headline(
+def test_rescoring_with_an_evaluator_without_a_manifest_makes_its_first_score_the_primary(
     command: Run,
 ) -> None:
     common = (
@@ -105,7 +105,7 @@ def test_rescoring_with_an_evaluator_without_a_manifest_makes_its_first_score_th
     told = json.loads(
         command("rescore", "r.sqlite", "--evaluators", "fair", "--format", "json").out
     )
-    assert {row["headline"] for row in told["rows"]} == {"beside"}
+    assert {row["primary"] for row in told["rows"]} == {"beside"}
     assert told["summary"]["echo"]["mean_score"] == 0.25
     again = json.loads(
         command("rescore", "r.sqlite", "--evaluators", "bare", "--format", "json").out

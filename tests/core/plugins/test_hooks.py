@@ -235,7 +235,7 @@ ADJUSTED = {
     "another dataset": "evolve(plan, dataset=evolve(plan.dataset, label='other'))",
     "other decisions": "evolve(plan, decisions=(1, 2))",
     "no plan": "7",
-    "an unknown primary score": "evolve(plan, headline='nope')",
+    "an unknown primary score": "evolve(plan, primary='nope')",
 }
 
 
@@ -251,7 +251,7 @@ def test_what_is_not_a_plan_of_the_dataset_stops_the_run(
     assert "'acme-hook/hook' failed in adjust_wiring()" in done.words
 
 
-def test_a_hook_that_takes_the_headline_out_leaves_another_one(
+def test_a_hook_that_takes_the_primary_out_leaves_another_one(
     site: Any, context_bench: Run
 ) -> None:
     site.basics()
@@ -264,9 +264,9 @@ def test_a_hook_that_takes_the_headline_out_leaves_another_one(
         entry_points=OUT,
     )
     run = ("run", "-s", "echo", "-d", "toy", "-q", "--format", "json")
-    assert json.loads(context_bench(*run).out)["rows"][0]["headline"] == "two"
+    assert json.loads(context_bench(*run).out)["rows"][0]["primary"] == "two"
     assert (
-        json.loads(context_bench(*run, "--extension", "hook").out)["rows"][0]["headline"] == "exact"
+        json.loads(context_bench(*run, "--extension", "hook").out)["rows"][0]["primary"] == "exact"
     )
 
 

@@ -66,13 +66,13 @@ DRIFT = {
         _edit("always = true", 'datasets = ["toy"]'),
         "toy: acme-one/one: rule was 'always', is 'dataset toy'",
     ),
-    "another headline": (
+    "another primary score": (
         _edit("always = true", 'tags = ["qa"]'),
-        "toy: headline was 'one', is 'exact'",
+        "toy: primary was 'one', is 'exact'",
     ),
-    "another headline of the dataset": (
+    "another primary score of the dataset": (
         _edit_dataset('summary = "Two examples"', 'summary = "Two examples"\n    primary = "one"'),
-        "toy: primary was None, is 'one'",
+        "toy: dataset_primary was None, is 'one'",
     ),
 }
 

@@ -170,7 +170,7 @@ def test_a_choice_that_cannot_work_stops_the_run(
     assert said in done.words
 
 
-HEADLINES = {
+PRIMARY_SCORES = {
     "the dataset's own": (
         'primary = "c"',
         {"a": '[{ datasets = ["quiz"] }]', "c": "[{ always = true }]"},
@@ -220,21 +220,23 @@ HEADLINES = {
 
 
 @pytest.mark.parametrize(
-    ("more", "evaluators", "arguments", "headline"), HEADLINES.values(), ids=HEADLINES.keys()
+    ("more", "evaluators", "arguments", "primary"),
+    PRIMARY_SCORES.values(),
+    ids=PRIMARY_SCORES.keys(),
 )
-def test_the_headline_is(
+def test_the_primary_is(
     site: Any,
     explain: Run,
     more: str,
     evaluators: Mapping[str, str],
     arguments: tuple[str, ...],
-    headline: str | None,
+    primary: str | None,
 ) -> None:
     add_dataset(site, f'tags = ["qa"]\n{more}')
     for name, wire in evaluators.items():
         site.evaluator(f"acme-{name}", name, wire=wire)
     report = explain(*arguments)
-    assert report["headline"] == headline
+    assert report["primary"] == primary
     assert report["warnings"] == []
 
 
@@ -251,7 +253,7 @@ def test_the_headline_is(
     ],
     ids=["not installed", "not wired", "blocked"],
 )
-def test_a_headline_that_gives_way_unasked_is_warned_of(
+def test_a_primary_that_gives_way_unasked_is_warned_of(
     site: Any, explain: Run, install: bool, arguments: tuple[str, ...], why: str
 ) -> None:
     site.basics()
@@ -259,7 +261,7 @@ def test_a_headline_that_gives_way_unasked_is_warned_of(
     if install:
         site.evaluator("acme-own", "own")
     report = explain(*arguments)
-    assert report["headline"] == "exact"
+    assert report["primary"] == "exact"
     [warning] = report["warnings"]
     assert "'own'" in warning
     assert why in warning
@@ -370,7 +372,7 @@ def test_code_of_a_model_runs_only_in_a_sandbox_or_with_consent(
         assert "--exclude risky" in done.words
 
 
-def test_a_headline_that_needs_consent_stops_the_run(
+def test_a_primary_that_needs_consent_stops_the_run(
     site: Any, context_bench: Run, asked: Callable[[], int]
 ) -> None:
     site.basics()

@@ -343,9 +343,7 @@ main(["rescore", sys.argv[1], "--force", "--evaluators", "answer-quality", "--fo
 
 @KILL
 @pytest.mark.parametrize("signal_name", ["SIGKILL", "SIGINT"])
-def test_a_killed_rescore_leaves_the_old_headline_standing(
-    tmp_path: Path, signal_name: str
-) -> None:
+def test_a_killed_rescore_leaves_the_old_primary_standing(tmp_path: Path, signal_name: str) -> None:
     path = tmp_path / "run.sqlite"
     finished(path)
     before = path.read_bytes()

@@ -88,7 +88,7 @@ def test_resume_asks_by_name_for_the_objects_that_no_file_can_keep(tmp_path: Pat
         resume(discover(PluginSettings()), path)
 
 
-def test_rescore_refuses_to_move_the_headline_of_an_evaluator_that_it_does_not_have(
+def test_rescore_refuses_to_move_the_primary_of_an_evaluator_that_it_does_not_have(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip(

@@ -55,7 +55,7 @@ def many_rows(examples: int) -> list[EvalRow]:
 def many_row(number: int, slot: int, keys: dict[str, KeyMeaning]) -> EvalRow:
     common: dict[str, Any] = {
         "dataset": ("calls", "mail")[number % 2],
-        "headline": "f1",
+        "primary": "f1",
         "keys": keys,
     }
     common |= {"position": number, "system_number": slot, "latency": 0.1 + number % 7}
@@ -326,7 +326,7 @@ def test_on_a_phone_everything_is_on_the_page_or_scrolled_to(watched: Any, tmp_p
             f"id-{n}",
             {"f1": 0.5},
             dataset=f"data {n % 2} " * 12,
-            headline="f1",
+            primary="f1",
             keys=keys,
             position=n,
             system_number=slot,

@@ -65,9 +65,9 @@ def test_rows_without_gold_are_held_against_the_reference_and_never_mixed_with_t
         0,
     )
     gold, none, empty = (row for row in result.rows if row.system == "proxy")
-    assert (gold.headline, gold.reference, gold.is_agreement) == ("f1", None, False)
+    assert (gold.primary, gold.reference, gold.is_agreement) == ("f1", None, False)
     for row in (none, empty):
-        assert (row.headline, row.reference, row.score) == ("agreement_f1", "direct", 0.5)
+        assert (row.primary, row.reference, row.score) == ("agreement_f1", "direct", 0.5)
         assert {key.partition("_")[0] for key in row.scores} == {"agreement"}
     assert result.config["datasets"] == [""]
     assert result.config["reference"] == "direct"

@@ -230,7 +230,7 @@ def test_only_the_evaluator_of_a_score_must_be_the_same(
     )
 
 
-def test_headlines_that_are_different_scores_are_incomparable(
+def test_primary_scores_that_are_different_scores_are_incomparable(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name, evaluators in (("one", [Right()]), ("two", [Length("1")])):

@@ -200,7 +200,7 @@ def test_a_score_of_which_neither_more_nor_less_is_better_has_no_verdict(told: A
 
 @pytest.fixture(scope="module")
 def mixed(site: Path) -> EvalResult:
-    """A run over a dataset of whose headline more is better, and one of whose headline less is."""
+    """A run over a dataset of whose primary score more is better, and one of whose primary score less is."""
     examples = [{"id": str(number), "question": "q", "answer": "a"} for number in range(60)]
     systems = [Writer("careful", 0), Writer("sloppy", 3)]
     datasets = {"marked": examples, "counted": examples}
@@ -208,7 +208,7 @@ def mixed(site: Path) -> EvalResult:
     return evaluate(systems, datasets=datasets, run_file=site / "mixed.sqlite", **options)
 
 
-def test_a_headline_of_both_directions_is_compared_by_dataset_and_not_as_a_whole(
+def test_a_primary_of_both_directions_is_compared_by_dataset_and_not_as_a_whole(
     mixed: EvalResult, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert execute(["compare", str(mixed.config["run_file"]), "--by", "dataset", "--json"]) == 0
@@ -237,7 +237,7 @@ def test_a_dataset_that_is_called_all_speaks_for_itself_alone(
     assert "on some datasets" in line["sentence"]
 
 
-def test_a_headline_of_both_directions_gives_no_rank(mixed: EvalResult) -> None:
+def test_a_primary_of_both_directions_gives_no_rank(mixed: EvalResult) -> None:
     assert ["pareto_rank" in mixed.summary[name] for name in ("careful", "sloppy")] == [
         False,
         False,

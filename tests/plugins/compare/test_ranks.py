@@ -55,7 +55,7 @@ def several(labels: list[str], derived: list[str] | None = None) -> EvalResult:
             {"f1": 1.0 - number / 100},
             100 - number,
             latency=1.0 - number / 100,
-            headline="f1",
+            primary="f1",
         )
         for number, label in enumerate(labels)
         for row in range(2)

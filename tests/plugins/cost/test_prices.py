@@ -90,7 +90,7 @@ def row(
     cost: float | None, baseline: float | None = None, score: float = 1.0, **values: Any
 ) -> EvalRow:
     beside = None if baseline is None else BaselineRow(None, baseline)
-    return EvalRow("s", "x", {"f1": score}, headline="f1", cost=cost, baseline=beside, **values)
+    return EvalRow("s", "x", {"f1": score}, primary="f1", cost=cost, baseline=beside, **values)
 
 
 def computed(metric: Any, rows: list[EvalRow]) -> dict[str, float]:

@@ -12,12 +12,12 @@ MEANINGS = {"f1": KeyMeaning("d/e", 0.0), "other": KeyMeaning("d/o", 0.0)}
 
 @pytest.fixture
 def make_row() -> Callable[..., EvalRow]:
-    """Make a row with a headline score ``f1``, or one that failed."""
+    """Make a row with a primary score ``f1``, or one that failed."""
 
     def make(score: float | None = None, *, failed: bool = False, **values: Any) -> EvalRow:
         errors = (Failure("system", "TimeoutError", "late"),) if failed else ()
         scores = {} if score is None else {"f1": score}
-        row: dict[str, Any] = {"errors": errors, "headline": "f1", "keys": MEANINGS, **values}
+        row: dict[str, Any] = {"errors": errors, "primary": "f1", "keys": MEANINGS, **values}
         return EvalRow(system="s", example_id="x", scores=scores, **row)
 
     return make

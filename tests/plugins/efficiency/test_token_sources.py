@@ -114,7 +114,7 @@ def test_without_full_coverage_there_is_no_sum(
 
 def test_a_system_that_answered_nothing_has_no_tokens_of_any_source() -> None:
     """Its cell said `- (0 %)` and the note that its counts come from several sources; nobody counted anything."""
-    common: dict[str, Any] = {"headline": "same", "keys": {"same": KeyMeaning("acme/same")}}
+    common: dict[str, Any] = {"primary": "same", "keys": {"same": KeyMeaning("acme/same")}}
     errors = (Failure("system", "ConnectionError", "down"),)
     for beside in ([], [HONEST], [SILENT]):
         answered = run(*beside or [HONEST])

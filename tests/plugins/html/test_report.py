@@ -475,7 +475,7 @@ def test_a_result_without_a_run_file_has_its_rows(result: EvalResult) -> None:
             system=system,
             example_id=str(position),
             scores={"f1": 0.5},
-            headline="f1",
+            primary="f1",
             keys=keys,
             position=position,
             system_number=number,
@@ -560,7 +560,7 @@ def test_what_agrees_with_the_reference_is_no_score_in_the_pictures() -> None:
     """Heat maps and distributions mixed it with the scores of the rows that have a gold answer."""
     meaning = KeyMeaning("x")
     golden = [
-        EvalRow(s, "0", {"f1": 0.5}, headline="f1", keys={"f1": meaning}, response="r")
+        EvalRow(s, "0", {"f1": 0.5}, primary="f1", keys={"f1": meaning}, response="r")
         for s in ("a", "b")
     ]
     against = [
@@ -568,7 +568,7 @@ def test_what_agrees_with_the_reference_is_no_score_in_the_pictures() -> None:
             s,
             "1",
             {"agreement_f1": 0.9},
-            headline="agreement_f1",
+            primary="agreement_f1",
             keys={"agreement_f1": meaning},
             response="r",
             reference="a",

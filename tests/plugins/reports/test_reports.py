@@ -40,10 +40,10 @@ class Pace:
 def result(system: str = "plain") -> EvalResult:
     meaning = {"f1": KeyMeaning("d/e")}
     rows = [
-        EvalRow(system, "1", {"f1": 0.5}, 10, latency=0.25, dataset="one", response="=1+1", headline="f1", keys=meaning),
-        EvalRow(system, NASTY, {"f1": 0.0, "latency": 3.0}, 10, latency=0.5, dataset="two", response=NASTY, headline="f1", keys=meaning),
-        EvalRow(system, "3", {}, 10, dataset="two", headline="f1", keys=meaning, errors=(Failure("system", "E", "late"),)),
-        EvalRow(system, "4", {}, 10, latency=0.1, dataset="two", headline="f1", keys=meaning, unscored={"d/e": "no answer"}),
+        EvalRow(system, "1", {"f1": 0.5}, 10, latency=0.25, dataset="one", response="=1+1", primary="f1", keys=meaning),
+        EvalRow(system, NASTY, {"f1": 0.0, "latency": 3.0}, 10, latency=0.5, dataset="two", response=NASTY, primary="f1", keys=meaning),
+        EvalRow(system, "3", {}, 10, dataset="two", primary="f1", keys=meaning, errors=(Failure("system", "E", "late"),)),
+        EvalRow(system, "4", {}, 10, latency=0.1, dataset="two", primary="f1", keys=meaning, unscored={"d/e": "no answer"}),
     ]  # fmt: skip
     metrics = [Counts(), MeanScore(), Pace(), PerDatasetBreakdown()]
     return EvalResult(
@@ -125,7 +125,7 @@ FORMULAS = [
 @pytest.mark.parametrize("text", FORMULAS)
 def test_csv_has_no_formula_in_a_cell_or_a_heading(text: str) -> None:
     """The keys of the scores are the headings, and they come from whoever wrote the evaluator."""
-    row = EvalRow(text, "1", {text: 0.5}, 10, response=text, headline=text)
+    row = EvalRow(text, "1", {text: 0.5}, 10, response=text, primary=text)
     lines = csv.reader(
         io.StringIO(written(CsvReporter(), EvalResult([row], [Counts()], {}, {})), newline="")
     )
@@ -141,7 +141,7 @@ def test_csv_has_no_formula_in_a_cell_or_a_heading(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["1", "a=1", "x-1", "", "日本", "'=1"])
 def test_csv_leaves_a_cell_that_is_no_formula(text: str) -> None:
-    row = EvalRow("plain", "1", {"f1": 0.5}, 10, response=text, headline="f1")
+    row = EvalRow("plain", "1", {"f1": 0.5}, 10, response=text, primary="f1")
     [line] = csv.DictReader(
         io.StringIO(written(CsvReporter(), EvalResult([row], [Counts()], {}, {})), newline="")
     )
@@ -150,7 +150,7 @@ def test_csv_leaves_a_cell_that_is_no_formula(text: str) -> None:
 
 def test_csv_begins_no_line_within_a_cell() -> None:
     """A bare carriage return would end the line, and what follows would be a cell of its own."""
-    row = EvalRow("plain", "1", {"f1": 0.5}, 10, response="a\r=1+1", headline="f1")
+    row = EvalRow("plain", "1", {"f1": 0.5}, 10, response="a\r=1+1", primary="f1")
     text = written(CsvReporter(), EvalResult([row], [Counts()], {}, {}))
     assert '"a\r=1+1"' in text
     assert text.endswith("\n")

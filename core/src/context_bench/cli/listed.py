@@ -218,7 +218,7 @@ USUAL_FIELDS = tuple(FIELDS)[:6]
 
 def _scores(evaluator: EvaluatorManifest) -> str:
     primary = evaluator.primary
-    return ", ".join(f"{key} (headline)" if key == primary else key for key in evaluator.scores)
+    return ", ".join(f"{key} (primary)" if key == primary else key for key in evaluator.scores)
 
 
 def scorers(dataset: Component, catalog: Catalog) -> Iterable[str]:

@@ -45,7 +45,7 @@ report_options = together(
         "reporter.",
     ),
     click.option(
-        "--brief", is_flag=True, help="Only the headline in the table, no further scores."
+        "--brief", is_flag=True, help="Only the primary score in the table, no further scores."
     ),
 )
 """Gives a command the options that say where its result goes, and how; :class:`Reports` takes their

@@ -233,7 +233,7 @@ class RunConfig:
     )
     score_field: str = _scored(
         values.text(),
-        "Score that the usual metrics look at; score is each row's headline.",
+        "Score that the usual metrics look at; score is each row's primary score.",
         "--score-field KEY",
         default="score",
     )

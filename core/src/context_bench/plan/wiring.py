@@ -20,7 +20,7 @@ from context_bench.plugins.wiring import (
     check_choice,
     decide_dataset,
     plan_dataset,
-    with_headline,
+    with_primary,
 )
 from context_bench.protocols import Evaluator
 from context_bench.records import ANY_KEY
@@ -55,7 +55,7 @@ class WiringHooks:
             fault = _fault_of_plan(plan, adjusted)
             if fault is not None:
                 raise implementation.failure(f"it returned {fault}")
-            plan = with_headline(adjusted)
+            plan = with_primary(adjusted)
         return plan
 
 
@@ -141,7 +141,7 @@ class WiringPlanner:
                     label=label.dataset,
                     names=tuple(plan["names"]),
                     tags=tuple(plan["tags"]),
-                    primary=plan.get("primary"),
+                    primary=plan.get("dataset_primary"),
                 )
             )
 
@@ -225,7 +225,7 @@ def _fault_of_plan(plan: DatasetPlan, adjusted: Any) -> str | None:
     if adjusted.dataset != plan.dataset or sorted(map(str, evaluators)) != expected:
         return "a plan of another dataset or of other evaluators"
     keys = [key for decision in adjusted.wired for key in decision.keys]
-    if adjusted.headline not in (None, plan.headline, *keys):
-        score = adjusted.headline
+    if adjusted.primary not in (None, plan.primary, *keys):
+        score = adjusted.primary
         return f"a plan with the primary score {score!r}, which none of its evaluators gives"
     return None

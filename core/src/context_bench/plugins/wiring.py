@@ -47,7 +47,7 @@ class DatasetFacts:
         label: Its label in this run; empty for rows without one.
         names: Names that it answers to: its label, and the loader that it came from.
         tags: Its tags.
-        primary: Key of the headline score that it asks for.
+        primary: Key of the primary score that it asks for.
     """
 
     label: str
@@ -110,7 +110,7 @@ class Decision:
 
     @property
     def primary(self) -> str | None:
-        """The evaluator's own headline, with the prefix."""
+        """The evaluator's own primary score, with the prefix."""
         primary = self.component.evaluator.primary
         return self.prefix + primary if primary else None
 
@@ -122,14 +122,14 @@ class DatasetPlan:
     Attributes:
         dataset: The dataset.
         decisions: One for each installed evaluator, by canonical id.
-        headline: Key of the headline score; None when nothing gives one.
+        primary: Key of the primary score; None when nothing gives one.
         warnings: What the user should know, a line each.
         error: Why a run would stop, where the plan is only told; None where it would not.
     """
 
     dataset: DatasetFacts
     decisions: tuple[Decision, ...]
-    headline: str | None
+    primary: str | None
     warnings: tuple[str, ...] = ()
     error: str | None = None
 
@@ -148,8 +148,8 @@ class DatasetPlan:
         return {
             "names": list(self.dataset.names),
             "tags": list(self.dataset.tags),
-            "primary": self.dataset.primary,
-            "headline": self.headline,
+            "dataset_primary": self.dataset.primary,
+            "primary": self.primary,
             "evaluators": {
                 decision.evaluator: {
                     "rule": decision.reason,
@@ -173,8 +173,8 @@ def changes_of_plan(earlier: Mapping[str, Any], now: Mapping[str, Any]) -> Itera
         elif current.get("version") != facts.get("version"):
             version = current.get("version")
             yield f"{name} has version {version} instead of {facts.get('version')}"
-    if earlier["headline"] not in (None, now["headline"]):
-        yield f"the headline is {now['headline']!r} instead of {earlier['headline']!r}"
+    if earlier["primary"] not in (None, now["primary"]):
+        yield f"the primary score is {now['primary']!r} instead of {earlier['primary']!r}"
 
 
 def plan_dataset(catalog: Catalog, dataset: DatasetFacts, choice: Choice) -> DatasetPlan:
@@ -183,7 +183,7 @@ def plan_dataset(catalog: Catalog, dataset: DatasetFacts, choice: Choice) -> Dat
     Raises:
         UnknownNameError: The choice names an evaluator that is not installed.
         PluginError: An evaluator that is chosen, by the user or by its rules, cannot be used.
-        WiringError: Two evaluators would give the same key to the same row, or the headline needs consent.
+        WiringError: Two evaluators would give the same key to the same row, or the primary score needs consent.
     """
     check_choice(catalog, choice)
     decisions = decide_dataset(catalog, dataset, choice)
@@ -196,8 +196,8 @@ def plan_dataset(catalog: Catalog, dataset: DatasetFacts, choice: Choice) -> Dat
         if decision.consent and not decision.wired
     ]
     decisions = settle_keys(decisions, dataset, warnings)
-    plan = DatasetPlan(dataset, tuple(decisions), find_headline(dataset, decisions))
-    warnings += check_headline(plan, choice)
+    plan = DatasetPlan(dataset, tuple(decisions), find_primary(dataset, decisions))
+    warnings += check_primary(plan, choice)
     return evolve(plan, warnings=tuple(warnings))
 
 
@@ -314,8 +314,8 @@ def _fit(rules: Iterable[WireRule], dataset: DatasetFacts) -> int:
     return fit
 
 
-FALLBACK_HEADLINE = "f1"
-"""Headline of rows whose dataset and evaluators name none: AnswerQuality's token F1."""
+FALLBACK_PRIMARY = "f1"
+"""Primary of rows whose dataset and evaluators name none: AnswerQuality's token F1."""
 
 
 def settle_keys(
@@ -351,7 +351,7 @@ def settle_keys(
     ]
 
 
-def find_headline(dataset: DatasetFacts, decisions: Sequence[Decision]) -> str | None:
+def find_primary(dataset: DatasetFacts, decisions: Sequence[Decision]) -> str | None:
     """Return the key that speaks for a row, or None when no evaluator promises any.
 
     It is the dataset's own; else that of the evaluator whose rules name the dataset or, less closely, one of its tags;
@@ -366,8 +366,8 @@ def find_headline(dataset: DatasetFacts, decisions: Sequence[Decision]) -> str |
     if fitting:
         closest = min(fitting, key=lambda decision: (-decision.fit, decision.evaluator))
         return closest.primary
-    if any(FALLBACK_HEADLINE in decision.keys for decision in wired):
-        return FALLBACK_HEADLINE
+    if any(FALLBACK_PRIMARY in decision.keys for decision in wired):
+        return FALLBACK_PRIMARY
     if candidates:
         first = min(candidates, key=lambda decision: (-decision.rank, decision.evaluator))
         return first.primary
@@ -384,15 +384,15 @@ def _own_key(dataset: DatasetFacts, wired: Sequence[Decision]) -> str | None:
     return None
 
 
-def with_headline(plan: DatasetPlan) -> DatasetPlan:
-    """Return a plan whose headline is one that its evaluators give."""
-    if plan.headline is None or any(plan.headline in decision.keys for decision in plan.wired):
+def with_primary(plan: DatasetPlan) -> DatasetPlan:
+    """Return a plan whose primary score is one that its evaluators give."""
+    if plan.primary is None or any(plan.primary in decision.keys for decision in plan.wired):
         return plan
-    return evolve(plan, headline=find_headline(plan.dataset, plan.decisions))
+    return evolve(plan, primary=find_primary(plan.dataset, plan.decisions))
 
 
-def check_headline(plan: DatasetPlan, choice: Choice) -> list[str]:
-    """Return a warning when a dataset's own headline gives way to another, which the user did not ask for.
+def check_primary(plan: DatasetPlan, choice: Choice) -> list[str]:
+    """Return a warning when a dataset's own primary score gives way to another, which the user did not ask for.
 
     Raises:
         WiringError: Its evaluator is installed and only lacks the user's consent.
@@ -405,7 +405,7 @@ def check_headline(plan: DatasetPlan, choice: Choice) -> list[str]:
     for decision in able:
         if decision.consent:
             raise WiringError(
-                f"The headline score {primary!r} of {label} comes from {decision.evaluator}, but "
+                f"The primary score {primary!r} of {label} comes from {decision.evaluator}, but "
                 f"{decision.reason}. Allow it, or leave it out with --exclude {decision.evaluator}."
             )
     is_chosen = choice.exact is not None
@@ -413,7 +413,7 @@ def check_headline(plan: DatasetPlan, choice: Choice) -> list[str]:
         return []
     reasons = [f"{decision.evaluator} is left out: {decision.reason}" for decision in able]
     why = "; ".join(reasons) or "no installed evaluator gives it"
-    instead = "there is no headline"
-    if plan.headline:
-        instead = f"the headline is {plan.headline!r} instead"
-    return [f"The headline score of {label} is {primary!r}, but {why}; {instead}."]
+    instead = "there is no primary score"
+    if plan.primary:
+        instead = f"the primary score is {plan.primary!r} instead"
+    return [f"The primary score of {label} is {primary!r}, but {why}; {instead}."]

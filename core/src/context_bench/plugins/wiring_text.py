@@ -50,7 +50,7 @@ def _lines_of(plan: DatasetPlan) -> Iterator[str]:
         yield f"{label}: {style('a run would stop', color='red')}"
         yield wrap_text(label="", text=plan.error, indent=2, gutter=0)
     else:
-        yield f"{label}: headline {plan.headline or 'none'}"
+        yield f"{label}: primary score {plan.primary or 'none'}"
     for decision in plan.ranked:
         yield from _lines_of_decision(decision)
     yield ""

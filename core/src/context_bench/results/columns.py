@@ -73,7 +73,7 @@ class Columns:
         scored_costs: The same of those rows that can pass.
         compared_costs, baseline_costs: What rows and the baseline's cost, for those of which both
             are known.
-        agreed: How many rows have an agreement that is their headline, failed ones left out.
+        agreed: How many rows have an agreement that is their primary score, failed ones left out.
         is_reference: Whether these are the rows of the system whose responses stand in for gold
             answers.
         is_derived: Whether these rows are made of another system's, as those of a control are: they
@@ -158,7 +158,7 @@ class Columns:
         if row.is_extra:
             return
         self.scores.add(row)
-        self._count(row.dataset, row.failed, row.keys, row.headline)
+        self._count(row.dataset, row.failed, row.keys, row.primary)
         is_scored = any(row.value(field) is not None for field in self._asked)
         measured = {
             **row.metadata,
@@ -247,7 +247,7 @@ class Columns:
         return percentiles(self.latencies, shares)
 
     def _count(
-        self, label: str, failed: bool, keys: Mapping[str, KeyMeaning], headline: str | None
+        self, label: str, failed: bool, keys: Mapping[str, KeyMeaning], primary: str | None
     ) -> None:
         self.rows += 1
         self.failed += failed
@@ -257,7 +257,7 @@ class Columns:
             if number == len(self.names):
                 self.names.append(label)
                 self._better.append(
-                    {field: better_of(keys, headline, field) for field in self._values}
+                    {field: better_of(keys, primary, field) for field in self._values}
                 )
             self._runs.extend((number, 0))
         self._runs[-1] += 1
@@ -373,11 +373,11 @@ class Columns:
         measured: Mapping[str, Any],
     ) -> None:
         """Add a row without failures, as read by :func:`read_columns`."""
-        self._count(dataset, failed=False, keys=label.keys, headline=label.headline)
+        self._count(dataset, failed=False, keys=label.keys, primary=label.primary)
         self.scores.group(dataset, is_agreement=False, keys=label.keys).add(row.scores)
         can_pass = False
         for field, column in self._values.items():
-            key = label.headline if field == "score" and field not in row.scores else field
+            key = label.primary if field == "score" and field not in row.scores else field
             value = row.scores.get(key)  # type: ignore[arg-type]
             if value is None:
                 self._gaps.add(field)

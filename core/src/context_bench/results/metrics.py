@@ -1,6 +1,6 @@
 """The metrics of scores: counts, mean, pass rate, and the mean of each dataset.
 
-A ``score_field`` is a score key, or ``"score"`` for each row's headline score. One rule holds
+A ``score_field`` is a score key, or ``"score"`` for each row's primary score. One rule holds
 everywhere: a failed row counts as wrong (with the worst value of its score), an unscored row is
 left out, and :class:`Counts` counts both. A metric that has nothing to measure returns no key.
 """

@@ -133,15 +133,15 @@ class EvalResult:
         return ["system", *(column.heading for column in columns)], lines
 
     def score_table(self) -> tuple[list[str], list[list[str]]]:
-        """Return headings and lines of the scores below the primary score: the mean of each system,
+        """Return headings and lines of the scores below the primaries score: the mean of each system,
         and the unscored rows.
 
         Without lines there is no other score. A score that no row of any system has is left to the
         warnings.
         """
-        primary, agreements = primary_scores(self)
-        agreement_keys = (f"{AGREEMENT}{key}" for key in (*primary, *agreements))
-        return score_table(self.summary, (*primary, *agreements, *agreement_keys))
+        primaries, agreements = primary_scores(self)
+        agreement_keys = (f"{AGREEMENT}{key}" for key in (*primaries, *agreements))
+        return score_table(self.summary, (*primaries, *agreements, *agreement_keys))
 
     def notes(self) -> list[str]:
         """Return what a reader must know beside the numbers, a line each."""
@@ -248,8 +248,8 @@ def strict(value: Any) -> Any:
 def _score_notes(result: EvalResult) -> Iterator[str]:
     """Yield what the score is, which rows have no score, and which systems are not comparable."""
     field = result.config.get("score_field", "score")
-    primary, agreements = primary_scores(result)
-    keys = primary if field == "score" else [field]
+    primaries, agreements = primary_scores(result)
+    keys = primaries if field == "score" else [field]
     has_mean = any("mean_score" in values for values in result.summary.values())
     if keys and (has_mean or not agreements):
         yield f"score is {', '.join(keys)}; failed rows count as wrong, unscored rows are left out."
@@ -308,19 +308,19 @@ def primary_scores(result: EvalResult) -> tuple[list[str], list[str]]:
             expected_kinds.add(is_agreement)
     seen: dict[tuple[str, bool], str | None] = {}
     for row in result.rows:
-        seen.setdefault((row.dataset, row.is_agreement), row.headline)
+        seen.setdefault((row.dataset, row.is_agreement), row.primary)
         datasets = {dataset for dataset, _ in seen}
         kinds = {is_agreement for _, is_agreement in seen}
         if expected_kinds <= kinds and len(datasets) >= expected_datasets:
             break
-    primary: dict[str, None] = {}
+    primaries: dict[str, None] = {}
     agreements: dict[str, None] = {}
-    for (_, is_agreement), headline in seen.items():
-        if headline and is_agreement:
-            agreements[headline.removeprefix(AGREEMENT)] = None
-        elif headline:
-            primary[headline] = None
-    return list(primary), list(agreements)
+    for (_, is_agreement), primary in seen.items():
+        if primary and is_agreement:
+            agreements[primary.removeprefix(AGREEMENT)] = None
+        elif primary:
+            primaries[primary] = None
+    return list(primaries), list(agreements)
 
 
 def one_line(text: str) -> str:

@@ -171,14 +171,14 @@ class LabelWiring:
         number: Number of the label in the run.
         label: The label.
         scorers: Who scores its rows.
-        headline: Key of the headline score; None until it is known.
+        primary: Key of the primary score; None until it is known.
         plan: The wiring plan as JSON-like values.
     """
 
     number: int
     label: str
     scorers: tuple[Scorer, ...] = ()
-    headline: str | None = None
+    primary: str | None = None
     plan: Mapping[str, Any] = Factory(dict)
 
     def without_reference(self) -> LabelWiring:

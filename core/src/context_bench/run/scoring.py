@@ -142,12 +142,12 @@ class Scoring:
         if scorer.ranges:
             for name, value in scores.items():
                 _check(scorer, name, value)
-        unscored, headline = None, job.wiring.headline
+        unscored, primary = None, job.wiring.primary
         if not scores:
             unscored = details.get("unscored") if details else None
             unscored = unscored if isinstance(unscored, str) else "it had nothing to say"
-        elif headline in scorer.keys and headline not in scores:
-            unscored = f"it gave no {headline}, the headline of the row"
+        elif primary in scorer.keys and primary not in scores:
+            unscored = f"it gave no {primary}, the primary score of the row"
         told = None if details is None else to_json(dict(details))
         if self._is_secretive:
             if told is not None and self._redactor.is_told_in(told):

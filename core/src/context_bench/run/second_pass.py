@@ -228,11 +228,11 @@ class Reference:
             evolve(scorer.prefixed(AGREEMENT), agrees=True) if scorer in needy else scorer
             for scorer in wiring.scorers
         )
-        headline = wiring.headline
-        if any(headline in scorer.keys for scorer in needy):
-            headline = f"{AGREEMENT}{headline}"
+        primary = wiring.primary
+        if any(primary in scorer.keys for scorer in needy):
+            primary = f"{AGREEMENT}{primary}"
         plan = {**wiring.plan, "agreement": {"of": wiring.label, "reference": self.label}}
-        return LabelWiring(number, f"{wiring.label}{_MARK}", scorers, headline, plan)
+        return LabelWiring(number, f"{wiring.label}{_MARK}", scorers, primary, plan)
 
     def _gold(self, scorer: Scorer) -> Sequence[str]:
         """Return the gold fields of an evaluator; one without a manifest needs an answer for all one knows."""

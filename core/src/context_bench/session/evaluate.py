@@ -128,7 +128,7 @@ def evaluate(
         extensions: An extension to use: a package's set of hooks.
         extension_options: Options of extensions, by name.
         add_metrics: A metric added to those that are on by default.
-        score_field: Score that the usual metrics look at; score is each row's headline.
+        score_field: Score that the usual metrics look at; score is each row's primary score.
         threshold: Score that passes, for the usual metrics.
         tokenizer: What counts tokens where an endpoint reports none: words, or an installed
             tokenizer.

@@ -103,7 +103,7 @@ def rescore(
                 ).run(
                     RescoreJobs(store, slots, wiring.wire, force=force, reference=reference).jobs()
                 )
-                store.settle_headlines()
+                store.settle_primary_scores()
                 result = read_result(store.path, catalog=catalog)
                 store.keep_metrics(
                     metrics_record(result.metrics, result.summary, result.keys_by_metric)
@@ -141,7 +141,7 @@ def _without_objects(request: RunConfig, path: Path) -> RunConfig:
     name.
 
     Raises:
-        StoreError: One of them is not: its scores would go, and the headline with them.
+        StoreError: One of them is not: its scores would go, and the primary score with them.
     """
     lost = [one for _, one in absent(request, "evaluators")]
     lacking = [one for one in lost if not {one.name, one.type} & set(request.exclude)]

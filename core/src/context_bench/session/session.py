@@ -89,7 +89,7 @@ class RunSession:
                     seconds, skipped = self._do_rows(signals)
                 finally:
                     self._close()
-                self._store.settle_headlines()
+                self._store.settle_primary_scores()
                 self._show_end("finished")
                 self._record.end("finished", self._warnings.messages)
             except BaseException as error:

@@ -112,14 +112,12 @@ class Wiring:
                     f"{' and '.join(names)} both give the score {key!r}. Leave one of them out, or "
                     f"give one a prefix (--score-prefix {names[-1]}=other_)."
                 )
-        headline = _emitted_headline(self._headline(plan, scorers), plan, scorers)
-        record = plan.to_dict() | {"headline": headline}
+        primary = _emitted_primary(self._primary(plan, scorers), plan, scorers)
+        record = plan.to_dict() | {"primary": primary}
         for scorer in scorers:
             record["evaluators"].setdefault(scorer.id, dict(scorer.provenance))
         return self._wired(
-            LabelWiring(
-                _number(self._label_numbers, label), label, tuple(scorers), headline, record
-            )
+            LabelWiring(_number(self._label_numbers, label), label, tuple(scorers), primary, record)
         )
 
     def _wired(self, wiring: LabelWiring) -> LabelWiring:
@@ -133,7 +131,7 @@ class Wiring:
         for scorer in wiring.scorers:
             self._store.add_evaluator(scorer.number, scorer.id, scorer.key, scorer.provenance)
         self._store.add_label(
-            Label(wiring.number, wiring.label, wiring.headline, wiring.keys, wiring.plan)
+            Label(wiring.number, wiring.label, wiring.primary, wiring.keys, wiring.plan)
         )
 
     def _scorer(self, decision: Decision) -> Scorer:
@@ -200,9 +198,9 @@ class Wiring:
             },
         )
 
-    def _headline(self, plan: DatasetPlan, scorers: Sequence[Scorer]) -> str | None:
-        if plan.headline is not None or not self.planner.objects:
-            return plan.headline
+    def _primary(self, plan: DatasetPlan, scorers: Sequence[Scorer]) -> str | None:
+        if plan.primary is not None or not self.planner.objects:
+            return plan.primary
         declared = [key for scorer in scorers for key in scorer.keys]
         if plan.dataset.primary in declared:
             return plan.dataset.primary
@@ -225,31 +223,31 @@ def _prefixed(scorer: Scorer, prefix: str, yields: Sequence[str] = (), **told: s
     )
 
 
-def _emitted_headline(
-    headline: str | None, plan: DatasetPlan, scorers: Sequence[Scorer]
+def _emitted_primary(
+    primary: str | None, plan: DatasetPlan, scorers: Sequence[Scorer]
 ) -> str | None:
-    """Return the headline that evaluators with their options give: one of them may state its own in
+    """Return the primary score that evaluators with their options give: one of them may state its own in
     ``primary``.
 
     Raises:
-        WiringError: None of them gives the headline, and the one that should states no other.
+        WiringError: None of them gives the primary score, and the one that should states no other.
     """
     for scorer in scorers:
-        if headline is None or headline not in scorer.ranges or headline in scorer.yields:
+        if primary is None or primary not in scorer.ranges or primary in scorer.yields:
             continue
         stated = getattr(scorer.evaluator, "primary", None)
         stated = f"{scorer.prefix}{stated}" if isinstance(stated, str) else None
-        if stated in scorer.keys and headline != plan.dataset.primary:
+        if stated in scorer.keys and primary != plan.dataset.primary:
             return stated
-        if headline not in scorer.keys:
+        if primary not in scorer.keys:
             keys = ", ".join(scorer.keys)
             raise WiringError(
-                f"The headline score {headline!r} of {plan.dataset.label or 'this dataset'} is one "
+                f"The primary score {primary!r} of {plan.dataset.label or 'this dataset'} is one "
                 f"that {scorer.id} does not give with its options: they make it give {keys}. "
                 "Change the options, or choose other evaluators."
             )
-        return headline
-    return headline
+        return primary
+    return primary
 
 
 def _number(numbers: dict[str, int], name: str) -> int:

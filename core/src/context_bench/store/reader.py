@@ -400,11 +400,13 @@ class RunReader(Source):
                 Label(
                     number=entry["number"],
                     label=entry["label"],
-                    headline=entry["headline"],
+                    primary=entry["primary_score"],
                     keys={key: KeyMeaning(*meaning) for key, meaning in entry["keys"].items()},
                     plan=entry["plan"],
                 )
-                for entry in self._table("labels", "number", "label", "headline", "keys", "plan")
+                for entry in self._table(
+                    "labels", "number", "label", "primary_score", "keys", "plan"
+                )
             ]
 
     def counts(self) -> dict[int, tuple[int, int]]:

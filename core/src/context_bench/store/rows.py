@@ -170,14 +170,14 @@ class Label:
     Attributes:
         number: Its number in this run.
         label: The label; empty for rows without one.
-        headline: Key of the headline score; None until it is known.
+        primary: Key of the primary score; None until it is known.
         keys: What the keys of these rows mean.
         plan: The whole plan.
     """
 
     number: int
     label: str
-    headline: str | None
+    primary: str | None
     keys: Mapping[str, KeyMeaning] = Factory(dict)
     plan: Mapping[str, Any] = Factory(dict)
 
@@ -310,7 +310,7 @@ class RowReader:
                 for evaluation in lines.evaluations
                 if evaluation.details is not None
             },
-            headline=label.headline,
+            primary=label.primary,
             keys=label.keys,
             position=identity.position,
             repetition=identity.repetition,

@@ -255,7 +255,7 @@ class RunFile(RunReader):
             "labels",
             number=label.number,
             label=label.label,
-            headline=label.headline,
+            primary_score=label.primary,
             keys=to_json(keys),
             plan=to_json(label.plan),
         )
@@ -279,16 +279,16 @@ class RunFile(RunReader):
             "UPDATE run SET provenance = ?", (to_json({**from_json(text), **found}),)
         )
 
-    def settle_headlines(self) -> None:
-        """Name the headline of labels whose evaluators had no manifest to name one: ``score``, else their first key."""
+    def settle_primary_scores(self) -> None:
+        """Name the primary score of labels whose evaluators had no manifest to name one: ``score``, else their first key."""
         numbers = {entry["id"]: str(entry["number"]) for entry in self.evaluators()}
         for label in self.labels():
-            if label.headline is None:
+            if label.primary is None:
                 chosen = ", ".join(
                     numbers[name] for name in label.plan["evaluators"] if name in numbers
                 )
                 self._write(
-                    "UPDATE labels SET headline = (SELECT scores.name FROM scores "
+                    "UPDATE labels SET primary_score = (SELECT scores.name FROM scores "
                     f"JOIN examples ON examples.id = {sql_example_of('scores.response')} WHERE label = labels.number "
                     f"AND evaluator IN ({chosen}) GROUP BY evaluator, 1 ORDER BY scores.name != 'score', evaluator, 1 "
                     "LIMIT 1) WHERE number = ?",

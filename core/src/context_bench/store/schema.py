@@ -51,7 +51,7 @@ CREATE TABLE datasets (
 CREATE TABLE labels (
     number   INTEGER PRIMARY KEY,
     label    TEXT NOT NULL UNIQUE,
-    headline TEXT,
+    primary_score TEXT,
     keys     TEXT NOT NULL,
     plan     TEXT NOT NULL
 );

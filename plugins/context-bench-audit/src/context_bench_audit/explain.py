@@ -86,8 +86,8 @@ def _show_row(story: dict[str, Any]) -> None:
     for name, why in story["wiring"].items():
         _line("wired", f"{name}: {why}")
     for name, value in story["scores"].items():
-        headline = " (the headline)" if name == story["headline"] else ""
-        _line("score", f"{name} = {_number(value)}{headline}")
+        primary = " (the primary score)" if name == story["primary"] else ""
+        _line("score", f"{name} = {_number(value)}{primary}")
     for name, details in story["details"].items():
         _line("details", f"{name}: {_short(details)}")
     for name, why in story["unscored"].items():

@@ -20,12 +20,12 @@ def verdicts(result: Any) -> str | None:
     with open_run(path) as run:
         if not run.completeness.is_complete:
             return None
-        from context_bench_compare.columns import HEADLINE, threshold_of
+        from context_bench_compare.columns import PRIMARY, threshold_of
         from context_bench_compare.comparing import compare_runs
         from context_bench_compare.rendering import sentences
         from context_bench_compare.verdicts import Rules
 
-        score = str(result.config.get("score_field") or HEADLINE)
+        score = str(result.config.get("score_field") or PRIMARY)
         lines = compare_runs(
             [run], (score,), Rules(threshold=threshold_of(run)), str(result.config["baseline"])
         )

@@ -1,6 +1,6 @@
 """Columns: the values of a run's rows by system, read once and held as numbers, so that a million rows fit.
 
-A value is a score of an evaluator, ``score`` for the headline, or one of :data:`MEASURES`, which every row has.
+A value is a score of an evaluator, ``score`` for the primary score, or one of :data:`MEASURES`, which every row has.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from context_bench.runs import Run
 from context_bench.tokens import WordTokenizer
 from context_bench_compare.places import example_at, example_place, place_of
 
-HEADLINE = "score"
+PRIMARY = "score"
 
 ANY_KEY = "*"
 """Stands for the keys of an evaluator that declares none."""
@@ -153,12 +153,12 @@ def read_columns(
                     givers.setdefault(metric, {})[row.dataset] = _giver(run, row, metric)
     for metric in metrics:
         if not any(found == metric for _, found in read):
-            if metric in known or metric in MEASURES or metric == HEADLINE:
+            if metric in known or metric in MEASURES or metric == PRIMARY:
                 raise ConfigurationError(f"No row of {run.path} has a known {metric}.")
             raise UnknownNameError(
                 f"score in {run.path}",
                 metric,
-                sorted({*known, *MEASURES, HEADLINE, *other_names} - {ANY_KEY}),
+                sorted({*known, *MEASURES, PRIMARY, *other_names} - {ANY_KEY}),
             )
     return {
         (system, metric): evolve(
@@ -198,7 +198,7 @@ def _units_of(run: Run, measure: str) -> Callable[[EvalRow], str]:
 
 
 def _giver(run: Run, row: EvalRow, metric: str) -> tuple[str, str]:
-    key = row.headline or ANY_KEY if metric == HEADLINE else metric
+    key = row.primary or ANY_KEY if metric == PRIMARY else metric
     if metric in MEASURES:
         return ANY_KEY, key
     if key in row.keys:

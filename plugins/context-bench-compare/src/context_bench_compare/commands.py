@@ -22,7 +22,7 @@ from context_bench.errors import ConfigurationError
 from context_bench.runs import Run, open_run
 from context_bench_compare import baselines as named
 from context_bench_compare.baseline_command import baseline, folder_option
-from context_bench_compare.columns import HEADLINE, threshold_of
+from context_bench_compare.columns import PRIMARY, threshold_of
 from context_bench_compare.comparing import Overview, overview
 from context_bench_compare.entrants import baseline_of, contestants, is_own_baseline
 from context_bench_compare.gates import Outcome, difference, exit_code, parse_gate, project_gates
@@ -63,7 +63,7 @@ _path = click.Path(path_type=Path, dir_okay=False)
     "metrics",
     multiple=True,
     metavar="KEY",
-    help="Score or measure to compare; repeatable.  [default: the headline]",
+    help="Score or measure to compare; repeatable.  [default: the primary score]",
 )
 @click.option(
     "--by",
@@ -187,7 +187,7 @@ def compare(
         if incomplete and not partial:
             echo_err("A comparison of a part can mislead: --partial compares it all the same.")
             return INCOMPLETE
-        told = overview(found, metrics or (HEADLINE,), rules, baseline, cluster, by, anyway)
+        told = overview(found, metrics or (PRIMARY,), rules, baseline, cluster, by, anyway)
         if (
             len(found) > 1
             and told.lines

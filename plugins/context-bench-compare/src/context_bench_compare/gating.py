@@ -16,8 +16,8 @@ from context_bench.runs import Run, open_run
 from context_bench_compare.baselines import BASELINES, find_baseline
 from context_bench_compare.columns import (
     ANY_KEY,
-    HEADLINE,
     MEASURES,
+    PRIMARY,
     Column,
     currency_of,
     read_columns,
@@ -159,7 +159,7 @@ def require_judgeable(run: Run, gates: Sequence[Gate], row: EvalRow) -> None:
     """
     if len(entrants_of([run])) < 2:
         _require_own(run, gates)
-    known = {*row.keys, *row.scores, *MEASURES, HEADLINE, *_OWN_NAMES}
+    known = {*row.keys, *row.scores, *MEASURES, PRIMARY, *_OWN_NAMES}
     for gate in gates if len(run.datasets) < 2 and not any(ANY_KEY in key for key in known) else ():
         if _metric_of(gate, run) not in known:
             raise UnknownNameError(f"score in {run.path}", gate.metric, sorted(known))
@@ -180,7 +180,7 @@ def _named(gate: Gate, entrant: Entrant) -> Gate:
 def _metric_of(gate: Gate, run: Run) -> str:
     """Return what a gate looks at; the share of rows that pass is that of the run's own ``score_field``."""
     if gate.metric == PASS_RATE:
-        return str(run.request.get("score_field") or HEADLINE)
+        return str(run.request.get("score_field") or PRIMARY)
     return "latency" if gate.metric in PERCENTILES else gate.metric
 
 

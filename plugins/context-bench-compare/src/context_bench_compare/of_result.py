@@ -11,7 +11,7 @@ from attrs import evolve, frozen
 
 from context_bench.errors import ConfigurationError
 from context_bench.runs import open_run
-from context_bench_compare.columns import HEADLINE, threshold_of
+from context_bench_compare.columns import PRIMARY, threshold_of
 from context_bench_compare.comparing import Overview, overview
 from context_bench_compare.rendering import (
     HEADINGS,
@@ -70,7 +70,7 @@ class Compared:
 
 def compare_result(
     result: Any,
-    metrics: Sequence[str] | str = (HEADLINE,),
+    metrics: Sequence[str] | str = (PRIMARY,),
     baseline: str | None = None,
     by: Sequence[str] | str = (),
     cluster: str | None = None,
@@ -83,7 +83,7 @@ def compare_result(
 
     Args:
         result: An :class:`~context_bench.EvalResult` of a whole run.
-        metrics: Scores and measures to compare; the headline unless given.
+        metrics: Scores and measures to compare; the primary score unless given.
         baseline: Label of the baseline; None takes the run's own, or the first system.
         by: What rows are sliced by besides: ``dataset``, ``tag``, ``length``, ``depth`` or a field of the examples.
         cluster: Field by which rows hang together.

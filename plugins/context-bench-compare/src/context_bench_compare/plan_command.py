@@ -10,7 +10,7 @@ import click
 
 from context_bench.console import echo, wrap_text, write_json
 from context_bench.runs import open_run
-from context_bench_compare.columns import HEADLINE
+from context_bench_compare.columns import PRIMARY
 from context_bench_compare.gates import BASES, GUARANTEE, difference
 from context_bench_compare.planning import plans
 from context_bench_compare.rendering import aligned
@@ -28,9 +28,9 @@ from context_bench_compare.rendering import aligned
 @click.option(
     "--metric",
     "-m",
-    default=HEADLINE,
+    default=PRIMARY,
     metavar="KEY",
-    help="Score to decide about.  [default: the headline]",
+    help="Score to decide about.  [default: the primary score]",
 )
 @click.option(
     "--baseline", "against", metavar="LABEL", help="The system that the others are held against."

@@ -58,12 +58,12 @@ class Decision:
     """Everything that was compared.
 
     Attributes:
-        headlines: The headline score over all rows, one for each system; corrected together, as ``compare`` does.
+        primary_scores: The primary score over all rows, one for each system; corrected together, as ``compare`` does.
         datasets: The same by dataset, corrected together; empty with one dataset.
         scores: Further scores over all rows, corrected together.
     """
 
-    headlines: tuple[Difference, ...] = ()
+    primary_scores: tuple[Difference, ...] = ()
     datasets: tuple[Difference, ...] = ()
     scores: tuple[Difference, ...] = ()
 
@@ -97,7 +97,7 @@ def decide(found: SideBySide, run: Any = None) -> Decision:
     names = found.datasets if len(found.datasets) > 1 else []
     keys = found.keys[:MOST_SCORES] if len(found.keys) > 1 else []
     systems = [cells for _, cells in found.others()]
-    headlines = [_Wanted(cells, "score", None, everywhere, rules) for cells in systems]
+    primary_scores = [_Wanted(cells, "score", None, everywhere, rules) for cells in systems]
     own = {name: _rules(found.directions.get(name, found.better), run) for name in names}
     by_dataset = [
         _Wanted(cells, name, None, labels == name, own[name]) for name in names for cells in systems
@@ -108,7 +108,7 @@ def decide(found: SideBySide, run: Any = None) -> Decision:
     ]
     theirs = found.cells[found.baseline]
     return Decision(
-        *(_compared(theirs, wanted, clusters) for wanted in (headlines, by_dataset, scores))
+        *(_compared(theirs, wanted, clusters) for wanted in (primary_scores, by_dataset, scores))
     )
 
 
@@ -119,7 +119,7 @@ def _rules(better: str, run: Any) -> Rules:
 
 
 class _Wanted(NamedTuple):
-    """One comparison to make: a system, what it is called, the score key (None: the headline), which lines, and how."""
+    """One comparison to make: a system, what it is called, the score key (None: the primary score), which lines, and how."""
 
     cells: Cells
     of: str

@@ -38,7 +38,7 @@ def _row(row: EvalRow) -> dict[str, Any]:
         "response": row.response,
         "context": context if isinstance(context, str) else None,
         "score": row.score,
-        "headline": row.headline,
+        "primary": row.primary,
         "failed": row.failed,
         "scores": [_score(row, key, value) for key, value in row.scores.items()],
         "details": {evaluator: dict(told) for evaluator, told in row.details.items() if told},

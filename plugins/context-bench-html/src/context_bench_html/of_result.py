@@ -76,7 +76,7 @@ def plot_result(result: Any, kind: str = "differences") -> Chart:
         if kind == "tradeoff":
             drawn = charts.tradeoff("tradeoff", trade(found, run).front)
         else:
-            drawn = charts.forest("forest", decide(found, run).headlines)
+            drawn = charts.forest("forest", decide(found, run).primary_scores)
     if drawn is None:
         raise ConfigurationError(
             f"There is nothing to draw as {kind}: a chart takes two systems with values."

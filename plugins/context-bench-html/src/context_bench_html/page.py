@@ -162,7 +162,7 @@ def _notes(result: Any) -> list[str]:
 
 def _charts(found: SideBySide, decision: Decision) -> dict[str, Any]:
     return {
-        "forest": charts.forest("forest", decision.headlines),
+        "forest": charts.forest("forest", decision.primary_scores),
         "forest_datasets": charts.forest("forest-datasets", decision.datasets),
         "forest_scores": charts.forest("forest-scores", decision.scores),
         "score": _histograms(

@@ -28,7 +28,7 @@ class Cells:
     Attributes:
         label: Label of the system.
         rows: Index of the row in the result.
-        values: Headline score; a failed row has the worst value, and one that is held against the reference none.
+        values: Primary score; a failed row has the worst value, and one that is held against the reference none.
         failed: Whether the row failed.
         latency: Seconds, of rows that were answered and not reused.
         cost: Money.
@@ -122,12 +122,12 @@ class SideBySide:
         lines: In canonical order.
         cells: One for each system, in the order of the run.
         baseline: Number of the system that the others are held against; None when only one system competes.
-        better: Which headline score is better: ``"higher"``, ``"lower"``, ``"neither"``, or ``"mixed"`` where datasets differ.
+        better: Which primary score is better: ``"higher"``, ``"lower"``, ``"neither"``, or ``"mixed"`` where datasets differ.
         questions, golds: Beginnings of the questions and of the right answers, one for each line; empty where unknown.
         places: ``length`` and ``depth`` of each line's example where it has them, as a needle in a haystack does.
         derived: Labels of the systems whose rows are made of another one's.
         key_directions: The same of each score key.
-        directions: The same of the headline score, by the label of the dataset.
+        directions: The same of the primary score, by the label of the dataset.
     """
 
     lines: list[Line]

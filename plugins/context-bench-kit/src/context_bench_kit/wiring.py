@@ -63,7 +63,7 @@ def _described(plan: Any) -> dict[str, Any]:
         "dataset": plan.dataset.label,
         "names": list(plan.dataset.names),
         "tags": list(plan.dataset.tags),
-        "headline": plan.headline,
+        "primary": plan.primary,
         "error": plan.error,
         "evaluators": [
             {

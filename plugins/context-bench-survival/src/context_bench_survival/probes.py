@@ -2,7 +2,7 @@
 
 A probe masks a literal in its line: "Result of read(path=...): total ___ rows, 3 skipped". It is kept only when the answer
 stands in the region and nowhere else that stays, when the masked line has one answer in all of the prefix, and when the question
-does not give it away. ``needed`` are those that the recorded continuation really used; they are the headline set.
+does not give it away. ``needed`` are those that the recorded continuation really used; they are the primary score set.
 """
 
 from __future__ import annotations

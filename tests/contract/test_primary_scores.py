@@ -1,4 +1,4 @@
-"""A row that has scores has a headline, or says why not: whatever the options make an evaluator give."""
+"""A row that has scores has a primary score, or says why not: whatever the options make an evaluator give."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ class Says:
         return {"response": "the cat"}
 
 
-@pytest.mark.parametrize(("kind", "headline"), TYPES.items(), ids=TYPES)
-def test_every_type_of_rouge_has_a_headline_in_python(kind: str, headline: str) -> None:
+@pytest.mark.parametrize(("kind", "primary"), TYPES.items(), ids=TYPES)
+def test_every_type_of_rouge_has_a_primary_in_python(kind: str, primary: str) -> None:
     result = evaluate(systems=[Says()], dataset=ROWS, evaluators=[RougeScore(rougeType=kind)])
     [row] = result.rows
-    assert row.score == row.scores[headline]
+    assert row.score == row.scores[primary]
     assert not row.unscored
 
 
 @pytest.mark.parametrize("option", ["rouge_type", "rougeType"])
-@pytest.mark.parametrize(("kind", "headline"), TYPES.items(), ids=TYPES)
-def test_every_type_of_rouge_has_a_headline_on_the_command_line(
+@pytest.mark.parametrize(("kind", "primary"), TYPES.items(), ids=TYPES)
+def test_every_type_of_rouge_has_a_primary_on_the_command_line(
     kind: str,
-    headline: str,
+    primary: str,
     option: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -74,11 +74,11 @@ def test_every_type_of_rouge_has_a_headline_on_the_command_line(
     )
     result = json.loads(capsys.readouterr().out)
     [row] = result["rows"]
-    assert row["score"] == row["scores"][headline]
+    assert row["score"] == row["scores"][primary]
     assert not row["unscored"]
 
 
-def test_a_headline_that_no_option_gives_is_refused_before_the_first_call(
+def test_a_primary_that_no_option_gives_is_refused_before_the_first_call(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Calls(Says):
@@ -99,10 +99,10 @@ def test_a_headline_that_no_option_gives_is_refused_before_the_first_call(
     assert Calls.called == 0
 
 
-def test_a_row_with_scores_and_no_headline_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_row_with_scores_and_no_primary_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         RougeScore, "score", lambda self, original, processed: {"rougeL_recall": 1.0}
     )
     [row] = evaluate(systems=[Says()], dataset=ROWS, evaluators=[RougeScore()]).rows
     assert row.score is None
-    assert list(row.unscored.values()) == ["it gave no rougeL, the headline of the row"]
+    assert list(row.unscored.values()) == ["it gave no rougeL, the primary score of the row"]
