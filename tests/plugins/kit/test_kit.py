@@ -102,8 +102,8 @@ def test_the_wiring_of_a_dataset_is_explained_as_text_and_as_json(
     ]
     assert execute(["explain", "wiring", "-d", "nobodys-rows", "-d", "others", "--tag", "qa"]) == 0
     told = capsys.readouterr()
-    assert f"nobodys-rows: primary {report['primary'] or 'none'}\n" in told.out
-    assert "\nothers: primary " in told.out
+    assert f"nobodys-rows: primary score {report['primary'] or 'none'}\n" in told.out
+    assert "\nothers: primary score " in told.out
     assert told.err.splitlines()[0].startswith(
         "Warning: Unknown dataset 'nobodys-rows', so it is taken for a label"
     )
