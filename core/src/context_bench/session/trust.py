@@ -170,7 +170,9 @@ def _line(kind: str, name: str, components: list[Component], options: Mapping[st
     if sent := [variable for variable in dict.fromkeys(variables) if os.environ.get(variable)]:
         facts.append(f"reads the environment variable {', '.join(sent)}")
     if not components:
-        facts.append("is not installed")
+        # a dataset may be the path of a file, which the loader for its suffix reads
+        is_dataset = kind == "datasets"
+        facts.append("is a file, or is not installed" if is_dataset else "is not installed")
     label = f"{singular(kind)} {name}"
     return f"{label}: {'; '.join(facts)}" if facts else label
 
