@@ -483,7 +483,7 @@ def test_a_dataset_is_shown_with_an_example_and_the_evaluators_that_a_run_would_
         "needle",
         "nolima",
     )  # the one is generated, the other has no published count
-    assert told["primary"] == facts.primary or any(
+    assert told["primary_score"] == facts.primary or any(
         str(facts.primary) in note for note in told["notes"]
     )
     assert "context-bench-answer-quality/answer-quality" in told["evaluators"]

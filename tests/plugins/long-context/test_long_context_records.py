@@ -194,7 +194,7 @@ def test_answers_and_responses_are_read_as_everywhere(evaluator, example, respon
     assert list(evaluator.score(example, {"response": response}).values()) == [1.0]
 
 
-@pytest.mark.parametrize("response", [None, b"Paris", ["Paris"]], ids=repr)
+@pytest.mark.parametrize("response", [None, b"\xff", ["Paris"]], ids=repr)
 def test_what_is_no_text_is_unscored(response):
     assert LongBench("qasper").score({"answer": "Paris"}, {"response": response}) == {}
     assert InfiniteBench("longbook_qa_eng").score({"answer": "Paris"}, {"response": response}) == {}

@@ -165,7 +165,7 @@ def _use(dataset: Component, catalog: Catalog) -> dict[str, Any]:
     plan = _plan(catalog, dataset.name)
     wired = {decision.evaluator: decision.reason for decision in plan.ranked if decision.wired}
     notes = [note for note in (plan.error, *plan.warnings) if note]
-    found: dict[str, Any] = {"primary": plan.primary, "evaluators": wired, "notes": notes}
+    found: dict[str, Any] = {"primary_score": plan.primary, "evaluators": wired, "notes": notes}
     path = dataset.distribution.manifest_path and Path(
         dataset.distribution.manifest_path
     ).with_name(EXAMPLES)
