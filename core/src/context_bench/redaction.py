@@ -24,9 +24,8 @@ _SECRET_NAME = re.compile(
     re.IGNORECASE,
 )
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_HEADER = (
-    r"\s*([A-Za-z0-9-]+)\s*:\s*(\S.*)"  # compiled where it is used: a list of plugins never does
-)
+# compiled where it is used: a list of plugins never does
+_HEADER = r"\s*(?P<name>[A-Za-z0-9-]+)\s*:\s*(?P<value>\S.*)"
 _HARMLESS_HEADER = (
     r"(?i)accept(-(charset|encoding|language))?|content-(type|encoding|language)|user-agent"
     r"|([a-z0-9]+-)*(version|beta)"
@@ -124,11 +123,11 @@ def secrets_in(value: Any) -> Iterator[str]:
     elif isinstance(value, str) and value.strip() and not _are_harmless_headers(value):
         yield value.strip()
         header = re.fullmatch(_HEADER, value)
-        if header and re.search(_NAME, header[1]):
-            yield header[2].strip()
-            yield from header[2].split()[1:]  # "Bearer TOKEN"
-        elif header and _is_unmistakable(header[2].strip()):
-            yield header[2].strip()
+        if header and re.search(_NAME, header["name"]):
+            yield header["value"].strip()
+            yield from header["value"].split()[1:]  # "Bearer TOKEN"
+        elif header and _is_unmistakable(header["value"].strip()):
+            yield header["value"].strip()
     elif isinstance(value, int | float) and not isinstance(value, bool):
         yield str(value)
 
@@ -205,9 +204,9 @@ def _are_harmless_headers(value: Any) -> bool:
     if isinstance(value, list | tuple):
         return all(isinstance(item, str) and _are_harmless_headers(item) for item in value)
     header = re.fullmatch(_HEADER, value) if isinstance(value, str) else None
-    return bool(
-        header and is_harmless_header(header[1]) and re.fullmatch(_HARMLESS_VALUE, header[2])
-    )
+    if header is None or not is_harmless_header(header["name"]):
+        return False
+    return re.fullmatch(_HARMLESS_VALUE, header["value"]) is not None
 
 
 def _of_environment(text: str) -> list[str]:
