@@ -214,8 +214,11 @@ def _range(
         )
     places = np.random.default_rng(0).integers(0, units, (400, units))
     sums, sizes = reach.sums[places], reach.sizes[places]
-    apart = sums - (sums.sum(axis=1) / sizes.sum(axis=1))[:, None] * sizes
-    spreads = np.sqrt((apart**2).sum(axis=1) * units / (units - 1) / sizes.sum(axis=1) ** 2 * rows)
+    totals = sizes.sum(axis=1)
+    means = sums.sum(axis=1) / totals
+    squares = ((sums - means[:, None] * sizes) ** 2).sum(axis=1)
+    variances = squares * units / (units - 1) / totals**2
+    spreads = np.sqrt(variances * rows)
     drawn: Floats = np.array(
         [
             rows_for_margin(float(one), margin, 0.0, confidence, size=reach.largest)
