@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import sqlite3
 import subprocess
@@ -231,7 +232,8 @@ def test_a_killed_run_leaves_no_secret_in_its_write_ahead_log(
     with (tmp_path / "told.txt").open("wb") as told:
         process = subprocess.Popen(command, cwd=tmp_path, stdout=told, stderr=told)
     try:
-        while process.poll() is None and committed(path) < 60:
+        while not stopped_amid_writes(process, path):
+            process.send_signal(signal.SIGCONT)
             time.sleep(0.01)
     finally:
         process.kill()
@@ -244,6 +246,15 @@ def test_a_killed_run_leaves_no_secret_in_its_write_ahead_log(
         name for name, content in kept.items() if any(form.encode() in content for form in FORMS)
     ]
     assert any(b"Paris" in content and b"***" in content for content in kept.values())
+
+
+def stopped_amid_writes(process: subprocess.Popen[bytes], path: Path) -> bool:
+    """Stop the process, and say whether its write-ahead log holds something now: the process may empty it at any time."""
+    process.send_signal(signal.SIGSTOP)
+    os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+    assert process.poll() is None, "the run ended before it could be killed"
+    log = path.with_name(f"{path.name}-wal")
+    return committed(path) >= 60 and log.exists() and log.stat().st_size > 0
 
 
 def committed(path: Path) -> int:
