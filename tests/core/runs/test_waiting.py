@@ -21,6 +21,7 @@ import pytest
 
 from context_bench import EvalResult, evaluate
 from context_bench.results.reading import read_result
+from context_bench.run import admission
 
 pytest.importorskip("context_bench_efficiency", reason="it adds up what rows waited")
 
@@ -324,10 +325,12 @@ def test_the_latency_of_reused_rows_is_left_out(
 
 
 def test_rows_that_fail_in_the_end_were_asked_again_too(
-    serve: Callable[..., Server], same: Any
+    serve: Callable[..., Server], same: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(admission, "pause", lambda attempt, asked, jitter: 0.001)
+    monkeypatch.setattr(admission, "_MOST_REFUSALS", 3)
     server = serve({"1": [0.0] * 1000})
-    result, _ = run(Client("c", server), count=3, same=same, max_workers=1, row_timeout=1.0)
+    result, _ = run(Client("c", server), count=3, same=same, max_workers=1)
     failed = [row for row in result.rows if row.errors]
     assert [row.example_id for row in failed] == ["1"]
     assert failed[0].attempts == len(server.requests("1"))
