@@ -125,6 +125,20 @@ class RowColumns:
             aggregated=False,
         ),
     )
+    outcome: str | None = field(
+        default=None,
+        metadata=column(
+            "how the reply ended: `cut` or `cut-empty` at a token limit, `filtered`, `refused` or "
+            "`empty`; null for a complete answer",
+            tabular=True,
+        ),
+    )
+    usage_problem: str | None = field(
+        default=None,
+        metadata=column(
+            "why a token count that the endpoint reported is unknown; null when none is"
+        ),
+    )
     latency: float = field(
         default=0.0,
         metadata=column(

@@ -4,7 +4,7 @@ rows."""
 from __future__ import annotations
 
 from array import array
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -69,6 +69,8 @@ class Columns:
             be compared.
         compared_tokens, baseline_tokens: Sums over those rows: reported prompt tokens, and the
             baseline's.
+        outcomes: How many replies ended otherwise than with a complete answer, by outcome.
+        usage_problems: How many rows have a reported count that is unknown, by reason.
         costs: What the rows cost, for those of which it is known.
         scored_costs: The same of those rows that can pass.
         compared_costs, baseline_costs: What rows and the baseline's cost, for those of which both
@@ -106,6 +108,8 @@ class Columns:
         self.reported = 0
         self.reported_tokens = 0
         self.cached_tokens = 0
+        self.outcomes: Counter[str] = Counter()
+        self.usage_problems: Counter[str] = Counter()
         self.compared_tokens = 0
         self.baseline_tokens = 0
         self.is_reference = False
@@ -285,6 +289,7 @@ class Columns:
             self.retries += row.attempts - 1
             return
         self.answered += 1
+        self._count_problems(row)
         if row.cost is not None:
             self.costs.append(row.cost)
             if can_pass:
@@ -306,6 +311,12 @@ class Columns:
             self.latencies.append(row.latency)
             if self._durations is not None:
                 self._durations.append(duration)
+
+    def _count_problems(self, row: RowColumns) -> None:
+        if row.outcome is not None:
+            self.outcomes[row.outcome] += 1
+        if row.usage_problem is not None:
+            self.usage_problems[row.usage_problem] += 1
 
     def _measure_tokens(self, row: RowColumns, baseline: BaselineRow | None) -> None:
         if row.context_tokens is not None:

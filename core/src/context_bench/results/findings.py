@@ -1,5 +1,5 @@
-"""Warnings about the numbers of a result: a baseline that cannot do the task, evaluators that
-scored nothing."""
+"""Warnings about the numbers of a result: replies that are cut or empty, a baseline that cannot do
+the task, evaluators that scored nothing."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from context_bench.answers import UNREADABLE
+from context_bench.outcomes import CUT, CUT_EMPTY, EMPTY, FILTERED, REFUSED
 from context_bench.records import ANY_KEY, EvalRow
 from context_bench.results.columns import Columns
 from context_bench.runs import StoredRows
@@ -44,6 +45,31 @@ def weak_baseline(columns_by_system: Mapping[str, Columns], baseline: str | None
         f"The baseline {baseline} cannot do the task: it {reason}. "
         "Savings are cheap when nobody answers."
     )
+
+
+_OUTCOME_TEXTS = {
+    CUT_EMPTY: "are empty, cut at the token limit: raise max_tokens",
+    CUT: "are cut at the token limit: raise max_tokens",
+    FILTERED: "were removed by a content filter",
+    REFUSED: "are refusals of the model",
+    EMPTY: "are empty",
+}
+
+
+def outcome_warnings(columns_by_system: Mapping[str, Columns]) -> Iterator[str]:
+    """Yield a warning for each outcome of the replies of a system other than a complete answer, and
+    one for reported token counts that are unknown."""
+    for label, columns in columns_by_system.items():
+        if columns.is_derived:
+            continue
+        for outcome, text in _OUTCOME_TEXTS.items():
+            if count := columns.outcomes[outcome]:
+                yield f"{count} of {columns.answered} answers of {label} {text}."
+        if columns.usage_problems:
+            yield (
+                f"Token counts of {columns.usage_problems.total()} of {columns.answered} answers "
+                f"of {label} are unknown: {_listed(columns.usage_problems)}."
+            )
 
 
 class Silence(NamedTuple):

@@ -13,7 +13,7 @@ from context_bench.errors import ContextBenchError, MetricError, did_you_mean, m
 from context_bench.protocols import Metric
 from context_bench.records import ANY_KEY, EvalRow
 from context_bench.results.columns import SOURCES, Columns, read_columns
-from context_bench.results.findings import silence_warnings, weak_baseline
+from context_bench.results.findings import outcome_warnings, silence_warnings, weak_baseline
 from context_bench.results.registry import RunMetric
 from context_bench.run.stopping import CaughtError, capture
 from context_bench.runs import StoredRows
@@ -89,7 +89,8 @@ def summarize(
                 key: {"source": source, "covered": share}
                 for key, (source, share) in columns.sources.items()
             }
-    findings = list(silence_warnings(rows, {label: summary[label][SCORES] for label in summary}))
+    findings = list(outcome_warnings(columns_by_system))
+    findings += silence_warnings(rows, {label: summary[label][SCORES] for label in summary})
     for baseline in dict.fromkeys((config.get("baseline"), *config.get("baselines", {}).values())):
         findings += weak_baseline(columns_by_system, baseline)
     keys = {name: list(keys) for name, keys in computation.keys.items()}

@@ -14,6 +14,7 @@ from attrs import evolve
 
 from context_bench.answers import text_of
 from context_bench.columns import positive_count
+from context_bench.outcomes import outcome_of
 from context_bench.records import Failure, Usage, quantity
 from context_bench.redaction import Redactor
 from context_bench.run.admission import is_refusal, is_retryable
@@ -181,6 +182,8 @@ class RowProcessor:
             cost_source=cost_source,
             response_tokens=answer.response_tokens,
             context_tokens=answer.context_tokens,
+            outcome=outcome_of(answer.output),
+            usage_problem=_text(answer.output.get("usage_problem")),
             latency=measured.latency,
             system_latency=measured.system_latency,
             attempts=measured.attempts,
@@ -246,6 +249,10 @@ class RowProcessor:
         if type(response) is not str and (response := text_of(response)) is None:
             return 0
         return self._tokenizer.count(response)  # type: ignore[no-any-return]
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
 
 
 def take_apart(
