@@ -295,7 +295,7 @@ def test_a_stream_that_fails_is_told(
 
 def test_an_event_that_is_no_json_is_told(server: Any, steps: Any) -> None:
     server.play(steps.answer(200, b"data: {oops\n\n", {"content-type": "text/event-stream"}))
-    with pytest.raises(UnusableReplyError, match=r"streamed an event that is no JSON: b'\{oops'"):
+    with pytest.raises(UnusableReplyError, match=r"streamed an event that is not JSON: b'\{oops'"):
         proxy(server, stream=True).process(EXAMPLE)
 
 

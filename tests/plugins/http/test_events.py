@@ -72,6 +72,6 @@ def test_errors_and_the_end_are_told(body: bytes, events: list[tuple[str, Any]])
 
 def test_another_event_that_is_no_json_is_unusable() -> None:
     with pytest.raises(
-        UnusableReplyError, match=r"here streamed an event that is no JSON: b'\{oops'"
+        UnusableReplyError, match=r"here streamed an event that is not JSON: b'\{oops'"
     ):
         events_of(b"data: {oops\n\n")

@@ -65,6 +65,51 @@ ACCEPTED = [
     ("user:pass@localhost:1", "http://localhost:1/v1/chat/completions", "localhost:1"),
 ]
 
+PUBLISHED = [
+    # as providers publish it, called
+    ("https://models.github.ai/inference", "https://models.github.ai/inference/chat/completions"),
+    (
+        "https://models.github.ai/orgs/acme/inference",
+        "https://models.github.ai/orgs/acme/inference/chat/completions",
+    ),
+    (
+        "https://models.inference.ai.azure.com",
+        "https://models.inference.ai.azure.com/chat/completions",
+    ),
+    (
+        "https://x.services.ai.azure.com/models?api-version=2024-05-01-preview",
+        "https://x.services.ai.azure.com/models/chat/completions?api-version=2024-05-01-preview",
+    ),
+    (
+        "https://x.openai.azure.com/openai/v1/?api-version=preview",
+        "https://x.openai.azure.com/openai/v1/chat/completions?api-version=preview",
+    ),
+    (
+        "https://adb-1.azuredatabricks.net/serving-endpoints",
+        "https://adb-1.azuredatabricks.net/serving-endpoints/chat/completions",
+    ),
+    (
+        "https://dbc-1.cloud.databricks.com/serving-endpoints/",
+        "https://dbc-1.cloud.databricks.com/serving-endpoints/chat/completions",
+    ),
+    ("https://api.deepseek.com", "https://api.deepseek.com/v1/chat/completions"),
+    ("https://api.deepseek.com/beta", "https://api.deepseek.com/beta/chat/completions"),
+    ("https://api.perplexity.ai", "https://api.perplexity.ai/chat/completions"),
+    ("https://openrouter.ai/api/v1", "https://openrouter.ai/api/v1/chat/completions"),
+    ("https://api.groq.com/openai/v1", "https://api.groq.com/openai/v1/chat/completions"),
+    (
+        "https://generativelanguage.googleapis.com/v1beta/openai/",
+        "https://generativelanguage.googleapis.com/v1beta/openai/chat/completions",
+    ),
+    ("https://api.deepinfra.com/v1/openai", "https://api.deepinfra.com/v1/openai/chat/completions"),
+    ("https://api.z.ai/api/paas/v4/", "https://api.z.ai/api/paas/v4/chat/completions"),
+    (
+        "https://proxy.example.com/inference",
+        "https://proxy.example.com/inference/v1/chat/completions",
+    ),
+    ("https://deepseek.com.example/beta", "https://deepseek.com.example/beta/v1/chat/completions"),
+]
+
 REFUSED = [
     # written, what the refusal says
     ("", "is empty"),
@@ -204,3 +249,10 @@ REDIRECTS = [
 def test_a_redirect_stays_on_its_host(base: str, location: str, followed: str | None) -> None:
     there = Endpoint.parse(base).follow(location)
     assert (there.url if there else None) == followed
+
+
+@pytest.mark.parametrize(("written", "called"), PUBLISHED)
+def test_base_urls_are_called_as_providers_publish_them(written: str, called: str) -> None:
+    assert Endpoint.parse(written).url == called
+    embeddings = called.replace("chat/completions", "embeddings")
+    assert Endpoint.parse(written).at("embeddings").url == embeddings

@@ -649,7 +649,7 @@ def run(*systems: OpenAIProxy, count: int = 10) -> tuple[str, ...]:
         for n in range(count)
     ]
     result = evaluate(list(systems), examples, progress=False, on_warning=told.append)
-    assert list(result.warnings) == told
+    assert [line for line in result.warnings if line not in result.findings] == told
     return tuple(told)
 
 

@@ -15,6 +15,7 @@ from context_bench_http.server_words import (
     server_words,
     with_hint,
 )
+from context_bench_http.upstream_failures import reported_failure
 
 OVERLOADED = 529
 _STATUSES = {
@@ -59,14 +60,20 @@ def refusal(where: str, status: int, headers: Mapping[str, str], body: bytes) ->
 
 def error_of(where: str, body: Mapping[str, Any]) -> EndpointError | None:
     """Return the error that a body or an event of a stream holds although its status was 200, or None."""
-    error = body.get("error")
-    if not error and body.get("type") != "error":
+    has_reply = bool(body.get("content"))
+    is_part = body.get("type") not in (None, "message", "error")  # an event of a stream
+    choice = body if is_part or body.get("type") == "message" or "choices" in body else {}
+    failure = reported_failure(body, choice, has_reply)
+    if failure is None and body.get("type") != "error":
         return None
-    words = server_words(body, b"")
-    kind = str(error.get("type") or "") if isinstance(error, Mapping) else ""
-    status = _STATUSES.get(kind, 500)
-    said = f"{where} answered with an error: {words or kind or 'no reason given'}"
-    return _error(with_hint(said, status, _HINTS), status, words, {})
+    kinds = sorted(failure.codes & _STATUSES.keys()) if failure else []
+    status = _STATUSES[kinds[0]] if kinds else (failure.status if failure else None)
+    words = failure.words if failure else ""
+    message = f"{where} answered with an error: {words or 'no reason given'}"
+    error = _error(with_hint(message, status or 500, _HINTS), status or 500, words, {})
+    if status is None and failure is not None and not failure.may_pass:
+        error.retryable = body.get("type") == "error"
+    return error
 
 
 def _error(said: str, status: int, words: str, headers: Mapping[str, str]) -> EndpointError:

@@ -19,6 +19,7 @@ class MessageReply:
     Attributes:
         text: What the model said; empty when it only called tools or said nothing, never None.
         usage: Token counts that the server reported, see `context_bench_anthropic.usage`.
+        usage_problem: Why a count that the server reported is unknown; None when none is.
         finish_reason: The ``stop_reason``.
         headers: Recorded response headers, names in lower case.
         latency: Seconds from sending the successful request to its last byte.
@@ -31,6 +32,7 @@ class MessageReply:
 
     text: str
     usage: Mapping[str, int] = field(default_factory=dict)
+    usage_problem: str | None = None
     finish_reason: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     latency: float = 0.0
@@ -69,6 +71,8 @@ def read_message(where: str, body: Any) -> dict[str, Any]:
     if error is not None:
         raise error
     content = body.get("content")
+    if isinstance(content, str):
+        content = [{"type": "text", "text": content}]
     if not isinstance(content, list):
         lack = (
             "a message whose content is null"
@@ -83,16 +87,17 @@ def read_message(where: str, body: Any) -> dict[str, Any]:
     blocks = [block for block in content if isinstance(block, Mapping)]
     text = "".join(_texts(blocks, "text", "text"))
     reason = body.get("stop_reason")
+    tool_calls = tuple(_tool_call(block) for block in blocks if block.get("type") == "tool_use")
+    usage = read_usage(body.get("usage"), has_text=bool(text or tool_calls))
     return {
         "text": text,
         "refusal": (text or "the model refused to answer") if reason == "refusal" else None,
         "reasoning": "".join(_texts(blocks, "thinking", "thinking")) or None,
-        "tool_calls": tuple(
-            _tool_call(block) for block in blocks if block.get("type") == "tool_use"
-        ),
+        "tool_calls": tool_calls,
         "finish_reason": reason,
         "model": body.get("model"),
-        "usage": read_usage(body.get("usage")),
+        "usage": usage.counts,
+        "usage_problem": usage.problem,
     }
 
 
@@ -106,7 +111,12 @@ def output_of(reply: MessageReply) -> dict[str, Any]:
         "headers": dict(reply.headers),
         "latency": reply.latency,
     }
-    present = {"ttft": reply.ttft, "refusal": reply.refusal, "reasoning": reply.reasoning}
+    present = {
+        "usage_problem": reply.usage_problem,
+        "ttft": reply.ttft,
+        "refusal": reply.refusal,
+        "reasoning": reply.reasoning,
+    }
     output.update((name, value) for name, value in present.items() if value is not None)
     if reply.tool_calls:
         output["tool_calls"] = [dict(call) for call in reply.tool_calls]

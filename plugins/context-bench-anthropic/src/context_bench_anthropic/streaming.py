@@ -9,6 +9,7 @@ from typing import Any
 from context_bench_anthropic.refusals import error_of
 from context_bench_http import EndpointUnreachableError
 from context_bench_http.events import ServerEvents, error_of_event
+from context_bench_http.usage import latest_usage
 
 _TEXTS = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "partial_json"}
 
@@ -24,9 +25,20 @@ class EventStream:
         self._where = where
         self._events = ServerEvents(where)
         self._message: dict[str, Any] = {}
-        self._blocks: dict[int, dict[str, Any]] = {}
+        self._blocks: list[tuple[int, dict[str, Any]]] = []
+        self._open_blocks: dict[int, dict[str, Any]] = {}
         self._has_stopped = False
         self.has_token = False
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the server has ended the message, so that nothing of it is to come."""
+        return self._has_stopped
+
+    @property
+    def has_finished(self) -> bool:
+        """Whether the model has finished, so that only the end of the stream may be to come."""
+        return bool(self._message.get("stop_reason"))
 
     def feed(self, chunk: bytes) -> None:
         """Take the next bytes of the body.
@@ -43,7 +55,7 @@ class EventStream:
             EndpointUnreachableError: The stream ended before the model had finished.
         """
         self._take(self._events.rest())
-        if not self._has_stopped:
+        if not self._has_stopped and not self.has_finished:
             raise EndpointUnreachableError(
                 f"{self._where} broke off the stream before the reply was complete.",
                 status=200,
@@ -51,7 +63,7 @@ class EventStream:
             )
         return {
             **self._message,
-            "content": [_finished(self._blocks[index]) for index in sorted(self._blocks)],
+            "content": [_finished(block) for _, block in self._ordered_blocks()],
         }
 
     def _take(self, events: Iterable[tuple[str, Any]]) -> None:
@@ -72,13 +84,15 @@ class EventStream:
             and isinstance(index, int)
             and isinstance(event.get("content_block"), Mapping)
         ):
-            self._blocks[index] = dict(event["content_block"])
+            self._start(index, event["content_block"])
         elif (
             kind == "content_block_delta"
             and isinstance(index, int)
             and isinstance(event.get("delta"), Mapping)
         ):
-            self._extend(self._blocks.setdefault(index, {"type": "text"}), event["delta"])
+            if index not in self._open_blocks:
+                self._start(index, {"type": "text"})
+            self._extend(self._open_blocks[index], event["delta"])
         elif kind == "message_delta":
             self._finish(event)
         elif kind == "message_stop":
@@ -91,17 +105,22 @@ class EventStream:
             block[name] = str(block.get(name) or "") + piece
             self.has_token = True
 
+    def _start(self, index: int, block: Mapping[str, Any]) -> None:
+        """Start a block; one whose index is that of an earlier block is a further block."""
+        self._open_blocks[index] = dict(block)
+        self._blocks.append((index, self._open_blocks[index]))
+
+    def _ordered_blocks(self) -> list[tuple[int, dict[str, Any]]]:
+        return sorted(self._blocks, key=lambda numbered: numbered[0])
+
     def _finish(self, event: Mapping[str, Any]) -> None:
         delta, usage = event.get("delta"), event.get("usage")
         if isinstance(delta, Mapping):
             self._message.update(
                 (name, value) for name, value in delta.items() if value is not None
             )
-        if isinstance(
-            usage, Mapping
-        ):  # its counts are cumulative; those that it leaves out stand as they were
-            known = {name: value for name, value in usage.items() if value is not None}
-            self._message["usage"] = {**(self._message.get("usage") or {}), **known}
+        if isinstance(usage, Mapping):  # its counts are cumulative
+            self._message["usage"] = latest_usage(self._message.get("usage"), usage)
 
 
 def _finished(block: dict[str, Any]) -> dict[str, Any]:

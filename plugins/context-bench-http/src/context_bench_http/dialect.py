@@ -17,6 +17,16 @@ class Stream(Protocol):
         """Whether the model has said something yet."""
         ...
 
+    @property
+    def has_finished(self) -> bool:
+        """Whether the model has finished, so that only counts or the end of the stream may be to come."""
+        ...
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the server has ended the stream, also where it leaves the connection open."""
+        ...
+
     def feed(self, chunk: bytes) -> None:
         """Take the next bytes of the body."""
         ...

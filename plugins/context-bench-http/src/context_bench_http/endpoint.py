@@ -29,6 +29,18 @@ _SECRET_NAME = re.compile(
 _KEY = re.compile(r".{16,}|(?=.*\d)(?=.*[^\W\d]).{8,}", re.DOTALL)
 _REDACTED = "REDACTED"
 
+_COMPLETE_PATHS = (
+    ("models.github.ai", "inference"),
+    ("models.inference.ai.azure.com", ""),
+    ("services.ai.azure.com", "models"),
+    ("azuredatabricks.net", "serving-endpoints"),
+    ("databricks.com", "serving-endpoints"),
+    ("api.deepseek.com", "beta"),
+    ("api.perplexity.ai", ""),
+    ("api.githubcopilot.com", ""),
+)
+"""Base URLs without a version as providers publish them: the end of the host, and the last segment of the path."""
+
 CHAT = "chat/completions"
 COMPLETIONS = "completions"
 EMBEDDINGS = "embeddings"
@@ -73,7 +85,7 @@ class Endpoint:
         parts = _split(base_url)
         host, port = _host_and_port(parts, base_url)
         label = host if port is None else f"{host}:{port}"
-        path = _path_of_chat(parts.path)
+        path = _path_of_chat(parts.path, host)
         address = urlunsplit((parts.scheme, label, path, parts.query, ""))
         url = _normalized(address, base_url)
         query, query_secrets = _without_secrets(parts.query)
@@ -215,20 +227,29 @@ def _host_and_port(parts: SplitResult, base_url: str) -> tuple[str, int | None]:
     return _bracketed(host), None if port == _DEFAULT_PORTS[parts.scheme] else port
 
 
-def _path_of_chat(path: str) -> str:
+def _path_of_chat(path: str, host: str) -> str:
     """Return the path of chat completions.
 
     ``/v1`` is added unless the path names a version already (``/v1``, ``/api/v3``, ``/v1beta/openai``), an Azure
-    deployment, or an operation such as ``/chat/completions``, which then stands where the path ends.
+    deployment, an operation such as ``/chat/completions``, which is then replaced, or is complete as its provider
+    publishes it.
     """
     segments = [segment for segment in path.split("/") if segment]
     for operation in (CHAT, COMPLETIONS, EMBEDDINGS, MESSAGES):
         named = operation.split("/")
         if segments[-len(named) :] == named:
             return "/" + "/".join([*segments[: -len(named)], CHAT])
-    if "deployments" not in segments and not any(map(_VERSION_SEGMENT.fullmatch, segments)):
+    has_version = any(map(_VERSION_SEGMENT.fullmatch, segments)) or "deployments" in segments
+    if not has_version and not _is_complete(host, segments[-1] if segments else ""):
         segments.append("v1")
     return "/" + "/".join([*segments, CHAT])
+
+
+def _is_complete(host: str, last_segment: str) -> bool:
+    return any(
+        (host == end or host.endswith(f".{end}")) and last_segment == segment
+        for end, segment in _COMPLETE_PATHS
+    )
 
 
 def _without_secrets(query: str) -> tuple[str, list[str]]:

@@ -10,6 +10,7 @@ from context_bench_http.errors import UnusableReplyError
 
 _MARK = b"\xef\xbb\xbf"
 _ERROR = "error"
+_JSON_STARTS = (b"{", b"[", b'"')
 
 
 class ServerEvents:
@@ -29,14 +30,16 @@ class ServerEvents:
         self._was_return = False
         self._name = ""
         self._data: list[bytes] = []
+        self._is_cut = False
 
     def read(self, chunk: bytes) -> Iterator[tuple[str, Any]]:
         """Yield the events that are complete with these bytes: what they are called, and their data as JSON.
 
-        An error may be told in plain words, which are then its data. ``[DONE]``, with which some servers end, is None.
+        An error may be in plain words, which are then its data. ``[DONE]``, with which some servers end, is None. Plain
+        words in any other event are a sign of life, such as ``keepalive`` or a comment: they are left out.
 
         Raises:
-            UnusableReplyError: Another event is no JSON.
+            UnusableReplyError: Another event begins as JSON does, and is not JSON.
         """
         if self._was_return and chunk:
             self._was_return = False
@@ -51,9 +54,10 @@ class ServerEvents:
             yield from self._take(line.rstrip(b"\r\n"))
 
     def rest(self) -> Iterator[tuple[str, Any]]:
-        """Yield what stands behind the last blank line, where the body has ended."""
+        """Yield what follows the last blank line of a body that has ended; an event that was cut short is left out."""
         line = b"".join(self._pieces)
         self._pieces = []
+        self._is_cut = True
         yield from self._take(line)
         yield from self._take(b"")
 
@@ -87,20 +91,24 @@ class ServerEvents:
             except (ValueError, RecursionError):
                 pass
         for line in lines:
-            if line.strip():
-                yield name, self._content(name, line.strip())
+            data = line.strip()
+            if data == b"[DONE]":
+                yield name, None
+            elif data:
+                yield from self._event(name, data)
 
-    def _content(self, name: str, line: bytes) -> Any:
-        if line == b"[DONE]":
-            return None
+    def _event(self, name: str, data: bytes) -> Iterator[tuple[str, Any]]:
         try:
-            return json.loads(line)
+            yield name, json.loads(data)
+            return
         except (ValueError, RecursionError):
-            if name == _ERROR:
-                return line.decode("utf-8", "replace")
+            pass
+        if name == _ERROR:
+            yield name, data.decode("utf-8", "replace")
+        elif data.startswith(_JSON_STARTS) and not self._is_cut:
             raise UnusableReplyError(
-                f"{self._where} streamed an event that is no JSON: {line[:80]!r}.", status=200
-            ) from None
+                f"{self._where} streamed an event that is not JSON: {data[:80]!r}.", status=200
+            )
 
 
 def error_of_event(name: str, content: Any) -> Any:

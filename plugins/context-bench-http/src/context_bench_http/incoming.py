@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from time import perf_counter
 from typing import Any, Protocol, TypeVar
 
@@ -24,7 +26,11 @@ MAX_BODY = 64 * 1024 * 1024
 
 _LONG_WAIT = 60.0
 """Seconds from which on an error names how long its server asks to wait: the runner may give up instead."""
+_AFTER_FINISH = 5.0
+"""Seconds in which counts and the end of a stream follow the model's last token; then the reply is complete."""
+_STREAM_STARTS = (b"data:", b"event:")
 _REDIRECTS = (301, 302, 303, 307, 308)
+_CHARSET = re.compile(r"charset\s*=\s*\"?([\w.:-]+)", re.IGNORECASE)
 _Reply = TypeVar("_Reply")
 Response = TypeVar("Response", bound="IncomingResponse")
 _Response_co = TypeVar("_Response_co", bound="IncomingResponse", covariant=True)
@@ -82,6 +88,16 @@ class IncomingResponse:
         """Store bytes of the decoded body, whose number is checked."""
         self._chunks.append(chunk)
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing of the response is to come, also where the connection stays open."""
+        return False
+
+    @property
+    def patience(self) -> float | None:
+        """Seconds to wait for the next bytes; None waits as long as the request may take."""
+        return None
+
     def redirected(self) -> Endpoint | None:
         """Return where to send the request instead, or None when this response is the answer.
 
@@ -136,13 +152,30 @@ class IncomingReply(IncomingResponse):
         self._stream = dialect.stream(endpoint.shown) if is_stream else None
 
     def take(self, chunk: bytes) -> None:
-        """Store bytes of the decoded body, or hand them to the stream that they belong to."""
+        """Store bytes of the decoded body, or hand them to the stream that they belong to.
+
+        A body that begins as an event stream does is one, whatever its ``Content-Type`` says.
+        """
+        is_first = self._stream is None and not self._chunks and self.status == 200
+        if is_first and chunk.lstrip().startswith(_STREAM_STARTS):
+            self._stream = self._dialect.stream(self.endpoint.shown)
         if self._stream is None:
             super().take(chunk)
             return
         self._stream.feed(chunk)
         if self._ttft is None and self._stream.has_token:
             self._ttft = perf_counter() - self._started
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the stream has ended."""
+        return self._stream is not None and self._stream.is_complete
+
+    @property
+    def patience(self) -> float | None:
+        """Seconds to wait for what may follow the end of the reply in a stream; None before that."""
+        has_finished = self._stream is not None and self._stream.has_finished
+        return _AFTER_FINISH if has_finished else None
 
     def reply(self, read: Callable[..., _Reply]) -> _Reply:
         """Return the reply of the complete response.
@@ -190,18 +223,32 @@ class IncomingReply(IncomingResponse):
 
     def _json(self) -> Any:
         body = self.body
-        try:
-            return json.loads(body)
-        except (ValueError, RecursionError):
-            raise self._not_json(body) from None
+        for text in self._readings(body):
+            try:
+                return json.loads(text)
+            except (ValueError, RecursionError):
+                continue
+        raise self._not_json(body)
+
+    def _readings(self, body: bytes) -> Iterator[bytes | str]:
+        """Yield a body as JSON may be read from it: as it is, in its declared encoding, without comments above it."""
+        yield body
+        charset = _CHARSET.search(self.headers.get("content-type", ""))
+        if charset is not None:
+            with suppress(LookupError, UnicodeDecodeError):
+                yield body.decode(charset[1])
+        if body.lstrip().startswith(b":"):  # keep-alive comments, as in an event stream
+            lines = body.splitlines(keepends=True)
+            yield b"".join(line for line in lines if not line.startswith(b":"))
 
     def _not_json(self, body: bytes) -> EndpointError:
         content = "an empty body"
         if body.strip():
             beginning = self._redactor.redact_bytes(body)[:120].decode("utf-8", "replace")
             content = f"a body that is no JSON: {beginning!r}"
-        # Without a length, a connection that broke looks like one that ended.
-        may_be_cut = not self.headers.keys() & {"content-length", "transfer-encoding"}
+        # Without a length, a connection that broke looks like one that ended; compressed bytes may end early unnoticed.
+        has_length = bool(self.headers.keys() & {"content-length", "transfer-encoding"})
+        may_be_cut = "content-encoding" in self.headers or not has_length
         return UnusableReplyError(
             f"{self.endpoint.shown} answered {self.status} with {content}",
             status=self.status,

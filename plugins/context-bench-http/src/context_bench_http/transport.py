@@ -24,7 +24,7 @@ from context_bench_http.errors import (
     EndpointUnreachableError,
     UnusableReplyError,
 )
-from context_bench_http.incoming import Begin, Response
+from context_bench_http.incoming import Begin, IncomingResponse, Response
 from context_bench_http.network import Network
 from context_bench_http.request import HttpRequest
 
@@ -84,8 +84,9 @@ class Transport:
                 if response.status < 200:  # an announcement, behind which no answer comes
                     raise aiohttp.ClientPayloadError(f"its status is {response.status}")
                 incoming = begin(endpoint, response.status, joined_headers(response.raw_headers))
-                async for chunk in response.content.iter_any():
-                    incoming.feed(chunk)
+                await _receive(response.content, incoming)
+                if not response.content.at_eof():
+                    response.close()  # the server leaves the connection open, and what it may send is not part of the reply
                 return incoming
 
     async def aclose(self) -> None:
@@ -202,6 +203,24 @@ class _Connector(aiohttp.TCPConnector):
         raise aiohttp.ServerDisconnectedError("the server speaks before it is asked")
 
 
+async def _receive(content: aiohttp.StreamReader, incoming: IncomingResponse) -> None:
+    """Hand the bytes of a body on until it ends, or until the reply is complete and the connection stays open."""
+    while not incoming.is_complete:
+        patience = incoming.patience
+        try:
+            if patience is None:
+                chunk = await content.readany()
+            else:
+                chunk = await asyncio.wait_for(content.readany(), patience)
+        except asyncio.TimeoutError:
+            if patience is None:
+                raise
+            return
+        if not chunk:
+            return
+        incoming.feed(chunk)
+
+
 def _payload(body: bytes | None) -> bytes | AsyncIterator[bytes] | None:
     """Return a body as aiohttp takes it: a large one in pieces, between which the loop does other work."""
     return body if body is None or len(body) <= _PIECE else _pieces(body)
@@ -264,10 +283,14 @@ def _endpoint_error(where: str, error: Exception) -> EndpointError:
             # A certificate that does not verify now will not verify in a second.
             retryable=not isinstance(error, aiohttp.ClientConnectorCertificateError),
         )
-    if isinstance(error.__cause__, ContentEncodingError):
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, ContentEncodingError):
+        cause = cause.__cause__
+    if cause is not None:
+        needs_package = "install" in _reason(cause).lower()
         return UnusableReplyError(
-            f"{where} sent a compressed body that cannot be read: {_reason(error.__cause__)}.",
-            retryable=True,
+            f"{where} sent a compressed body that cannot be read: {_reason(cause)}.",
+            retryable=not needs_package,
         )
     return EndpointUnreachableError(
         f"{where} broke the connection before the reply was complete: {_reason(error)}.",

@@ -104,6 +104,7 @@ def output_of(reply: ChatReply) -> dict[str, Any]:
         "latency": reply.latency,
     }
     present = {
+        "usage_problem": reply.usage_problem,
         "ttft": reply.ttft,
         "refusal": reply.refusal,
         "reasoning": reply.reasoning,

@@ -9,6 +9,7 @@ from typing import Any
 from context_bench_http.errors import EndpointError
 from context_bench_http.retrying import wait_asked_for
 from context_bench_http.server_words import error_class, parsed, refusal_line, server_words
+from context_bench_http.upstream_failures import error_codes, reported_failure
 
 _RETRYABLE_CLIENT_STATUSES = {408, 425, 429}
 _NEVER_IMPLEMENTED = {501, 505}
@@ -69,7 +70,7 @@ def refusal(where: str, status: int, headers: Mapping[str, str], body: bytes) ->
         body: The response body.
     """
     content = parsed(body)
-    words, codes = server_words(content, body), _codes(content)
+    words, codes = server_words(content, body), error_codes(content)
     too_long = (
         400 <= status < 500 and status not in (401, 403, 404, 429) and _says_too_long(words, codes)
     )
@@ -81,36 +82,37 @@ def refusal(where: str, status: int, headers: Mapping[str, str], body: bytes) ->
     )
 
 
-def error_in_success(where: str, content: Mapping[str, Any]) -> EndpointError | None:
+def error_in_success(
+    where: str, content: Mapping[str, Any], choice: Mapping[str, Any], has_reply: bool
+) -> EndpointError | None:
     """Return the error that a body holds although its status was 200, or None.
 
-    Gateways that have already begun an answer report the upstream's failure in this way, its status as ``error.code``, or
-    by its name.
+    Gateways that have already begun a reply report the upstream's failure in this way: with its status as a code, by its
+    name, or in words alone.
+
+    Args:
+        where: The endpoint, without secrets.
+        content: The body.
+        choice: The first choice; empty when there is none.
+        has_reply: Whether the choice holds a text or a tool call.
     """
-    error = content.get("error")
-    if not error or content.get("choices"):
+    failure = reported_failure(content, choice, has_reply)
+    if failure is None:
         return None
-    words, codes = server_words(content, b""), _codes(content)
-    numbers = [int(code) for code in codes if re.fullmatch("[45][0-9][0-9]", code)]
-    named = [_STATUSES[code.lower()] for code in codes if code.lower() in _STATUSES]
-    status = next(iter([*numbers, *sorted(named)]), None)
-    too_long = _says_too_long(words, codes)
+    named = [_STATUSES[code.lower()] for code in failure.codes if code.lower() in _STATUSES]
+    status = next(iter([failure.status, *sorted(named)] if failure.status else sorted(named)), None)
+    too_long = _says_too_long(failure.words, failure.codes)
+    may_pass = failure.may_pass
+    if status is not None:
+        may_pass = may_pass or _is_worth_another_try(status, {}, failure.codes)
     return error_class(status or 500, too_long)(
-        f"{where} answered with an error: {words or 'no reason given'}",
+        f"{where} answered with an error: {failure.words or 'no reason given'}",
         status=status,
-        retryable=not too_long and status is not None and _is_worth_another_try(status, {}, codes),
+        retryable=may_pass and not too_long,
     )
 
 
-def _codes(content: Any) -> set[str]:
-    """Return the error codes in a body."""
-    error = content.get("error", content) if isinstance(content, Mapping) else content
-    if not isinstance(error, Mapping):
-        return set()
-    return {str(error[name]) for name in ("code", "type", "status") if error.get(name) is not None}
-
-
-def _is_worth_another_try(status: int, headers: Mapping[str, str], codes: set[str]) -> bool:
+def _is_worth_another_try(status: int, headers: Mapping[str, str], codes: frozenset[str]) -> bool:
     if codes & _SPENT:
         return False
     told = headers.get("x-should-retry", "").strip().lower()
@@ -121,5 +123,5 @@ def _is_worth_another_try(status: int, headers: Mapping[str, str], codes: set[st
     ) or status in _RETRYABLE_CLIENT_STATUSES
 
 
-def _says_too_long(words: str, codes: set[str]) -> bool:
+def _says_too_long(words: str, codes: frozenset[str]) -> bool:
     return any(_TOO_LONG.search(text) for text in (words, *codes))

@@ -9,7 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from context_bench.outcomes import outcome_of_finish
 from context_bench_http.errors import UnusableReplyError
+from context_bench_http.usage import ReportedUsage
 from context_bench_openai.refusals import error_in_success
 from context_bench_openai.usage import read_usage
 
@@ -21,6 +23,7 @@ class ChatReply:
     Attributes:
         text: What the model said; empty when it only called tools or said nothing, never None.
         usage: Token counts that the server reported, see `context_bench_openai.usage`.
+        usage_problem: Why a count that the server reported is unknown; None when none is.
         finish_reason: Why the model stopped, in the server's words.
         headers: Recorded response headers, names in lower case.
         latency: Seconds from sending the successful request to its last byte.
@@ -36,6 +39,7 @@ class ChatReply:
 
     text: str
     usage: Mapping[str, int] = field(default_factory=dict)
+    usage_problem: str | None = None
     finish_reason: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     latency: float = 0.0
@@ -86,16 +90,21 @@ def read_chat(where: str, content: Any, **received: Any) -> ChatReply:
     choice = _first_choice(where, content, "chat completion")
     message = choice.get("message")
     if not isinstance(message, dict):
-        raise UnusableReplyError(
-            f"{where} answered with a choice that holds no message.", status=200
-        )
-    text, refusal = text_of(message.get("content")), message.get("refusal") or None
+        if "text" not in choice and outcome_of_finish(choice.get("finish_reason")) is None:
+            raise UnusableReplyError(
+                f"{where} answered with a choice that holds no message.", status=200
+            )
+        message = {"content": choice.get("text")}
+    text = text_of(message.get("content"))
+    refusal = text_of(message.get("refusal") or None)
+    reasoning = message.get("reasoning_content") or message.get("reasoning")
+    tool_calls = tuple(_tool_calls(message))
     return ChatReply(
-        text=text or text_of(refusal),
-        refusal=text_of(refusal) or None,
-        reasoning=text_of(message.get("reasoning_content") or message.get("reasoning")) or None,
-        tool_calls=tuple(_tool_calls(message)),
-        **_common(choice, content),
+        text=text or refusal,
+        refusal=refusal or None,
+        reasoning=text_of(reasoning) or reasoning_in(message.get("content")) or None,
+        tool_calls=tool_calls,
+        **_common(choice, content, has_text=bool(text or refusal or tool_calls)),
         **received,
     )
 
@@ -109,7 +118,8 @@ def read_text_completion(where: str, content: Any, **received: Any) -> ChatReply
     choice = _first_choice(where, content, "completion")
     if "text" not in choice:
         raise UnusableReplyError(f"{where} answered with a choice that holds no text.", status=200)
-    return ChatReply(text=text_of(choice["text"]), **_common(choice, content), **received)
+    text = text_of(choice["text"])
+    return ChatReply(text=text, **_common(choice, content, has_text=bool(text)), **received)
 
 
 def read_embeddings(where: str, content: Any, **received: Any) -> EmbeddingReply:
@@ -129,7 +139,7 @@ def read_embeddings(where: str, content: Any, **received: Any) -> EmbeddingReply
     return EmbeddingReply(
         vectors=tuple(_vector(where, entry.get("embedding")) for _, entry in ordered),
         model=content.get("model"),
-        usage=read_usage(content.get("usage")),
+        usage=read_usage(content.get("usage")).counts,
         **received,
     )
 
@@ -139,34 +149,52 @@ def _check_body(where: str, content: Any, wanted: str) -> None:
         raise UnusableReplyError(
             f"{where} answered with {type(content).__name__} instead of a {wanted}.", status=200
         )
-    error = error_in_success(where, content)
+    choice = _choice_of(content)
+    message = choice.get("message")
+    message = message if isinstance(message, dict) else choice
+    has_reply = any(message.get(name) for name in ("content", "text", "tool_calls", "refusal"))
+    has_reply = has_reply or bool(content.get("data"))
+    error = error_in_success(where, content, choice, has_reply)
     if error is not None:
         raise error
 
 
+def _choice_of(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the choice whose index is 0, else the first one; an empty one when there is none."""
+    choices = content.get("choices")
+    if not isinstance(choices, list):
+        return {}
+    known = [choice for choice in choices if isinstance(choice, dict)]
+    return next((choice for choice in known if choice.get("index") == 0), known[0] if known else {})
+
+
 def _first_choice(where: str, content: Any, wanted: str) -> Mapping[str, Any]:
     _check_body(where, content, wanted)
-    choices = content.get("choices")
-    if not isinstance(choices, list) or not choices:
-        lack = "an empty list of choices" if choices == [] else "no choices"
-        raise UnusableReplyError(
-            f"{where} answered with {lack}: there is no reply to score.", status=200
-        )
-    choice = choices[0]
-    if not isinstance(choice, dict):
-        raise UnusableReplyError(
-            f"{where} answered with a choice that holds no message.", status=200
-        )
-    return choice
+    choice = _choice_of(content)
+    if choice:
+        return choice
+    if content.get("choices"):
+        lack = "a choice that holds no message"
+    elif content.get("choices") == []:
+        lack = "an empty list of choices: there is no reply to score"
+    elif content.get("type") == "message":
+        lack = "a reply of the Messages API: evaluate it with --system anthropic"
+    else:
+        lack = "no choices: there is no reply to score"
+    raise UnusableReplyError(f"{where} answered with {lack}.", status=200)
 
 
-def _common(choice: Mapping[str, Any], content: Mapping[str, Any]) -> dict[str, Any]:
+def _common(
+    choice: Mapping[str, Any], content: Mapping[str, Any], has_text: bool
+) -> dict[str, Any]:
     logprobs = choice.get("logprobs")
+    usage = _usage(choice, content, has_text)
     return {
         "finish_reason": choice.get("finish_reason"),
         "logprobs": logprobs if isinstance(logprobs, dict) and logprobs else None,
         "model": content.get("model"),
-        "usage": _usage(content),
+        "usage": usage.counts,
+        "usage_problem": usage.problem,
         "envelope": {
             name: content[name]
             for name in ("id", "created")
@@ -175,13 +203,11 @@ def _common(choice: Mapping[str, Any], content: Mapping[str, Any]) -> dict[str, 
     }
 
 
-def _usage(content: Mapping[str, Any]) -> dict[str, int]:
-    """Return the usage; llama.cpp tells in ``timings`` what it took from its cache, also where ``usage`` does not."""
-    usage = read_usage(content.get("usage"))
+def _usage(choice: Mapping[str, Any], content: Mapping[str, Any], has_text: bool) -> ReportedUsage:
+    """Return the usage; Moonshot reports it in the choice, and llama.cpp what it read from its cache in ``timings``."""
     timings = content.get("timings")
-    if usage and "cache_read_tokens" not in usage and isinstance(timings, dict):
-        usage.update(read_usage({"cached_tokens": timings.get("cache_n")}))
-    return usage
+    cached_tokens = timings.get("cache_n") if isinstance(timings, dict) else None
+    return read_usage(content.get("usage") or choice.get("usage"), has_text, cached_tokens)
 
 
 def _index(entry: Mapping[str, Any], position: int) -> int:
@@ -212,9 +238,24 @@ def text_of(content: Any) -> str:
     is_one_part = isinstance(content, dict) and content.get("type") in ("text", "output_text")
     parts = [content] if content is None or is_one_part else content
     if isinstance(parts, list) and all(map(_is_part, parts)):
-        texts = (part.get("text") if isinstance(part, dict) else part for part in parts)
-        return "".join(text for text in texts if isinstance(text, str))
+        return "".join(_part_text(part) for part in parts if not _is_reasoning(part))
     return json.dumps(content, ensure_ascii=False)
+
+
+def reasoning_in(content: Any) -> str:
+    """Return the text of the parts of a content that are reasoning."""
+    if not isinstance(content, list):
+        return ""
+    return "".join(_part_text(part) for part in content if _is_reasoning(part))
+
+
+def _part_text(part: Any) -> str:
+    text = part.get("text") if isinstance(part, dict) else part
+    return text if isinstance(text, str) else ""
+
+
+def _is_reasoning(part: Any) -> bool:
+    return isinstance(part, dict) and part.get("type") in ("thinking", "reasoning")
 
 
 def _is_part(content: Any) -> bool:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+
+from context_bench_http.usage import RawUsage, ReportedUsage, checked_usage
 
 _DETAIL_GROUPS = (
     "prompt_tokens_details",
@@ -34,45 +36,49 @@ _BESIDE_THE_INPUT = (
 )
 
 
-def read_usage(reported: Any) -> dict[str, int]:
-    """Return the token counts of a ``usage`` object; a count that was not reported is not there.
+def read_usage(reported: Any, has_text: bool = False, cached_tokens: Any = None) -> ReportedUsage:
+    """Return the token counts of a ``usage`` object, checked: see `checked_usage`.
 
     ``input_tokens`` is the whole prompt, cached or not, as OpenAI counts it. Servers that pass on Anthropic's counts
     report ``input_tokens`` without the cached part; it is added here, so that numbers of two endpoints can be compared.
 
-    >>> read_usage({"prompt_tokens": 9, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 4}})
+    Args:
+        reported: The object.
+        has_text: Whether the reply has a text or a tool call.
+        cached_tokens: Tokens read from a cache, where the server reports them outside of ``usage``.
+
+    >>> read_usage({"prompt_tokens": 9, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 4}}).counts
     {'input_tokens': 9, 'output_tokens': 2, 'cache_read_tokens': 4}
     """
     if not isinstance(reported, dict):
-        return {}
+        return ReportedUsage()
     places = [
         reported,
         *(reported[group] for group in _DETAIL_GROUPS if isinstance(reported.get(group), dict)),
     ]
-    counts = {
-        "input_tokens": _first_count(places, ("prompt_tokens", "input_tokens", "inputTokens")),
-        "output_tokens": _first_count(
-            places, ("completion_tokens", "output_tokens", "outputTokens")
+    prompt = _first(places, ("prompt_tokens", "input_tokens", "inputTokens", "promptTokens"))
+    has_exclusive_names = any(name in reported for name in _BESIDE_THE_INPUT)
+    cache_read = _first(places, _CACHE_READ)
+    raw = RawUsage(
+        input_tokens=prompt,
+        output_tokens=_first(
+            places, ("completion_tokens", "output_tokens", "outputTokens", "completionTokens")
         ),
-        "cache_read_tokens": _first_count(places, _CACHE_READ),
-        "cache_write_tokens": _first_count(places, _CACHE_WRITE),
-        "reasoning_tokens": _first_count(places, ("reasoning_tokens",)),
-    }
-    usage = {name: count for name, count in counts.items() if count is not None}
-    if "prompt_tokens" not in reported and "input_tokens" in usage:
-        usage["input_tokens"] += sum(_count(reported.get(name)) or 0 for name in _BESIDE_THE_INPUT)
-    return usage
+        cache_read_tokens=cached_tokens if cache_read is None else cache_read,
+        cache_write_tokens=_first(places, _CACHE_WRITE),
+        reasoning_tokens=_first(places, ("reasoning_tokens",)),
+        total_tokens=_first([reported], ("total_tokens", "totalTokens")),
+        cost=reported.get("cost"),
+        cache_is_beside_input=has_exclusive_names and "prompt_tokens" not in reported,
+    )
+    return checked_usage(raw, has_text)
 
 
-def _first_count(places: Iterable[Mapping[str, Any]], names: Iterable[str]) -> int | None:
+def _first(places: Iterable[Mapping[str, Any]], names: Sequence[str]) -> Any:
+    """Return the first number under one of the names; None when there is none."""
     for place in places:
         for name in names:
-            if name in place and (count := _count(place[name])) is not None:
-                return count
-    return None
-
-
-def _count(value: Any) -> int | None:
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 2**63:
-        return int(value)
+            value = place.get(name)
+            if isinstance(value, int | float) and not isinstance(value, bool):
+                return value
     return None
