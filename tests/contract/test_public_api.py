@@ -41,6 +41,7 @@ OPEN = {
     "evaluators",
     "hookspecs",
     "messages",
+    "outcomes",
     "metrics",
     "protocols",
     "records",
