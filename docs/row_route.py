@@ -57,6 +57,7 @@ STEPS = (
         text="The fields that the system sees are encoded and hashed. A row that is stored already is skipped; a "
         "response with an equal key of an earlier run is reused.",
         functions=(
+            "run/datasets:shown",
             "store/keys:example_key",
             "store/keys:response_key",
             "store/encoding:canonical_bytes",
@@ -67,7 +68,12 @@ STEPS = (
         title="Call the system",
         text="The system receives a private copy of its input fields, without gold answers. The runner measures the "
         "time, limits it, and repeats the call if the error allows it.",
-        functions=("run/processor:RowProcessor.answer", "run/model:Job.ask", "run/model:Job.given"),
+        functions=(
+            "run/processor:RowProcessor.answer",
+            "run/jobs:Job.call_system",
+            "run/jobs:Job.system_input",
+            "run/systems:is_async",
+        ),
     ),
     Step(
         title="Read the answer",

@@ -15,9 +15,9 @@ import pytest
 
 from context_bench import evaluate
 from context_bench.cli import execute
-from context_bench.run.model import RunSystem
 from context_bench.run.progress import Progress
 from context_bench.run.progress_bars import Bars
+from context_bench.run.systems import RunSystem
 
 pytestmark = pytest.mark.one_python
 

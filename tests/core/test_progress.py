@@ -21,8 +21,8 @@ from context_bench.run import admission as admissions
 from context_bench.run import limits
 from context_bench.run import progress as module
 from context_bench.run.admission import Admission
-from context_bench.run.model import RunSystem
 from context_bench.run.progress import Progress
+from context_bench.run.systems import RunSystem
 from context_bench.store.keys import RowId
 from context_bench.store.rows import StoredRow
 

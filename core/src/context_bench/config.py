@@ -27,7 +27,7 @@ from context_bench.plan.specs import SystemSpec, parse_system, specs_in
 from context_bench.plan.systems import baseline_of, labels_of, with_reader
 from context_bench.plugins.catalog import Catalog
 from context_bench.run.examples import chosen, name_of
-from context_bench.run.model import endpoint_of, talks
+from context_bench.run.systems import can_converse, endpoint_of
 from context_bench.runs import Run
 from context_bench.session.datasets import open_dataset
 from context_bench.session.systems import build_system
@@ -77,7 +77,7 @@ class SystemConfig:
             ContextBenchError: It cannot be set up.
         """
         system = build_system(self._catalog, self._spec)
-        if not talks(system):
+        if not can_converse(system):
             return system
         from context_bench.session.hooks import RunHooks
 

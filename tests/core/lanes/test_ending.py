@@ -19,8 +19,8 @@ import pytest
 
 from context_bench import evaluate
 from context_bench.errors import RunStoppedError
-from context_bench.run.model import RunSystem
 from context_bench.run.progress import Progress
+from context_bench.run.systems import RunSystem
 from context_bench.store.keys import RowId
 from context_bench.store.reader import RunReader
 from context_bench.store.rows import StoredRow

@@ -7,7 +7,7 @@ import pytest
 
 from context_bench import EvalResult, evaluate
 from context_bench.errors import ConfigurationError
-from context_bench.run.model import Chain
+from context_bench.run.systems import Chain
 
 Make = Callable[..., Any]
 EXAMPLE = {"id": "1", "context": "one two three four", "question": "which?", "answer": "one two"}

@@ -14,15 +14,8 @@ import pytest
 
 from context_bench import evaluate
 from context_bench.cli import execute
-from context_bench.run.model import (
-    COLUMNS,
-    EVERYTHING,
-    INPUT,
-    RunDataset,
-    RunSystem,
-    gold_sources,
-    shown,
-)
+from context_bench.run.datasets import COLUMNS, EVERYTHING, INPUT, RunDataset, gold_sources, shown
+from context_bench.run.systems import RunSystem
 
 ROW = {
     "id": "1",

@@ -8,7 +8,7 @@ import pytest
 
 from context_bench import EvalResult, evaluate
 from context_bench.results.reading import read_result
-from context_bench.run.model import Chain
+from context_bench.run.systems import Chain
 
 pytest.importorskip(
     "context_bench_answer_quality", reason="these rows are scored by the answer-quality plugin"

@@ -18,7 +18,7 @@ from context_bench.records import KeyMeaning
 from context_bench.redaction import REDACTED
 from context_bench.results.metrics import MeanScore
 from context_bench.results.registry import RunMetric
-from context_bench.run.model import LabelWiring, Scorer
+from context_bench.run.jobs import LabelWiring, Scorer
 from context_bench.session.hooks import RunHooks
 from context_bench.session.location import RunLocation, find_earlier
 from context_bench.session.prepare import (

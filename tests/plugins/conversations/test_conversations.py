@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from context_bench import evaluate
-from context_bench.run.model import talks
+from context_bench.run.systems import can_converse
 from context_bench_conversations import Conversational
 from context_bench_conversations.talk import conversation_output
 
@@ -86,9 +86,9 @@ def test_an_async_system_keeps_its_loop() -> None:
 
 def test_a_system_that_reads_multi_turn_by_itself_stays_as_it_is() -> None:
     talker = Talker()
-    assert talks(talker)
+    assert can_converse(talker)
     talker.reads = ("question", "multi_turn")  # type: ignore[attr-defined]
-    assert not talks(talker)
+    assert not can_converse(talker)
 
 
 @pytest.mark.parametrize(

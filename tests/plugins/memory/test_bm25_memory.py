@@ -140,7 +140,7 @@ def test_a_run_measures_it_in_front_of_a_reader(tmp_path: Path) -> None:
         def score(self, original: Any, processed: Any) -> dict[str, float]:
             return {"contains": float("sofa" in processed["response"])}
 
-    from context_bench.run.model import Chain
+    from context_bench.run.systems import Chain
 
     result = evaluate(
         Chain([BM25MemorySystem(items=2), Reader()]),

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from context_bench import EvalResult, evaluate
-from context_bench.run.model import Chain
+from context_bench.run.systems import Chain
 from context_bench.store.keys import digest
 from context_bench.store.reader import RunReader
 from context_bench_preflight.isolation import marker

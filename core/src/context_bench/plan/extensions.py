@@ -22,7 +22,7 @@ from context_bench.plugins.manifest import CONVERSATION, ENDPOINT, INSTALLED, RE
 from context_bench.plugins.options import read_option
 from context_bench.plugins.remedies import install_line
 from context_bench.redaction import without_secrets
-from context_bench.run.model import endpoint_of
+from context_bench.run.systems import endpoint_of
 
 
 @frozen

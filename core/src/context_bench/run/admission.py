@@ -14,14 +14,9 @@ from context_bench.errors import message_of
 from context_bench.plugins.call_hooks import CallAdmission, CallHooks
 from context_bench.protocols import Call, RateLimiter, RowId
 from context_bench.records import Usage
-from context_bench.run.model import (
-    Job,
-    RunSystem,
-    endpoint_of,
-    models_of,
-    reported_cost,
-)
+from context_bench.run.jobs import Job, reported_cost
 from context_bench.run.stopping import CancelToken, CaughtError, capture
+from context_bench.run.systems import RunSystem, endpoint_of, models_of
 
 if TYPE_CHECKING:
     from datetime import datetime

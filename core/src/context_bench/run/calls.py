@@ -16,8 +16,9 @@ from attrs import define, frozen
 
 from context_bench.errors import CallRefusedError
 from context_bench.run.admission import Admission, CallPermit
-from context_bench.run.model import Answer, FailedAttempt, Job, Scorer, Timing, is_async
+from context_bench.run.jobs import Answer, FailedAttempt, Job, Scorer, Timing
 from context_bench.run.stopping import CaughtError
+from context_bench.run.systems import is_async
 from context_bench.run.workers import CoroutineHost, Work, WorkerPool
 from context_bench.store.encoding import private
 from context_bench.store.rows import StoredRow
@@ -205,7 +206,7 @@ class SystemCalls:
     def _start(self, job: Job) -> Work:
         if self.is_async(job.slot):
             return self._host().submit(partial(_awaited, job))
-        return self._pool.submit(lambda: private(job.ask()))
+        return self._pool.submit(lambda: private(job.call_system()))
 
     def _caught(self, task: RowTask, result: CaughtError) -> CaughtError | None:
         if isinstance(result.error, asyncio.CancelledError):
@@ -238,7 +239,7 @@ class SystemCalls:
 
 
 async def _awaited(job: Job) -> Any:
-    output = job.aask()
+    output = job.call_async_system()
     if hasattr(output, "__await__"):
         output = await output
     return private(output)

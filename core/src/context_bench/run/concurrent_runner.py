@@ -31,20 +31,20 @@ from context_bench.answers import parted_output
 from context_bench.records import Failure, shown_seconds
 from context_bench.run.calls import FailedCall, Reply, RowTask, SystemCalls
 from context_bench.run.deferred_scoring import DROPPED, DeferredScoring, make_scoring
-from context_bench.run.loop import largest_group
-from context_bench.run.model import (
+from context_bench.run.jobs import (
     Answer,
     Job,
     LabelWiring,
-    RunSystem,
     Scorer,
     Timing,
     scorers_of,
     slow_scorers,
 )
+from context_bench.run.loop import largest_group
 from context_bench.run.processor import RetryableCallError
 from context_bench.run.scoring import claim, scores_only, why_unscored
 from context_bench.run.stopping import CaughtError, capture
+from context_bench.run.systems import RunSystem
 from context_bench.run.workers import CoroutineHost, Mailbox, WorkerPool
 from context_bench.run.writer import Writer
 from context_bench.store.encoding import isolate
@@ -154,7 +154,7 @@ class ConcurrentRunner:
     def _split_scorers(self, job: Job) -> tuple[list[Scorer], list[Scorer]]:
         """Return the scorers that score before the commit, and those that score after it."""
         split = self._split.get(job.wiring) if job.only is None else None
-        if split is None or any(scorer.effort.is_high for scorer in split[0]):
+        if split is None or any(scorer.cost.is_high for scorer in split[0]):
             slow = slow_scorers(job, self._deadline is not None)
             split = [scorer for scorer in scorers_of(job) if scorer not in slow], slow
             if job.only is None:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import Factory, define, evolve
 
-from context_bench.run.model import Job, RunSystem, Timing
+from context_bench.run.jobs import Job, Timing
 from context_bench.run.processor import RowProcessor, take_apart
+from context_bench.run.systems import RunSystem
 from context_bench.store.encoding import from_json
 from context_bench.store.keys import response_key
 from context_bench.store.rows import StoredTurn

@@ -18,8 +18,9 @@ from threading import Lock
 from typing import Any
 
 from context_bench.run.child import Child
-from context_bench.run.model import Scorer, async_way, takes_batches
+from context_bench.run.jobs import Scorer, takes_batches
 from context_bench.run.stopping import CancelToken, CaughtError
+from context_bench.run.systems import async_method
 from context_bench.run.workers import CoroutineHost, WorkerPool, result_within
 
 BATCH = 64
@@ -149,7 +150,7 @@ class AsyncScoring(DeferredScoring):
         return limit if type(limit) is int and limit > 0 else math.inf
 
     async def _call(self, pairs: list[Pair]) -> Sequence[Any]:
-        score: Any = async_way(self._scorer.evaluator, "score")
+        score: Any = async_method(self._scorer.evaluator, "score")
         work = self._host().submit(partial(score, *pairs[0]))
         try:
             result = await result_within(work, self._deadline)

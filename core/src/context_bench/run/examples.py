@@ -19,16 +19,10 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 from attrs import define, field, frozen
 
 from context_bench.errors import ContextBenchError, DatasetError, UnstorableError, reason_of
-from context_bench.run.model import (
-    EVERYTHING,
-    Job,
-    LabelWiring,
-    RunDataset,
-    RunSystem,
-    is_conversation,
-    shown,
-)
+from context_bench.run.datasets import EVERYTHING, RunDataset, shown
+from context_bench.run.jobs import Job, LabelWiring
 from context_bench.run.stopping import CaughtError, capture, is_control_flow
+from context_bench.run.systems import RunSystem, is_conversation
 from context_bench.store.encoding import from_json, private, storable, to_json
 from context_bench.store.keys import RowId, dataset_hash, example_key, response_key
 from context_bench.store.rows import StoredExample

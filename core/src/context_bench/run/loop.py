@@ -17,9 +17,10 @@ from time import monotonic
 from attrs import Factory, define, evolve
 
 from context_bench.run.admission import Admission
-from context_bench.run.model import Job, LabelWiring, RunSystem, needs_concurrency
+from context_bench.run.jobs import Job, LabelWiring, needs_concurrency
 from context_bench.run.processor import RetryableCallError, RowProcessor
 from context_bench.run.stopping import Interruption, Signals
+from context_bench.run.systems import RunSystem
 from context_bench.store.rows import StoredExample, StoredRow
 from context_bench.store.runfile import RunFile
 

@@ -18,20 +18,19 @@ from context_bench.outcomes import outcome_of
 from context_bench.records import Failure, Usage, quantity
 from context_bench.redaction import Redactor
 from context_bench.run.admission import is_refusal, is_retryable
-from context_bench.run.model import (
+from context_bench.run.jobs import (
     Answer,
-    Bill,
+    CostFunction,
     FailedAttempt,
     Job,
     Measured,
     Timing,
-    models_of,
     reported_cost,
     scorers_of,
-    seconds_of,
 )
 from context_bench.run.scoring import Scoring, scores_only, unscored_of
 from context_bench.run.stopping import add_attempts, is_control_flow
+from context_bench.run.systems import models_of, seconds_of
 from context_bench.store.encoding import from_json, private, to_json
 from context_bench.store.keys import output_key
 from context_bench.store.rows import StoredEvaluation, StoredRow
@@ -71,7 +70,7 @@ class RowProcessor:
         tokenizer: Any,
         text_fields: Sequence[str] | None = None,
         redactor: Redactor | None = None,
-        bill: Bill = reported_cost,
+        bill: CostFunction = reported_cost,
     ) -> None:
         self._redactor = redactor or Redactor()
         self._is_secretive = bool(self._redactor)
@@ -101,7 +100,7 @@ class RowProcessor:
         began = monotonic()
         started = perf_counter()
         try:
-            found = job.output if job.output is not None else private(job.ask())
+            found = job.output if job.output is not None else private(job.call_system())
         except BaseException as error:
             if is_control_flow(error):
                 raise

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from context_bench.console import json_text, write_line
 from context_bench.run.admission import Admission
-from context_bench.run.model import RunSystem
 from context_bench.run.stopping import cause_of
+from context_bench.run.systems import RunSystem
 from context_bench.store.rows import StoredRow
 
 if TYPE_CHECKING:

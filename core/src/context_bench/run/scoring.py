@@ -16,7 +16,7 @@ from context_bench.answers import parted_output
 from context_bench.errors import WiringError
 from context_bench.records import Failure
 from context_bench.redaction import Redactor
-from context_bench.run.model import Answer, Job, Scorer
+from context_bench.run.jobs import Answer, Job, Scorer
 from context_bench.run.stopping import (
     failure_of,
     is_control_flow,
@@ -83,7 +83,7 @@ class Scoring:
                 begun = thread_time() if scorer.cpu_bound else None
                 found = scorer.evaluator.score(original, processed)
                 if begun is not None:
-                    scorer.effort.add(thread_time() - begun)
+                    scorer.cost.add(thread_time() - begun)
                 evaluation = self._evaluation(job, scorer, key, found)
             except BaseException as error:
                 if is_control_flow(error):

@@ -22,8 +22,10 @@ from context_bench.answers import REFERENCE_FIELDS
 from context_bench.errors import StoreError
 from context_bench.protocols import AnswerSource, DerivedSystemSpec, System
 from context_bench.records import AGREEMENT
-from context_bench.run.model import Job, LabelWiring, RunDataset, RunSystem, Scorer, shown
+from context_bench.run.datasets import RunDataset, shown
+from context_bench.run.jobs import Job, LabelWiring, Scorer
 from context_bench.run.processor import RowProcessor
+from context_bench.run.systems import RunSystem
 from context_bench.store.encoding import from_json, isolate
 from context_bench.store.keys import (
     RowId,
@@ -286,10 +288,10 @@ class DerivedRow(Job):
 
     source: Mapping[str, Any] | None = None
 
-    def ask(self) -> Any:
+    def call_system(self) -> Any:
         """Return what the slot makes of the source's output."""
         system: Any = self.slot.system
-        return system.process(self.given, self.source)
+        return system.process(self.system_input, self.source)
 
 
 @define(eq=False)

@@ -19,8 +19,8 @@ from context_bench.plugins.loading import load
 from context_bench.plugins.options import read_options
 from context_bench.plugins.wiring import DatasetFacts
 from context_bench.redaction import Redactor, secret_values, without_secrets
+from context_bench.run.datasets import RunDataset, gold_sources
 from context_bench.run.examples import bounded
-from context_bench.run.model import RunDataset, gold_sources
 from context_bench.session.fields import rename_fields
 from context_bench.session.sources import WatchedSource
 

@@ -37,7 +37,8 @@ from context_bench.protocols import (
     SystemSummary,
 )
 from context_bench.records import EvalRow, Usage
-from context_bench.run.model import RunSystem, endpoint_of, models_of, reported_cost
+from context_bench.run.jobs import reported_cost
+from context_bench.run.systems import RunSystem, endpoint_of, models_of
 from context_bench.store.runfile import RunFile
 
 _RATE_LIMITER = ("wait", "sent", "answered", "refused", "learned")

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 from context_bench.errors import ConfigurationError, UnstorableError, reason_of
 from context_bench.plugins.catalog import Catalog, component_of
 from context_bench.plugins.component import edition_of
-from context_bench.run.model import COLUMNS, EVERYTHING, INPUT, Chain
+from context_bench.run.datasets import COLUMNS, EVERYTHING, INPUT
+from context_bench.run.systems import Chain
 from context_bench.store.keys import chain_key, system_key, unshared_key
 
 

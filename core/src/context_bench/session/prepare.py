@@ -30,15 +30,9 @@ from context_bench.records import AGREEMENT, ANY_KEY
 from context_bench.redaction import Redactor, is_redacted
 from context_bench.results.registry import RunMetric
 from context_bench.results.summary import check_score_field
+from context_bench.run.datasets import RunDataset, gold_among
 from context_bench.run.examples import bounded
-from context_bench.run.model import (
-    RunDataset,
-    RunSystem,
-    endpoint_of,
-    gold_among,
-    talks,
-    usual_workers,
-)
+from context_bench.run.systems import RunSystem, can_converse, endpoint_of, usual_workers
 from context_bench.session.datasets import open_dataset
 from context_bench.session.hooks import RunHooks, summary_of
 from context_bench.session.location import RunLocation, find_earlier
@@ -335,7 +329,7 @@ def _check_conversations(hooks: RunHooks, systems: Sequence[RunSystem]) -> None:
     """Load the extension for conversations, if one of the systems can hold them: a fault is found
     before the first row."""
     for system in systems:
-        if talks(system.system):
+        if can_converse(system.system):
             hooks.drive_conversation(system.system)
             return
 

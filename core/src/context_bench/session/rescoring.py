@@ -23,11 +23,12 @@ from context_bench.results.reading import read_result
 from context_bench.results.registry import metrics_record
 from context_bench.results.result import EvalResult
 from context_bench.run.admission import Admission
+from context_bench.run.jobs import LabelWiring
 from context_bench.run.loop import RunLoop
-from context_bench.run.model import LabelWiring, RunSystem
 from context_bench.run.processor import RowProcessor
 from context_bench.run.second_pass import Reference, RescoreJobs
 from context_bench.run.stopping import Signals
+from context_bench.run.systems import RunSystem
 from context_bench.runs import Run
 from context_bench.session.hooks import RunHooks
 from context_bench.session.session import INTERRUPTED

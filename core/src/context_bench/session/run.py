@@ -17,7 +17,7 @@ from context_bench.plan.specs import specs_in
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.settings import PluginSettings
 from context_bench.results.result import EvalResult
-from context_bench.run.model import RunDataset
+from context_bench.run.datasets import RunDataset
 from context_bench.session.location import RunLocation, location_of
 from context_bench.session.prepare import prepare
 from context_bench.session.session import RunSession

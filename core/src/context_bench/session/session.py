@@ -15,10 +15,11 @@ from context_bench.results.reading import told_of
 from context_bench.results.result import EvalResult, StoredRows
 from context_bench.run.admission import Admission
 from context_bench.run.examples import JobSource
+from context_bench.run.jobs import Job, reported_cost
 from context_bench.run.loop import RunLoop
-from context_bench.run.model import Job, close_systems, reported_cost
 from context_bench.run.processor import RowProcessor
 from context_bench.run.stopping import Signals
+from context_bench.run.systems import close_systems
 from context_bench.session.limits import admission_of
 from context_bench.session.location import RunLocation
 from context_bench.session.observers import combine, observers_of

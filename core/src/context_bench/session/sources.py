@@ -10,7 +10,7 @@ from typing import Any
 from attrs import frozen
 
 from context_bench.errors import SourceChangedError
-from context_bench.run.model import RunDataset
+from context_bench.run.datasets import RunDataset
 
 Edition = Mapping[str, Any]
 """What is recorded about a source: its revision, and name, size and hash of its file."""

@@ -21,10 +21,8 @@ from context_bench.plugins.catalog import Catalog, component_of
 from context_bench.plugins.loading import unfit
 from context_bench.protocols import BuiltSystem, DerivedSystemSpec, System
 from context_bench.results.pairing import held_against
-from context_bench.run.model import (
-    EVERYTHING,
-    INPUT,
-    OWN,
+from context_bench.run.datasets import EVERYTHING, INPUT, OWN
+from context_bench.run.systems import (
     Chain,
     RunSystem,
     close_systems,

@@ -17,7 +17,7 @@ from context_bench.plugins.manifest import EvaluatorManifest
 from context_bench.plugins.wiring import DatasetPlan, Decision
 from context_bench.protocols import Evaluator
 from context_bench.records import ANY_KEY, KeyMeaning
-from context_bench.run.model import Effort, LabelWiring, Scorer
+from context_bench.run.jobs import CpuCost, LabelWiring, Scorer
 from context_bench.session.identity import fingerprint_of
 from context_bench.store.keys import digest, evaluator_key
 from context_bench.store.rows import Label
@@ -219,7 +219,7 @@ def _prefixed(scorer: Scorer, prefix: str, yields: Sequence[str] = (), **told: s
         yields=frozenset(yields),
         keys={key: meaning for key, meaning in scorer.keys.items() if key not in yields},
         provenance={**scorer.provenance, **told},
-        effort=Effort(),
+        cost=CpuCost(),
     )
 
 
