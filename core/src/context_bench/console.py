@@ -76,7 +76,8 @@ def warn(text: str) -> None:
 
 
 def stdout_aside() -> redirect_stdout[TextIO]:
-    """Return a context in which what other code prints goes to standard error: standard output is for results."""
+    """Return a context in which what other code prints goes to standard error: standard output is
+    for results."""
     return redirect_stdout(cast("TextIO", Screen(aside=True)))
 
 
@@ -161,7 +162,8 @@ def atomic_write(path: str | os.PathLike[str], what: str = "The file") -> Iterat
     """Yield a stream whose text takes the place of a file once all of it is written; when that
     fails the file stays as it was.
 
-    The text is made printable as it is written. Bytes that go into the stream's ``buffer`` stay as they are.
+    The text is made printable as it is written. Bytes that go into the stream's ``buffer`` stay as
+    they are.
 
     Args:
         path: Where it lies. What is no file (``/dev/stdout``), or lies where nothing can be put
@@ -277,7 +279,8 @@ def result_stream(*, is_drawn: bool = False) -> TextIO:
     """Return standard output as a stream for a reporter.
 
     Args:
-        is_drawn: Whether the reporter writes through :func:`drawing`, which makes its texts printable and may color them.
+        is_drawn: Whether the reporter writes through :func:`drawing`, which makes its texts
+            printable and may color them.
     """
     return sys.stdout if is_drawn else cast("TextIO", Screen())
 
@@ -323,7 +326,8 @@ def write_line(stream: TextIO, text: str) -> None:
 
 
 def drawing(stream: TextIO | None = None, **settings: Any) -> Console:
-    """Return a console of rich on which everything drawn is printable; rich adds its own colors and cursor moves.
+    """Return a console of rich on which everything drawn is printable; rich adds its own colors and
+    cursor moves.
 
     Args:
         stream: Where to draw; None draws on standard output.

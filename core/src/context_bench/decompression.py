@@ -74,9 +74,10 @@ def _most(packed_size: int, times: int) -> int:
 
 def _too_large(packed_size: int, name: str, times: int) -> DatasetError:
     return DatasetError(
-        f"{name} has {packed_size:,} bytes and becomes more than {_most(packed_size, times):,} when it "
-        f"is decompressed. If you trust it, set {EXPANSION_VARIABLE} to more than {times}, or to 0 for "
-        f"no limit."
+        f"{name} has {packed_size:,} bytes and becomes more than {_most(packed_size, times):,} "
+        f"when it is decompressed. If you trust it, set {EXPANSION_VARIABLE} to more than {times}, "
+        "or to 0 "
+        f"for no limit."
     )
 
 

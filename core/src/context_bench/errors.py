@@ -17,7 +17,7 @@
      +- StoreError                     a run file that cannot be written or trusted
      |   +- UnstorableError            a value that has no stable written form
      +- CallRefusedError               an extension refuses a call
-     +- InconclusiveScoreError         an evaluator cannot tell, this time: a failure of the row, and no score
+     +- InconclusiveScoreError         an evaluator could not score: the row fails, without a score
      +- RunStoppedError                a run that ended early and can be resumed
 
 A message says what is wrong, where, and what to do. ``code`` is a short stable name of the kind of
@@ -182,7 +182,8 @@ class UntrustedFileError(ConfigurationError):
         self.actions = tuple(actions)
         lines = "".join(f"\n  {line}" for line in self.actions) or "\n  nothing"
         super().__init__(
-            f"{path} was not written by this installation. '{command}' would use what the file names:{lines}\n"
+            f"{path} was not written by this installation. '{command}' would use what the file "
+            f"names:{lines}\n"
             f"Read these lines. Continue with: context-bench {command} {path} --trust"
         )
 
@@ -240,8 +241,8 @@ class SourceChangedError(DatasetError):
     def __init__(self, label: str) -> None:
         self.label = label
         super().__init__(
-            f"The source of dataset {label!r} changed while the run read it: rows may be missing, or "
-            "come from two versions. Finish the run on what the source is now, or run it again."
+            f"The source of dataset {label!r} changed while the run read it: rows may be missing, "
+            "or come from two versions. Finish the run on what the source is now, or run it again."
         )
 
 

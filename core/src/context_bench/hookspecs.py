@@ -1,7 +1,7 @@
 """Every hook of a run. An extension implements any of them.
 
-An *extension* is a class, a module or an object with functions that have the names of hooks and are marked with
-:func:`hookimpl`. A function names only the arguments that it uses::
+An *extension* is a class, a module or an object with functions that have the names of hooks and are
+marked with :func:`hookimpl`. A function names only the arguments that it uses::
 
     from context_bench.hookspecs import hookimpl
 
@@ -14,7 +14,8 @@ An *extension* is a class, a module or an object with functions that have the na
             self._left -= row.failed
             return "too many errors" if self._left == 0 else None
 
-The package names the class in its entry points, and declares its hooks and options in ``context_bench_plugin.toml``::
+The package names the class in its entry points, and declares its hooks and options in
+``context_bench_plugin.toml``::
 
     [project.entry-points."context_bench.hooks"]
     first-errors = "acme_errors:FirstErrors"
@@ -23,23 +24,32 @@ The package names the class in its entry points, and declares its hooks and opti
     summary = "Stop after the first errors"
     class = "FirstErrors"
     implements = ["should_stop"]
-    options.limit = { type = "int", flag = "--first-errors", default = 3, help = "Errors that end the run" }
 
-**When an extension is active.** The user names it (``--extension first-errors``), or gives one of its options
-(``--first-errors 5``, or a table ``[extensions.first-errors]`` in the project file), or its manifest has ``default``. A class is
-built once a run, with the options as keyword arguments. A module or an object is used as it is.
+    [hooks.first-errors.options.limit]
+    type = "int"
+    flag = "--first-errors"
+    default = 3
+    help = "Errors that end the run"
 
-**Order.** Requested extensions come before those that are active by default. Equals are in the order of their ids.
-``hookimpl(tryfirst=True)`` and ``hookimpl(trylast=True)`` move an implementation. Wrappers are refused.
+**When an extension is active.** The user names it (``--extension first-errors``), or gives one of
+its options (``--first-errors 5``, or a table ``[extensions.first-errors]`` in the project file), or
+its manifest has ``default``. A class is built once a run, with the options as keyword arguments. A
+module or an object is used as it is.
+
+**Order.** Requested extensions come before those that are active by default. Equals are in the
+order of their ids. ``hookimpl(tryfirst=True)`` and ``hookimpl(trylast=True)`` move an
+implementation. Wrappers are refused.
 
 **Errors.** There are two kinds of hooks, and each docstring below names the kind:
 
-- A hook that *decides* stops the run when it raises. A ``ContextBenchError`` is shown as it is. Any other error is shown with the
-  id of the extension and the name of the hook. Finished rows are saved, and the run can be resumed.
-- A hook that *watches* never stops the run. When it raises, the watching hooks of its extension are not called any more, and a
-  warning with the error is printed and stored in the run file.
+- A hook that *decides* stops the run when it raises. A ``ContextBenchError`` is shown as it is. Any
+  other error is shown with the id of the extension and the name of the hook. Finished rows are
+  saved, and the run can be resumed.
+- A hook that *watches* never stops the run. When it raises, the watching hooks of its extension are
+  not called any more, and a warning with the error is printed and stored in the run file.
 
-**Threads.** Where a docstring names no thread, the hook is called on the thread that started the run.
+**Threads.** Where a docstring names no thread, the hook is called on the thread that started the
+run.
 """
 
 from __future__ import annotations
@@ -107,7 +117,8 @@ def hookimpl(
         tryfirst: Whether it is called before the others.
         trylast: Whether it is called after the others.
     """
-    # pluggy takes 15 ms or more to import. Reading manifests needs the names of the hooks, but not pluggy.
+    # pluggy takes 15 ms or more to import. Reading manifests needs the names of the hooks, but not
+    # pluggy.
     import pluggy
 
     marker = pluggy.HookimplMarker(PROJECT)(tryfirst=tryfirst, trylast=trylast)
@@ -138,8 +149,9 @@ def prepare_systems(systems: Sequence[Any], request: RunConfig) -> Sequence[Any]
     Decides. Each extension receives what the previous extension returned.
 
     Args:
-        systems: The systems as the user requested them. Each has ``name``, ``options``, ``label`` and ``steps``.
-            Change one with ``attrs.evolve``. An object that ``evaluate()`` was given is there as it is.
+        systems: The systems as the user requested them. Each has ``name``, ``options``, ``label``
+            and ``steps``. Change one with ``attrs.evolve``. An object that ``evaluate()`` was given
+            is there as it is.
         request: Everything that the user requested. Do not change it.
 
     Returns:
@@ -160,8 +172,8 @@ def replace_systems(
         warn: Prints a line and stores it in the run file.
 
     Returns:
-        As many systems in the same order, each with ``name`` and ``process``; None leaves them as they are.
-        The keys of the rows follow from the ``fingerprint`` of what is returned.
+        As many systems in the same order, each with ``name`` and ``process``; None leaves them as
+        they are. The keys of the rows follow from the ``fingerprint`` of what is returned.
     """
 
 
@@ -169,13 +181,15 @@ def replace_systems(
 def derived_systems(systems: Mapping[str, System]) -> Iterable[DerivedSystemSpec] | None:
     """Add systems whose rows are computed from the rows of another system, as matched controls are.
 
-    Decides. The results of all extensions are used. Derived rows are computed after all other rows, and scored as they are.
+    Decides. The results of all extensions are used. Derived rows are computed after all other rows,
+    and scored as they are.
 
     Args:
         systems: The systems of the run by label.
 
     Returns:
-        What to add. A label that is used already, or a source that the run does not have, is an error.
+        What to add. A label that is used already, or a source that the run does not have, is an
+        error.
     """
 
 
@@ -197,16 +211,17 @@ def describe_system(system: SystemSummary) -> Mapping[str, Any] | None:
 def adjust_wiring(plan: DatasetPlan) -> DatasetPlan | None:
     """Change which evaluators score the rows of a dataset.
 
-    Decides. Each extension receives what the previous extension returned. Called once for each dataset, when its plan is
-    made: before the first call, or when a stream brings a new label. Also called by ``--dry-run``, ``lock`` and ``explain``.
+    Decides. Each extension receives what the previous extension returned. Called once for each
+    dataset, when its plan is made: before the first call, or when a stream brings a new label. Also
+    called by ``--dry-run``, ``lock`` and ``explain``.
 
     Args:
-        plan: The plan, which is frozen: change a copy with ``attrs.evolve``. Each of its ``decisions`` has ``evaluator``,
-            ``wired`` and ``reason``.
+        plan: The plan, which is frozen: change a copy with ``attrs.evolve``. Each of its
+            ``decisions`` has ``evaluator``, ``wired`` and ``reason``.
 
     Returns:
-        A plan of the same dataset with decisions on the same evaluators; None leaves it as it is. The run file and the lock
-        file hold the changed plan.
+        A plan of the same dataset with decisions on the same evaluators; None leaves it as it is.
+        The run file and the lock file hold the changed plan.
     """
 
 
@@ -256,7 +271,8 @@ def before_first_call(
 
     Args:
         systems: The systems in their order.
-        run_file: Path of the run file, where rows of earlier sessions can be read with ``context_bench.runs.open_run``.
+        run_file: Path of the run file, where rows of earlier sessions can be read with
+            ``context_bench.runs.open_run``.
         earlier_cost: Money that earlier sessions of the run spent; 0 for a new run.
         max_call_cost: Cost of their most expensive call; None where it is not known.
 
@@ -277,13 +293,15 @@ def rate_limiter(
 ) -> RateLimiter | None:
     """Provide the rate limiter of an endpoint.
 
-    Decides. The first result that is not None is used. Called once for each endpoint, on the thread of its first call.
+    Decides. The first result that is not None is used. Called once for each endpoint, on the thread
+    of its first call.
 
     Args:
         endpoint: Its address; empty for a system that has none.
         requests_per_minute: The limit that the user gave; None without one.
         tokens_per_minute: The same for tokens, input and output together.
-        learned: What ``learned()`` of the rate limiter returned at the end of an earlier session; empty without one.
+        learned: What ``learned()`` of the rate limiter returned at the end of an earlier session;
+            empty without one.
 
     Returns:
         An object with the methods of :class:`~context_bench.protocols.RateLimiter`, or None.
@@ -294,8 +312,9 @@ def rate_limiter(
 def admit_call(call: Call) -> None:
     """Allow, delay or refuse a call.
 
-    Decides. Called before each attempt, and before each turn of a conversation. **Called on several threads at once**, never on
-    an event loop: it may block to delay the call. The call is made when the implementations of all extensions have returned.
+    Decides. Called before each attempt, and before each turn of a conversation. **Called on several
+    threads at once**, never on an event loop: it may block to delay the call. The call is made when
+    the implementations of all extensions have returned.
 
     Args:
         call: The call.
@@ -314,12 +333,13 @@ def call_cost(
     Decides. The first result that is not None is used. Called on several threads at once.
 
     Args:
-        usage: The tokens that the response used and the cost that its endpoint reports; None where neither is known.
+        usage: The tokens that the response used and the cost that its endpoint reports; None where
+            neither is known.
         models: Names of the model, the most exact name first.
 
     Returns:
-        The cost and the source of the cost. ``(None, None)`` means that the cost is unknown. None leaves it to the next
-        extension, and in the end to the endpoint.
+        The cost and the source of the cost. ``(None, None)`` means that the cost is unknown. None
+        leaves it to the next extension, and in the end to the endpoint.
     """
 
 
@@ -338,8 +358,9 @@ def cost_currency() -> str | None:
 def call_settled(call: Call, usage: Usage | None, cost: float | None) -> None:
     """Learn what a call used.
 
-    Decides. Called once for each call that the ``admit_call`` of the same extension admitted, also when another extension then
-    refused it. An extension without ``admit_call`` learns of every call. Called on several threads at once.
+    Decides. Called once for each call that the ``admit_call`` of the same extension admitted, also
+    when another extension then refused it. An extension without ``admit_call`` learns of every
+    call. Called on several threads at once.
 
     Args:
         call: The call.
@@ -350,17 +371,20 @@ def call_settled(call: Call, usage: Usage | None, cost: float | None) -> None:
 
 @_decides
 def drive_conversation(system: System) -> System | None:
-    """Provide what holds conversations with a system that has ``process_turn`` or ``process_conversation``.
+    """Provide what holds conversations with a system that has ``process_turn`` or
+    ``process_conversation``.
 
-    Decides. The first result that is not None is used. Called once for each such system that meets a row with ``multi_turn``.
+    Decides. The first result that is not None is used. Called once for each such system that meets
+    a row with ``multi_turn``.
 
     Args:
         system: The system.
 
     Returns:
         A system whose ``converse(example, turns)`` returns the output of a row, given the
-        :class:`~context_bench.protocols.Turns` of the row; ``aconverse`` is the same, async, and needed where it has
-        ``aprocess``. Its ``process`` takes rows of both kinds. None leaves it to the next extension.
+        :class:`~context_bench.protocols.Turns` of the row; ``aconverse`` is the same, async, and
+        needed where it has ``aprocess``. Its ``process`` takes rows of both kinds. None leaves it
+        to the next extension.
     """
 
 
@@ -377,7 +401,8 @@ def row_finished(row: EvalRow) -> bool | None:
         row: A copy of the row.
 
     Returns:
-        False when this implementation needs no further row. The run is faster when no extension needs rows.
+        False when this implementation needs no further row. The run is faster when no extension
+        needs rows.
     """
 
 
@@ -385,8 +410,8 @@ def row_finished(row: EvalRow) -> bool | None:
 def should_stop(row: EvalRow) -> str | None:
     """Stop the run after a row was saved.
 
-    Decides. Called on the thread that writes the run file, in the order of the commits: be quick. The run stops with the first
-    reason. It can be resumed.
+    Decides. Called on the thread that writes the run file, in the order of the commits: be quick.
+    The run stops with the first reason. It can be resumed.
 
     Args:
         row: The row.
@@ -416,7 +441,8 @@ def run_finished(status: str, rows: int, failed: int) -> None:
 def exit_code(result: EvalResult) -> int | None:
     """Set the exit code of a complete run.
 
-    Decides. The highest exit code of all extensions is used. ``evaluate()`` returns it as ``result.config["exit_code"]``.
+    Decides. The highest exit code of all extensions is used. ``evaluate()`` returns it as
+    ``result.config["exit_code"]``.
 
     Args:
         result: The result.

@@ -1,8 +1,9 @@
 """Messages as an example holds them, and systems that rewrite messages.
 
-An example of a session has ``messages`` - ``role``, ``content``, for the agent's ``tool_calls`` (``id``, ``name``,
-``arguments``), for results ``tool_call_id`` - and ``region``, the first message that may be taken away and the one behind the
-last. Its ``context`` is that region as one text, so that what rewrites texts can rewrite it too.
+An example of a session has ``messages`` - ``role``, ``content``, for the agent's ``tool_calls``
+(``id``, ``name``, ``arguments``), for results ``tool_call_id`` - and ``region``, the first message
+that may be taken away and the one behind the last. Its ``context`` is that region as one text, so
+that what rewrites texts can rewrite it too.
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ from typing import Any
 
 
 def whole_text(message: Mapping[str, Any]) -> str:
-    """Return all that a message says: its text, then the arguments of its calls, a line each; a provider's message too.
+    """Return all that a message says: its text, then the arguments of its calls, a line each; a
+    provider's message too.
 
-    >>> whole_text({"role": "assistant", "content": "I look.", "tool_calls": [{"id": "1", "name": "read", "arguments": "{}"}]})
+    >>> calls = [{"id": "1", "name": "read", "arguments": "{}"}]
+    >>> whole_text({"role": "assistant", "content": "I look.", "tool_calls": calls})
     'I look.\\n{}'
     """
     if not (asked := message.get("tool_calls")) or not isinstance(asked, list | tuple):
@@ -41,13 +44,14 @@ def region_text(messages: Sequence[Mapping[str, Any]], region: Sequence[int]) ->
 
 
 def as_sent(example: Mapping[str, Any], output: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an example with what a system put out, its messages as one text that says everything once.
+    """Return an example with what a system put out, its messages as one text that says everything
+    once.
 
-    Where there are messages, ``context`` is their region: it is not told beside them, and where a system put out nothing but
-    a new context, that stands in the region's place.
+    Where there are messages, ``context`` is their region: it is not told beside them, and where a
+    system put out nothing but a new context, that stands in the region's place.
 
-    >>> recorded = {"messages": [{"role": "user", "content": "one"}, {"role": "tool", "content": "two"}], "region": [1, 2]}
-    >>> as_sent(recorded, {"context": "2"})["messages"]
+    >>> messages = [{"role": "user", "content": "one"}, {"role": "tool", "content": "two"}]
+    >>> as_sent({"messages": messages, "region": [1, 2]}, {"context": "2"})["messages"]
     'one\\n2'
     """
     told, before, after = {**example, **output}, example.get("messages"), output.get("messages")
@@ -70,13 +74,15 @@ def _are_messages(found: Any) -> bool:
 class MessageTransformer:
     """An object with ``transform(messages, tools) -> messages`` as a system.
 
-    Its output holds the new ``messages``, their ``region`` (between as many messages as stood before and behind it) and
-    ``context``, the region's text. Where the messages changed, the recorded ones are laid aside: ``raw_messages`` is
-    empty, so that no later step sends what was compressed away.
+    Its output holds the new ``messages``, their ``region`` (between as many messages as stood
+    before and behind it) and ``context``, the region's text. Where the messages changed, the
+    recorded ones are laid aside: ``raw_messages`` is empty, so that no later step sends what was
+    compressed away.
 
     Args:
-        transformer: The object. ``name``, ``fingerprint``, ``reads`` and ``close`` of it count, where it has them, and
-            ``redeem(messages)``: what each of its markers in them brings back, by reference; it is put out as ``redeemed``.
+        transformer: The object. ``name``, ``fingerprint``, ``reads`` and ``close`` of it count,
+            where it has them, and ``redeem(messages)``: what each of its markers in them brings
+            back, by reference; it is put out as ``redeemed``.
     """
 
     def __init__(self, transformer: Any) -> None:
@@ -96,7 +102,8 @@ class MessageTransformer:
         before = example.get("messages")
         if not before:
             raise ValueError(
-                f"{self.name} rewrites messages, and the example has none. Give it a dataset of sessions."
+                f"{self.name} rewrites messages, and the example has none. Give it a dataset of "
+                "sessions."
             )
         found = self.transformer.transform(
             [dict(message) for message in before], list(example.get("tools") or ())
@@ -105,7 +112,8 @@ class MessageTransformer:
             isinstance(one, Mapping) and "role" in one for one in found
         ):
             raise TypeError(
-                f"{self.name}: transform() must return a list of messages, not {type(found).__name__}."
+                f"{self.name}: transform() must return a list of messages, not "
+                f"{type(found).__name__}."
             )
         messages = [dict(message) for message in found]
         start, end = example.get("region") or (0, len(before))

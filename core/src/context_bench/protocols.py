@@ -1,7 +1,7 @@
 """What the components of a run promise each other.
 
-Users implement these and inherit from none of them: a class with the right methods is enough. Optional abilities are
-optional methods, named with each protocol.
+Users implement these and inherit from none of them: a class with the right methods is enough.
+Optional abilities are optional methods, named with each protocol.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from attrs import frozen
 from context_bench.records import EvalRow
 
 Example = Mapping[str, Any]
-"""One row of a dataset: ``id``, ``context``, ``question``, ``answer`` or ``answers``, and whatever else it has."""
+"""One row of a dataset: ``id``, ``context``, ``question``, ``answer`` or ``answers``, and whatever
+else it has."""
 
 Output = Mapping[str, Any]
 """What a system returned: ``response``, a new ``context``, ``usage``, and whatever else it has."""
@@ -24,25 +25,30 @@ Output = Mapping[str, Any]
 class System(Protocol):
     """Something that touches an LLM's context: a compressor, a proxy, an endpoint, a function.
 
-    Optional: ``aprocess`` (the same, async); ``fingerprint() -> Mapping`` with every parameter that can change an output
-    (without it, responses are never reused across runs); ``reads``, the example fields that the system looks at;
-    ``models() -> Sequence[str]``, what its endpoint offers. A system never waits or repeats a call: the runner does,
-    where an error has an HTTP ``status`` of too many requests, or ``retryable = True``; ``retry_after`` are the seconds that the
-    server asked to wait. An error may carry ``finding``, too (what ``preflight`` calls it). ``process`` may be called from
-    several threads at once. A system that the run built from a name is told the end of the run by ``close()``, if it has
-    one, whatever the end was; one that was handed in as an object is its owner's to close. A system with an attribute
-    ``cache_salt`` puts that text, when it is set, as a line in front of everything that it sends to a model, and into its
-    fingerprint. In place of ``process`` a context transformer may have ``transform(messages, tools)``, which gets the messages of
-    a session and returns those that it leaves; it may have ``redeem(messages) -> Mapping`` too, what each of its markers in them
-    brings back by the marker's reference, or None. A system with ``process`` puts that out as ``redeemed``.
-    ``latency_headers`` names response headers in which a proxy says how many milliseconds it took itself.
+    Optional: ``aprocess`` (the same, async); ``fingerprint() -> Mapping`` with every parameter that
+    can change an output (without it, responses are never reused across runs); ``reads``, the
+    example fields that the system looks at; ``models() -> Sequence[str]``, what its endpoint
+    offers. A system never waits or repeats a call: the runner does, where an error has an HTTP
+    ``status`` of too many requests, or ``retryable = True``; ``retry_after`` are the seconds that
+    the server asked to wait. An error may carry ``finding``, too (what ``preflight`` calls it).
+    ``process`` may be called from several threads at once. A system that the run built from a name
+    is told the end of the run by ``close()``, if it has one, whatever the end was; one that was
+    handed in as an object is its owner's to close. A system with an attribute ``cache_salt`` puts
+    that text, when it is set, as a line in front of everything that it sends to a model, and into
+    its fingerprint. In place of ``process`` a context transformer may have ``transform(messages,
+    tools)``, which gets the messages of a session and returns those that it leaves; it may have
+    ``redeem(messages) -> Mapping`` too, what each of its markers in them brings back by the
+    marker's reference, or None. A system with ``process`` puts that out as ``redeemed``.
+    ``latency_headers`` names response headers in which a proxy says how many milliseconds it took
+    itself.
 
-    For rows with ``multi_turn`` and ``turns``, optional too: ``process_turn(turns)``, which answers the last of the turns that
-    it is given - those of the example, the system's own replies among them - with a text or an output; each answer is kept
-    before the next turn is asked, so none is paid for twice. Or ``process_conversation(turns)``, which gives the replies to
-    all turns at once; an interrupted one is asked again from its beginning. Without either, such a row goes through
-    ``process`` like any other. ``aprocess_turn`` and ``aprocess_conversation`` are the same, async. The hook
-    ``drive_conversation`` provides what asks such rows.
+    For rows with ``multi_turn`` and ``turns``, optional too: ``process_turn(turns)``, which answers
+    the last of the turns that it is given - those of the example, the system's own replies among
+    them - with a text or an output; each answer is kept before the next turn is asked, so none is
+    paid for twice. Or ``process_conversation(turns)``, which gives the replies to all turns at
+    once; an interrupted one is asked again from its beginning. Without either, such a row goes
+    through ``process`` like any other. ``aprocess_turn`` and ``aprocess_conversation`` are the
+    same, async. The hook ``drive_conversation`` provides what asks such rows.
     """
 
     @property
@@ -57,10 +63,10 @@ class System(Protocol):
 class MemorySystem(Protocol):
     """Something that is told sessions one after another, and asked about them later.
 
-    Each method may be ``async``. A row's memory is reset, ingests the row's sessions in order, and is asked its question;
-    rows share nothing. ``context_bench_memory.MemoryAdapter`` makes a system of it. Optional: ``name``,
-    ``fingerprint() -> Mapping`` as for a system, ``close()``, and a parameter ``date`` of ``query`` for the day on which
-    the question is asked.
+    Each method may be ``async``. A row's memory is reset, ingests the row's sessions in order, and
+    is asked its question; rows share nothing. ``context_bench_memory.MemoryAdapter`` makes a system
+    of it. Optional: ``name``, ``fingerprint() -> Mapping`` as for a system, ``close()``, and a
+    parameter ``date`` of ``query`` for the day on which the question is asked.
     """
 
     def reset(self) -> Any:
@@ -70,27 +76,31 @@ class MemorySystem(Protocol):
         """Remember a session.
 
         Args:
-            session: ``id`` and ``date`` as text or None, and ``turns``: mappings with ``role`` and ``content``.
+            session: ``id`` and ``date`` as text or None, and ``turns``: mappings with ``role`` and
+                ``content``.
 
         Returns:
             Nothing, or a mapping with the ``usage`` of remembering.
         """
 
     def query(self, question: str) -> Any:
-        """Return the answer as text; or a mapping with ``response``, or with ``context`` for a reader, and ``usage``."""
+        """Return the answer as text; or a mapping with ``response``, or with ``context`` for a
+        reader, and ``usage``."""
 
 
 @runtime_checkable
 class Evaluator(Protocol):
     """Something that scores one output.
 
-    Optional: ``score_batch(pairs) -> list``, not async, given pairs of ``original`` and ``processed`` and returning for each,
-    in their order, what ``score`` would, or an exception, which is the failure of that row; ``ascore(original, processed)``,
-    the same as ``score``, async; ``fingerprint() -> Mapping`` with every parameter that can change a score. Where options
-    decide which keys it gives: ``score_keys``, those that its options make it give, and ``primary``, the primary score among them.
-    An async one with ``max_in_flight`` is asked for at most so many rows at a time, and waiting for a place is no part of a
-    row's deadline. One that cannot tell this time raises ``InconclusiveScoreError``. One that checks itself has
-    ``finished(run) -> int | None``: the exit code of a run whose scores mean nothing, as the hook ``exit_code`` returns it.
+    Optional: ``score_batch(pairs) -> list``, not async, given pairs of ``original`` and
+    ``processed`` and returning for each, in their order, what ``score`` would, or an exception,
+    which is the failure of that row; ``ascore(original, processed)``, the same as ``score``, async;
+    ``fingerprint() -> Mapping`` with every parameter that can change a score. Where options decide
+    which keys it gives: ``score_keys``, those that its options make it give, and ``primary``, the
+    primary score among them. An async one with ``max_in_flight`` is asked for at most so many rows
+    at a time, and waiting for a place is no part of a row's deadline. One that cannot tell this
+    time raises ``InconclusiveScoreError``. One that checks itself has ``finished(run) -> int |
+    None``: the exit code of a run whose scores mean nothing, as the hook ``exit_code`` returns it.
     """
 
     @property
@@ -107,10 +117,11 @@ class Evaluator(Protocol):
 class Metric(Protocol):
     """Something that aggregates the rows of one system, or compares all systems.
 
-    Instead of ``compute``, or in addition: ``compute_columns(columns)``, from the columns of the rows; and
-    ``compare(columns_by_system)``, which is called after all other metrics, and returns values by system. Optional:
-    ``score_field``, the score that it reads; ``values``, what its keys mean, for a metric without a manifest;
-    ``notes(summary, config)``, sentences that reports print with the values.
+    Instead of ``compute``, or in addition: ``compute_columns(columns)``, from the columns of the
+    rows; and ``compare(columns_by_system)``, which is called after all other metrics, and returns
+    values by system. Optional: ``score_field``, the score that it reads; ``values``, what its keys
+    mean, for a metric without a manifest; ``notes(summary, config)``, sentences that reports print
+    with the values.
     """
 
     @property
@@ -118,7 +129,8 @@ class Metric(Protocol):
         """Name of the metric."""
 
     def compute(self, rows: Sequence[EvalRow]) -> Mapping[str, float]:
-        """Return values by key. ``rows`` can be iterated more than once and may be too long to list."""
+        """Return values by key. ``rows`` can be iterated more than once and may be too long to
+        list."""
 
 
 @runtime_checkable
@@ -223,7 +235,8 @@ class DerivedSystemSpec:
         label: Its label in the run.
         source_label: Label of the system whose rows it needs.
         key: What can change its outputs; part of their keys.
-        process: Returns its output, given the example as systems see it and the output of the source.
+        process: Returns its output, given the example as systems see it and the output of the
+            source.
         is_read: Whether the reader of the run answers from that output.
     """
 
@@ -241,7 +254,8 @@ class BuiltSystem:
     Attributes:
         system: The system; a chain has ``steps``.
         key: What identifies it; the keys of its responses depend on it.
-        may_ask_models: Whether it may call a model: it uses the network or a program, or that is not known.
+        may_ask_models: Whether it may call a model: it uses the network or a program, or that is
+            not known.
     """
 
     system: Any
@@ -251,9 +265,11 @@ class BuiltSystem:
 
 @runtime_checkable
 class AnswerSource(Protocol):
-    """What replaces a missing gold answer: the response of the system that ``--reference-from`` names.
+    """What replaces a missing gold answer: the response of the system that ``--reference-from``
+    names.
 
-    The hook ``answer_source`` provides it. Rows without a gold answer are scored when all systems have answered.
+    The hook ``answer_source`` provides it. Rows without a gold answer are scored when all systems
+    have answered.
     """
 
     @property
@@ -261,23 +277,28 @@ class AnswerSource(Protocol):
         """How often the reference is called at least for such an example."""
 
     def gold_fields(self, needs: Sequence[str]) -> Sequence[str]:
-        """Return which fields are gold answers to an evaluator with these needs, as its manifest declares them."""
+        """Return which fields are gold answers to an evaluator with these needs, as its manifest
+        declares them."""
 
     def lacks(self, example: Example, fields: Iterable[str]) -> bool:
         """Return whether an example has nothing in any of these fields."""
 
     def filled(self, example: Example, output: Output) -> Example | None:
-        """Return the example with the response of the reference as its gold answer; None where that is not an answer."""
+        """Return the example with the response of the reference as its gold answer; None where that
+        is not an answer."""
 
     def notice(self, label: str, samples: int, rows: int | None) -> str | None:
-        """Return what the user should know before a new run, given the reference's label, repetitions and rows at most."""
+        """Return what the user should know before a new run, given the reference's label,
+        repetitions and rows at most."""
 
 
 class Turns(Protocol):
-    """The turns of one row, numbered from 0 in the order in which they are asked. What was answered once is not asked again."""
+    """The turns of one row, numbered from 0 in the order in which they are asked. What was answered
+    once is not asked again."""
 
     def recall(self, number: int, history: Sequence[Any]) -> Output | None:
-        """Return what a turn was answered with this history, the turn itself included; None when it is to be asked now.
+        """Return what a turn was answered with this history, the turn itself included; None when it
+        is to be asked now.
 
         It returns when the turn may be asked: the hook ``admit_call`` admits each turn.
 
@@ -286,7 +307,8 @@ class Turns(Protocol):
         """
 
     def keep(self, number: int, history: Sequence[Any], output: Any, seconds: float) -> Output:
-        """Return the answer to a turn, once it is in the run file: without secrets, and with what was measured.
+        """Return the answer to a turn, once it is in the run file: without secrets, and with what
+        was measured.
 
         Args:
             number: Number of the turn.
@@ -307,7 +329,8 @@ class RateLimiter(Protocol):
     """
 
     def wait(self, now: float, tokens: float) -> float:
-        """Return the seconds until a request of so many tokens may be sent; 0 or less sends it now."""
+        """Return the seconds until a request of so many tokens may be sent; 0 or less sends it
+        now."""
 
     def sent(self, now: float, tokens: float) -> None:
         """Count a request that is sent, with its estimated tokens."""
@@ -326,7 +349,9 @@ class RateLimiter(Protocol):
         """
 
     def refused(self, now: float, seconds: float, retry_after: float | None, headers: Any) -> bool:
-        """Learn from a refusal, with its ``Retry-After``. Return whether far fewer calls may be in flight."""
+        """Learn from a refusal, with its ``Retry-After``. Return whether far fewer calls may be in
+        flight."""
 
     def learned(self) -> Mapping[str, Any]:
-        """Return what the next session of the run receives, as JSON can hold it; nothing where nothing was learned."""
+        """Return what the next session of the run receives, as JSON can hold it; nothing where
+        nothing was learned."""

@@ -16,8 +16,9 @@ _MOST = 2**53
 class Scores(dict[str, float]):
     """Scores by key, with details that travel beside them.
 
-    A ``dict[str, float]`` in every respect. An evaluator returns one when it has more to say than its documented keys:
-    a judge's reason, per-instruction verdicts. Details must be JSON-like; they are stored with the row.
+    A ``dict[str, float]`` in every respect. An evaluator returns one when it has more to say than
+    its documented keys: a judge's reason, per-instruction verdicts. Details must be JSON-like; they
+    are stored with the row.
 
     >>> scores = Scores({"f1": 0.5}, details={"best_reference": "Paris"})
     >>> scores == {"f1": 0.5}, scores.details
@@ -57,10 +58,11 @@ class Usage:
 
     @classmethod
     def read(cls, output: Mapping[str, Any]) -> Usage | None:
-        """Return the usage that a system reported under ``usage`` in its output, or None when it reported none.
+        """Return the usage that a system reported under ``usage`` in its output, or None when it
+        reported none.
 
-        The names of the usual chat interface (``prompt_tokens``, ``completion_tokens``) are understood too. What is no
-        :func:`quantity` is taken as unknown.
+        The names of the usual chat interface (``prompt_tokens``, ``completion_tokens``) are
+        understood too. What is no :func:`quantity` is taken as unknown.
         """
         found = output.get("usage")
         if found is None or not isinstance(found, Mapping):
@@ -101,10 +103,12 @@ _USAGE_NAMES = dict(
 
 
 def quantity(value: Any) -> Any:
-    """Return a count, an amount or a duration that somebody tells, as an ``int`` or a ``float``; None where it is none.
+    """Return a count, an amount or a duration that somebody tells, as an ``int`` or a ``float``;
+    None where it is none.
 
-    It is not negative and at most 2**53, the last number up to which a float tells every one from the next: what is beyond is
-    a fault of whoever tells it, and could be neither added nor stored. Numbers of numpy and fractions are numbers.
+    It is not negative and at most 2**53, the last number up to which a float tells every one from
+    the next: what is beyond is a fault of whoever tells it, and could be neither added nor stored.
+    Numbers of numpy and fractions are numbers.
 
     >>> quantity(3), quantity(-0.0), quantity(-1), quantity(1e300), quantity(True), quantity("3")
     (3, 0.0, None, None, None, None)
@@ -119,7 +123,8 @@ def quantity(value: Any) -> Any:
 
 
 def shown_seconds(value: float) -> str:
-    """Return a duration as people are shown it, in the unit in which it has digits that say something.
+    """Return a duration as people are shown it, in the unit in which it has digits that say
+    something.
 
     >>> shown_seconds(2.5), shown_seconds(0.0125), shown_seconds(0.000084), shown_seconds(0)
     ('2.50 s', '12.5 ms', '84 us', '0 s')
@@ -172,8 +177,10 @@ class KeyMeaning:
 
     Attributes:
         evaluator: Id of the evaluator that gives it.
-        worst: What a row counts whose system or evaluator failed; None when the score has no worst value.
-        better: ``"higher"``, ``"lower"`` or ``"neither"``; where nobody says it, the end of the range that is not the worst.
+        worst: What a row counts whose system or evaluator failed; None when the score has no worst
+            value.
+        better: ``"higher"``, ``"lower"`` or ``"neither"``; where nobody says it, the end of the
+            range that is not the worst.
     """
 
     evaluator: str
@@ -184,7 +191,8 @@ class KeyMeaning:
 
 
 def better_of(keys: Mapping[str, KeyMeaning], primary: str | None, key: str) -> str:
-    """Return which values of a score key are better on rows whose keys and primary these are: ``"higher"`` unless declared.
+    """Return which values of a score key are better on rows whose keys and primary these are:
+    ``"higher"`` unless declared.
 
     Args:
         keys: What the keys of the rows mean.
@@ -196,8 +204,8 @@ def better_of(keys: Mapping[str, KeyMeaning], primary: str | None, key: str) -> 
 
 
 def passes(values: Any, threshold: float, better: str = "higher") -> Any:
-    """Return whether a score passes, or an array of scores: it reaches the threshold, or stays at or below it where less is
-    better."""
+    """Return whether a score passes, or an array of scores: it reaches the threshold, or stays at
+    or below it where less is better."""
     return values <= threshold if better == "lower" else values >= threshold
 
 
@@ -225,7 +233,8 @@ ANY_KEY = "*"
 
 
 AGREEMENT = "agreement_"
-"""Prefix of the score keys that hold a response against another system's, in place of a gold answer."""
+"""Prefix of the score keys that hold a response against another system's, in place of a gold
+answer."""
 
 
 def _from(default: Callable[[Any], Any]) -> Any:
@@ -237,33 +246,38 @@ def _from(default: Callable[[Any], Any]) -> Any:
 class EvalRow(RowColumns):
     """One example with one system: what was answered and how it was scored.
 
-    What was measured about the call are the columns that :class:`~context_bench.columns.RowColumns` declares. A row that is
-    made by hand may be given ``output_tokens``: these are its ``prompt_tokens`` and ``context_tokens`` where those are missing.
+    What was measured about the call are the columns that :class:`~context_bench.columns.RowColumns`
+    declares. A row that is made by hand may be given ``output_tokens``: these are its
+    ``prompt_tokens`` and ``context_tokens`` where those are missing.
 
     Attributes:
         system: Label of the system.
-        example_id: ``id`` of the example as text (7 and ``"7"`` are one), or ``"#<position>"`` when it had none.
+        example_id: ``id`` of the example as text (7 and ``"7"`` are one), or ``"#<position>"`` when
+            it had none.
         scores: Score by key. Empty when nothing could be scored.
-        metadata: What the run recorded in addition to the columns: usage, finish reason, response headers.
+        metadata: What the run recorded in addition to the columns: usage, finish reason, response
+            headers.
         dataset: Label of the row's dataset; empty when it has none.
-        response: The system's answer as text, or None when there is none (a transformer alone, a failure).
+        response: The system's answer as text, or None when there is none (a transformer alone, a
+            failure).
         output: Everything the system returned.
         errors: Failures of the system and of evaluators on this row.
         unscored: Reason by evaluator id, for evaluators that had nothing to say.
         details: What an evaluator said beyond its scores, by evaluator id.
         primary: Key of the row's primary score, or None when its dataset has none.
         keys: What the keys of this row's dataset mean.
-        prompt_tokens: Tokens that went on to the model: as the endpoint reports them, else counted in the context that
-            a transformer returned; None when neither is known.
+        prompt_tokens: Tokens that went on to the model: as the endpoint reports them, else counted
+            in the context that a transformer returned; None when neither is known.
         position: Position of the example in its dataset, counted from 0.
         repetition: Number of the repetition, counted from 0.
         system_number: Number of the system in the run.
         dataset_number: Number of the row's dataset in the run.
         usage: What the response cost, when the system reported it.
         baseline: The baseline's row of the same example and repetition; None without one.
-        reference: Label of the system whose response stood in for the gold answer that the example lacks; None where
-            there is a gold answer, or no such system.
-        is_extra: Whether the reference was asked once more, only to see how far it agrees with itself.
+        reference: Label of the system whose response stood in for the gold answer that the example
+            lacks; None where there is a gold answer, or no such system.
+        is_extra: Whether the reference was asked once more, only to see how far it agrees with
+            itself.
     """
 
     system: str
@@ -301,17 +315,20 @@ class EvalRow(RowColumns):
 
     @property
     def is_agreement(self) -> bool:
-        """Whether the row's primary score holds its response against the reference's, and not against a gold answer."""
+        """Whether the row's primary score holds its response against the reference's, and not
+        against a gold answer."""
         return self.reference is not None and (self.primary or AGREEMENT).startswith(AGREEMENT)
 
     @property
     def baseline_tokens(self) -> int | None:
-        """Prompt tokens that the baseline's endpoint reported; None without a baseline, or when it reported none."""
+        """Prompt tokens that the baseline's endpoint reported; None without a baseline, or when it
+        reported none."""
         return None if self.baseline is None else self.baseline.prompt_tokens
 
     @property
     def tokens_saved(self) -> float | None:
-        """Share of the baseline's reported prompt tokens that this row did without; None when either is unknown."""
+        """Share of the baseline's reported prompt tokens that this row did without; None when
+        either is unknown."""
         baseline_tokens = positive_count(self.baseline_tokens)
         if self.reported_tokens is None or baseline_tokens is None:
             return None
@@ -319,7 +336,8 @@ class EvalRow(RowColumns):
 
     @property
     def output_tokens(self) -> int:
-        """Tokens that the system put out: what goes on to the model where that is known, else the response."""
+        """Tokens that the system put out: what goes on to the model where that is known, else the
+        response."""
         return self.response_tokens if self.prompt_tokens is None else self.prompt_tokens
 
     @property
@@ -329,7 +347,8 @@ class EvalRow(RowColumns):
 
     @property
     def waiting(self) -> float:
-        """Seconds for which the endpoint kept the row waiting: refusals, pauses, and rates, also before the first sending."""
+        """Seconds for which the endpoint kept the row waiting: refusals, pauses, and rates, also
+        before the first sending."""
         return float(self.metadata.get("waiting", 0.0))
 
     @property
@@ -339,7 +358,8 @@ class EvalRow(RowColumns):
 
     @property
     def failed(self) -> bool:
-        """Whether the system failed, or the evaluator that gives the primary score did; any, where none gave a score."""
+        """Whether the system failed, or the evaluator that gives the primary score did; any, where
+        none gave a score."""
         if any(error.evaluator is None for error in self.errors):
             return True
         return bool(self.errors) and (
@@ -353,8 +373,8 @@ class EvalRow(RowColumns):
             key: A score key, or ``"score"`` for the primary score of the row's dataset.
 
         Returns:
-            The score; the worst value of the key when the row failed; None when the row is unscored, or when the key
-            has no meaning on its dataset.
+            The score; the worst value of the key when the row failed; None when the row is
+            unscored, or when the key has no meaning on its dataset.
         """
         if key == "score" and key not in self.scores:
             if self.primary is None:
@@ -387,7 +407,8 @@ class EvalRow(RowColumns):
 def flatten(row: EvalRow) -> Iterator[tuple[str, Any]]:
     """Yield the columns of a row for a flat table: its own fields, then its scores.
 
-    A score whose key is also a field of the row (``latency``, say) keeps both: it becomes ``score:latency``.
+    A score whose key is also a field of the row (``latency``, say) keeps both: it becomes
+    ``score:latency``.
     """
     columns = {
         "system": row.system,
@@ -445,10 +466,13 @@ class Completeness:
 
     Attributes:
         rows_done: Rows that were answered or have failed.
-        rows_expected: Rows of the whole run, of all systems and repetitions, at most; None when nobody knows.
-        status: ``finished``, ``interrupted``, ``stopped``, ``killed``, or ``running`` while a session writes.
+        rows_expected: Rows of the whole run, of all systems and repetitions, at most; None when
+            nobody knows.
+        status: ``finished``, ``interrupted``, ``stopped``, ``killed``, or ``running`` while a
+            session writes.
         remedy: What finishes the run, in words.
-        is_being_rescored: Whether a rescoring has begun and not completed: the scores are those before it.
+        is_being_rescored: Whether a rescoring has begun and not completed: the scores are those
+            before it.
     """
 
     rows_done: int
@@ -484,7 +508,10 @@ class Completeness:
     @property
     def sentences(self) -> tuple[str, ...]:
         """What reporters print: nothing of a complete run whose scores stand."""
-        rescoring = "A rescoring of this run has not completed; these are the scores before it. Begin it again to finish it."
+        rescoring = (
+            "A rescoring of this run has not completed; these are the scores before it. "
+            "Begin it again to finish it."
+        )
         return (
             *(() if self.is_complete else (self.sentence,)),
             *((rescoring,) if self.is_being_rescored else ()),

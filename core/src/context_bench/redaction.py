@@ -39,8 +39,10 @@ def is_secret_name(name: str) -> bool:
     """Whether an option is called what only secrets are called; such an option is secret unless its
     manifest denies it.
 
-    >>> [is_secret_name(name) for name in ("api_key", "hf-token", "dbPassword2", "extra_headers", "max_tokens", "keyword")]
-    [True, True, True, True, False, False]
+    >>> [is_secret_name(name) for name in ("api_key", "hf-token", "dbPassword2", "extra_headers")]
+    [True, True, True, True]
+    >>> [is_secret_name(name) for name in ("max_tokens", "keyword")]
+    [False, False]
     """
     return bool(_SECRET_NAME.search(_CAMEL.sub("_", name).replace("-", "_")))
 

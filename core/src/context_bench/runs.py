@@ -9,7 +9,8 @@ public API.
 ...     def score(self, original, processed):
 ...         return {"same": float(original["answer"] == processed["response"])}
 >>> path = f"{mkdtemp()}/run.sqlite"
->>> _ = evaluate(lambda example: "Paris", [{"id": "q", "answer": "Paris"}], [Same()], progress=False, run_file=path)
+>>> examples = [{"id": "q", "answer": "Paris"}]
+>>> _ = evaluate(lambda example: "Paris", examples, [Same()], progress=False, run_file=path)
 >>> with open_run(path) as run:
 ...     print([(row.example_id, row.score) for row in run.rows()], run.completeness.sentence)
 [('q', 1.0)] 1 row: complete.

@@ -1,9 +1,11 @@
-"""What of a response is the answer, and what of an example is the reference: one rule of each for every evaluator.
+"""What of a response is the answer, and what of an example is the reference: one rule of each for
+every evaluator.
 
-The runner parts each response before evaluators see it, and an evaluator that parts it again changes nothing. So an
-evaluator gives the same score in a run and when it is called with what a model wrote. What an evaluator reads *in* the
-answer is here, too: `without_layout` takes layout off, `read_reply` marks what is quoted, `without_remarks` leaves out
-courtesies and `tool_calls` decodes native tool calls.
+The runner parts each response before evaluators see it, and an evaluator that parts it again
+changes nothing. So an evaluator gives the same score in a run and when it is called with what a
+model wrote. What an evaluator reads *in* the answer is here, too: `without_layout` takes layout
+off, `read_reply` marks what is quoted, `without_remarks` leaves out courtesies and `tool_calls`
+decodes native tool calls.
 
 >>> part_answer("<think>Rome? No.</think>Paris<|im_end|>").answer
 'Paris'

@@ -1,8 +1,9 @@
-"""Native tool-call mark-up: the tokens and tags with which models write a call where no endpoint decodes it.
+"""Native tool-call mark-up: the tokens and tags with which models write a call where no endpoint
+decodes it.
 
-Read are tags (``<tool_call>``, ``<function=...>`` with ``<parameter=...>``, ``<arg_key>``), tokens (``<|python_tag|>``,
-``[TOOL_CALLS]``, ``<|tool_calls_begin|>`` and their like) and the objects of interfaces (``tool_calls``, ``tool_use``,
-``functionCall``); closed or not.
+Read are tags (``<tool_call>``, ``<function=...>`` with ``<parameter=...>``, ``<arg_key>``), tokens
+(``<|python_tag|>``, ``[TOOL_CALLS]``, ``<|tool_calls_begin|>`` and their like) and the objects of
+interfaces (``tool_calls``, ``tool_use``, ``functionCall``); closed or not.
 """
 
 from __future__ import annotations
@@ -16,8 +17,10 @@ from itertools import zip_longest
 from typing import Any, NamedTuple
 
 _MARKS = re.compile(
-    r"<\s?(?:tool_?calls?|function_?calls?|invoke|antml:invoke|antml:function_calls)\b[^<>\n]*>|<function=|<\|python_tag\|>|\[TOOL_CALLS\]"
-    r"|<[|｜]tool[▁_]calls?(?:[▁_]section)?[▁_]begin[|｜]>|<\|tool_call>|\bto=functions\.|\[Calling tool:|^Action Input:",
+    r"<\s?(?:tool_?calls?|function_?calls?|invoke|antml:invoke|antml:function_calls)\b[^<>\n]*>"
+    r"|<function=|<\|python_tag\|>|\[TOOL_CALLS\]"
+    r"|<[|｜]tool[▁_]calls?(?:[▁_]section)?[▁_]begin[|｜]>"
+    r"|<\|tool_call>|\bto=functions\.|\[Calling tool:|^Action Input:",
     re.IGNORECASE | re.MULTILINE,
 )
 _OBJECT_MARKS = re.compile(r"\"(?:functionCall|function_call|tool_use|tool_calls)\"")
@@ -33,7 +36,8 @@ _FUNCTION = re.compile(
     r"<function=(?P<name>[^<>\s]+)>(?P<body>.*?)(?:</function>|(?=<function=)|\Z)", re.DOTALL
 )
 _INVOKE = re.compile(
-    r"<(?:antml:)?invoke name=\"(?P<name>[^\"]+)\">(?P<body>.*?)(?:</(?:antml:)?invoke>|(?=<(?:antml:)?invoke )|\Z)",
+    r"<(?:antml:)?invoke name=\"(?P<name>[^\"]+)\">(?P<body>.*?)"
+    r"(?:</(?:antml:)?invoke>|(?=<(?:antml:)?invoke )|\Z)",
     re.DOTALL,
 )
 _PARAMETER = re.compile(
@@ -74,8 +78,10 @@ class ToolCall(NamedTuple):
 
     Attributes:
         name: The function's name.
-        arguments: Its arguments by name. A value that the mark-up holds as text is what JSON makes of it, or that text.
-        texts: The arguments that the mark-up holds as text, as they are, for parameters that are texts.
+        arguments: Its arguments by name. A value that the mark-up holds as text is what JSON makes
+            of it, or that text.
+        texts: The arguments that the mark-up holds as text, as they are, for parameters that are
+            texts.
     """
 
     name: str
@@ -95,7 +101,8 @@ def marks_calls(text: str) -> bool:
 
 
 def tool_calls(text: str) -> list[ToolCall]:
-    """Return the calls that a text makes in native mark-up, in order; none where it has no mark-up, or none that can be read.
+    """Return the calls that a text makes in native mark-up, in order; none where it has no mark-up,
+    or none that can be read.
 
     >>> tool_calls("<function=area>{\\"base\\": 3}</function>")
     [ToolCall(name='area', arguments={'base': 3}, texts={})]

@@ -28,11 +28,14 @@ class Gold(NamedTuple):
 def references(example: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the reference answers of an example, any of which is right; none of them is blank.
 
-    They are those of ``answers``, or else of ``answer``, and those of ``answer_aliases`` and ``aliases``. Each field may
-    hold a text, a number, a list or an array of them, or a mapping with ``text`` (SQuAD) or ``value`` and ``aliases`` (TriviaQA).
+    They are those of ``answers``, or else of ``answer``, and those of ``answer_aliases`` and
+    ``aliases``. Each field may hold a text, a number, a list or an array of them, or a mapping with
+    ``text`` (SQuAD) or ``value`` and ``aliases`` (TriviaQA).
 
-    >>> references({"answer": ["Paris", 7]}), references({"answers": {"text": ["Paris"]}}), references({"answer": " "})
-    (('Paris', '7'), ('Paris',), ())
+    >>> references({"answer": ["Paris", 7]})
+    ('Paris', '7')
+    >>> references({"answers": {"text": ["Paris"]}}), references({"answer": " "})
+    (('Paris',), ())
     """
     return gold(example).texts
 

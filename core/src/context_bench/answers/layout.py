@@ -1,7 +1,8 @@
 """A text without its layout: what Markdown, HTML and plain habit put around words to show them.
 
-Layout is what a reader sees and does not read: bullets, quotation prefixes, headings, emphasis, tables, rules, fences, line
-break tags, tags around an answer. Taking it off takes time by the length of the text, and changes nothing the second time.
+Layout is what a reader sees and does not read: bullets, quotation prefixes, headings, emphasis,
+tables, rules, fences, line break tags, tags around an answer. Taking it off takes time by the
+length of the text, and changes nothing the second time.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from itertools import groupby, zip_longest
 from context_bench.answers.signs import plain_signs
 
 _MOST_LAYERS = 12
-"""Layers of layout in each other that are taken off one by one; of a text with more all signs of layout go."""
+"""Layers of layout in each other that are taken off one by one; of a text with more all signs of
+layout go."""
 _ANY_LAYOUT = re.compile(r"[*_`#>|~<•‣◦▪●○■□–—→⇒➜➤▶►=-]|\d[.)]|&", re.ASCII)
 
 # HTML that shows a text in some way and says nothing.
@@ -32,10 +34,14 @@ _ENTITY = re.compile(
 
 # Tags around an answer. The answer of `<rating>4</rating>` is announced by its tag.
 _ANSWERS = "answer|final[_ -]?answer|finalanswer|result|final[_ -]?result|final|conclusion"
-_LABELS = "rating|score|grade|verdict|label|choice|decision|prediction|classification|winner|judge?ment|letter|option"
+_LABELS = (
+    "rating|score|grade|verdict|label|choice|decision|prediction|classification|winner"
+    "|judge?ment|letter|option"
+)
 _WRAPPERS = "response|output|solution|reply|text|final[_ -]?response|final[_ -]?output"
 _TAG = re.compile(
-    rf"<(?P<close>/?)\s?(?:(?P<answer>{_ANSWERS})|(?P<label>(?:final[_ -]|overall[_ -])?(?:{_LABELS}))"
+    rf"<(?P<close>/?)\s?(?:(?P<answer>{_ANSWERS})"
+    rf"|(?P<label>(?:final[_ -]|overall[_ -])?(?:{_LABELS}))"
     rf"|(?P<wrapper>{_WRAPPERS}))\s?>",
     re.IGNORECASE,
 )
@@ -81,8 +87,8 @@ _SIGNS = re.compile(r"[*_`#>|~<•‣◦▪●○■□→⇒➜➤▶►=&–�
 def without_layout(text: str, *, hashes: bool = False, emphasis: bool = True) -> str:
     r"""Return a text without its layout.
 
-    What stays is what a reader reads. A sign that begins a line and touches its number is a minus; a sign between a number and a
-    blank is a bullet. The signs of a formula are no layout.
+    What stays is what a reader reads. A sign that begins a line and touches its number is a minus;
+    a sign between a number and a blank is a bullet. The signs of a formula are no layout.
 
     Args:
         text: A text.
@@ -109,7 +115,8 @@ def without_layout(text: str, *, hashes: bool = False, emphasis: bool = True) ->
 
 
 def without_emphasis(text: str) -> str:
-    """Return a text without the marks of bold, italic and code within its lines; ``2**3`` and ``x_1`` stay.
+    """Return a text without the marks of bold, italic and code within its lines; ``2**3`` and
+    ``x_1`` stay.
 
     >>> without_emphasis("**The answer** is _B_, as `2**3` says")
     'The answer is B, as 2**3 says'
@@ -212,7 +219,8 @@ def _width(line: str) -> int:
 
 
 def _without_prefixes(lines: list[str], hashes: bool) -> Iterator[str]:
-    """Each line without its bullets, quotation and heading marks; in displayed formulas signs are signs."""
+    """Each line without its bullets, quotation and heading marks; in displayed formulas signs are
+    signs."""
     in_formula = False
     for line in lines:
         stripped = line.strip()
@@ -291,7 +299,8 @@ def _table(rows: list[str]) -> list[str]:
 
 
 def _row(cells: list[str], head: list[str], answers: list[int]) -> str:
-    """A row as a line; a column that is headed as the answer is announced by its head where its row has no name."""
+    """A row as a line; a column that is headed as the answer is announced by its head where its row
+    has no name."""
     filled = [cell for cell in cells if cell]
     if answers and answers[0] < len(cells) and not re.search(r"[^\W\d_]{2,}", cells[0]):
         return f"{head[answers[0]]}: {cells[answers[0]]}"

@@ -1,4 +1,5 @@
-"""The marks with which models fence off their reasoning and end their turn, and what a text is without them."""
+"""The marks with which models fence off their reasoning and end their turn, and what a text is
+without them."""
 
 from __future__ import annotations
 
@@ -9,7 +10,8 @@ from typing import NamedTuple
 _NAMES = "think|thinking|thoughts?|reasoning|reflection|scratchpad|analysis|inner_monologue"
 _TAG = re.compile(
     rf"""
-    <(?P<gap>[ \t]?)(?P<close>/?)[ \t]?(?:seed:|mm:|ant)?(?:(?P<answer>answer)|{_NAMES})(?:\s[^<>\n]*?)?(?P<empty>/?)>
+    <(?P<gap>[ \t]?)(?P<close>/?)[ \t]?(?:seed:|mm:|ant)?(?:(?P<answer>answer)|{_NAMES})
+    (?:\s[^<>\n]*?)?(?P<empty>/?)>
     | \[(?P<close2>/?)THINK\]
     | ◁(?P<close3>/?)think▷
     | <\|(?:begin|start|(?P<close4>end))_(?:of_)?(?:thought|thinking)\|>
@@ -61,7 +63,8 @@ class Step(NamedTuple):
 
 
 def part_once(text: str) -> Step:
-    """Take the outermost marks off a text: channels, else the marks of turns, reasoning and answer."""
+    """Take the outermost marks off a text: channels, else the marks of turns, reasoning and
+    answer."""
     if channels := _channels(text):
         return channels
     text = _turn(text)
@@ -70,7 +73,8 @@ def part_once(text: str) -> Step:
 
 
 def _channels(text: str) -> Step | None:
-    """The last message of the final channel up to the end of the turn; what the other channels hold is reasoning."""
+    """The last message of the final channel up to the end of the turn; what the other channels hold
+    is reasoning."""
     headers = list(_CHANNEL.finditer(text))
     if not headers:
         thought, mark, answer = text.partition(_LAST_CHANNEL)
@@ -114,7 +118,8 @@ def _turn(text: str) -> str:
 
 
 def _without_strikes(text: str) -> str:
-    """A text without the ``</s>`` at its end, of which a model that does not stop writes thousands."""
+    """A text without the ``</s>`` at its end, of which a model that does not stop writes
+    thousands."""
     parts = text.split("</s>")
     while len(parts) > 1 and not parts[-1].strip():
         parts.pop()
@@ -159,7 +164,8 @@ def _closes(tag: re.Match[str]) -> bool:
 
 
 def _unwrapped(text: str) -> str:
-    """What stands in the marks of an answer, where they stand around the whole text; the last may be missing."""
+    """What stands in the marks of an answer, where they stand around the whole text; the last may
+    be missing."""
     stripped = text.strip()
     for begin, end in _WRAPPERS:
         if stripped[: len(begin)].lower() != begin:
@@ -174,7 +180,8 @@ def _unwrapped(text: str) -> str:
 
 
 class _Mentions:
-    """Where the marks of a text are only talked about: in inline code, in quotation marks, in fenced code."""
+    """Where the marks of a text are only talked about: in inline code, in quotation marks, in
+    fenced code."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -190,7 +197,8 @@ class _Mentions:
         return self._is_quoted(mark) or self._in_fence(mark.start(), 0)
 
     def is_opening(self, tag: re.Match[str], start: int) -> bool:
-        """Whether an opening tag is one; closing tags in the rest of its line, or of the fence, are one as well.
+        """Whether an opening tag is one; closing tags in the rest of its line, or of the fence, are
+        one as well.
 
         Args:
             tag: The tag.
@@ -207,7 +215,8 @@ class _Mentions:
         return False
 
     def is_closing(self, tag: re.Match[str], start: int) -> bool:
-        """Whether a closing tag without an opening one is one. In fenced code, one that begins a line is none."""
+        """Whether a closing tag without an opening one is one. In fenced code, one that begins a
+        line is none."""
         if tag.start() < self._until or self._is_quoted(tag):
             return True
         return bool(self._line_before(tag.start()).strip()) and self._in_fence(tag.start(), start)
@@ -239,7 +248,8 @@ def _joined(parts: list[str]) -> str:
 
 
 def _trimmed(text: str) -> str:
-    """A text without blank lines around it and without blanks before its first word, but with its first line's indent."""
+    """A text without blank lines around it and without blanks before its first word, but with its
+    first line's indent."""
     return _BLANK_START.sub("", text).rstrip()
 
 

@@ -10,21 +10,26 @@ from context_bench.answers.values import text_of
 
 _MAY_PART = re.compile(r"<[ \t]?[/|｜\w]|\[/?THINK\]|◁/?think▷", re.IGNORECASE)
 _MOST_READINGS = 50
-"""Layers of marks that may lie in each other: a text with more of them has no answer, and is not read once for each."""
+"""Layers of marks that may lie in each other: a text with more of them has no answer, and is not
+read once for each."""
 _SPOKEN_MARK = "assistantfinal"
-"""The one mark that begins with a letter: looked for by itself, so that the search for the others skips from mark to mark."""
+"""The one mark that begins with a letter: looked for by itself, so that the search for the others
+skips from mark to mark."""
 
 NO_ANSWER = "the output has no text under 'response'"
 """Why an evaluator of answers leaves a row unscored whose response is no text."""
 
 UNREADABLE = "unreadable: "
-"""How the reason begins when a row is unscored because a judge's reply could not be read: the share of such rows is shown."""
+"""How the reason begins when a row is unscored because a judge's reply could not be read: the share
+of such rows is shown."""
 
 REPLY = "context_bench.reply"
-"""Key of an output under which evaluators find the reply as the system returned it, with its reasoning."""
+"""Key of an output under which evaluators find the reply as the system returned it, with its
+reasoning."""
 
 REASONING = "context_bench.reasoning"
-"""Key of an output under which evaluators find what was parted from the answer; absent where nothing was."""
+"""Key of an output under which evaluators find what was parted from the answer; absent where
+nothing was."""
 
 
 class Parted(NamedTuple):
@@ -42,17 +47,20 @@ class Parted(NamedTuple):
 def part_answer(text: str) -> Parted:
     """Part a response into its answer and the reasoning that the model wrote out.
 
-    Reasoning is what stands in ``<think>``, ``<thinking>``, ``<thought>``, ``<reasoning>``, ``<scratchpad>``, ``[THINK]``
-    and their like; before a closing tag whose opening tag was part of the prompt; behind an opening tag that nothing
-    closes; and in every channel but ``final`` of a response with channels. The marks that end a turn
-    (``<|endoftext|>``, ``<|im_end|>``, ``</s>``) go with all that follows them, and ``<answer>`` around all the rest goes.
-    A mark in quotes or in fenced code is talked about and parts nothing. A text without any mark is its own answer.
+    Reasoning is what stands in ``<think>``, ``<thinking>``, ``<thought>``, ``<reasoning>``,
+    ``<scratchpad>``, ``[THINK]`` and their like; before a closing tag whose opening tag was part of
+    the prompt; behind an opening tag that nothing closes; and in every channel but ``final`` of a
+    response with channels. The marks that end a turn (``<|endoftext|>``, ``<|im_end|>``, ``</s>``)
+    go with all that follows them, and ``<answer>`` around all the rest goes. A mark in quotes or in
+    fenced code is talked about and parts nothing. A text without any mark is its own answer.
 
-    The answer of an answer is itself: ``part_answer(part_answer(text).answer).answer == part_answer(text).answer``.
+    The answer of an answer is itself: ``part_answer(part_answer(text).answer).answer ==
+    part_answer(text).answer``.
 
     >>> part_answer("It may be Rome.</think>Paris")
     Parted(answer='Paris', reasoning='It may be Rome.')
-    >>> part_answer("<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>Paris<|return|>")
+    >>> reasoning = "<|channel|>analysis<|message|>Hm.<|end|>"
+    >>> part_answer(reasoning + "<|start|>assistant<|channel|>final<|message|>Paris<|return|>")
     Parted(answer='Paris', reasoning='Hm.')
     """
     if _is_unmarked(text):
@@ -75,7 +83,8 @@ def part_answer(text: str) -> Parted:
 
 
 def _is_unmarked(text: str) -> bool:
-    """Whether a text has no mark that could part it: told sooner than by an expression, which looks at each character."""
+    """Whether a text has no mark that could part it: told sooner than by an expression, which looks
+    at each character."""
     return "<" not in text and "[" not in text and "◁" not in text and _SPOKEN_MARK not in text
 
 
@@ -91,7 +100,8 @@ def reply_of(processed: Mapping[str, Any]) -> str | None:
 
 
 def parted_output(output: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return an output as evaluators get it: ``response`` is the answer, ``REPLY`` the reply, ``REASONING`` the rest.
+    """Return an output as evaluators get it: ``response`` is the answer, ``REPLY`` the reply,
+    ``REASONING`` the rest.
 
     Every other key is as it was. An output without a text under ``response`` is returned as it is.
     """

@@ -1,8 +1,10 @@
-"""A reply as a reader takes it: without layout, and with what it quotes told apart from what it says.
+"""A reply as a reader takes it: without layout, and with what it quotes told apart from what it
+says.
 
-A judge that quotes "Rating: 5" out of the response that it rates does not give a 5, and a solution that refutes "the answer
-is 19" does not answer 19. A quotation is a passage in quotation marks, in a block of quoted lines or in a fence that makes a
-statement of its own, unless it is the whole reply or stands where the reply announces its answer.
+A judge that quotes "Rating: 5" out of the response that it rates does not give a 5, and a solution
+that refutes "the answer is 19" does not answer 19. A quotation is a passage in quotation marks, in
+a block of quoted lines or in a fence that makes a statement of its own, unless it is the whole
+reply or stands where the reply announces its answer.
 
 >>> read_reply('Rating: 1. The response says: "Rating: 5"').own
 'Rating: 1. The response says: "…"'
@@ -35,12 +37,14 @@ _SAYS = (
     r"says?|said|saying|claim(?:s|ed|ing)?|stat(?:es|ed|ing)|writ(?:es|ing)|wrote|reads|contain(?:s|ed|ing)?|includ(?:es|ed|ing)"
     r"|quot(?:e|es|ed|ing)|tr(?:ies|ied|ying)|tells?|told|argu(?:es|ed|ing)|instruct(?:s|ed|ing|ions?)?|asks?|asked|asking"
     r"|demand(?:s|ed)?|insist(?:s|ed)?|inject(?:s|ed|ion)?|mention(?:s|ed)?|suggest(?:s|ed)?|assert(?:s|ed)?|declar(?:es|ed)"
-    r"|request(?:s|ed)?|conclud(?:es|ed)|reports?|reported|replied|replies|according to|ends with|begins with|begs?|order(?:s|ed)"
+    r"|request(?:s|ed)?|conclud(?:es|ed)|reports?|reported|replied|replies"
+    r"|according to|ends with|begins with|begs?|order(?:s|ed)"
     r"|the (?:line|phrase|words?|text|string|sentence|note|comment|message|prompt)"
 )
 _ATTRIBUTED = re.compile(rf"\b(?:{_SAYS})\b[^.!?\n\"]{{0,60}}\Z", re.IGNORECASE)
 _ATTRIBUTED_AFTER = re.compile(
-    r"[\s,.]{0,3}(?:is what|was what|says|said|claims|claimed|writes|wrote|it says|it claims|they (?:say|said|claim))\b",
+    r"[\s,.]{0,3}(?:is what|was what|says|said|claims|claimed|writes|wrote"
+    r"|it says|it claims|they (?:say|said|claim))\b",
     re.IGNORECASE,
 )
 _OWN_VOICE = re.compile(
@@ -49,8 +53,10 @@ _OWN_VOICE = re.compile(
     re.IGNORECASE,
 )
 _ANNOUNCED = re.compile(
-    r"\b(?:answer|rating|score|grade|verdict|label|winner|choice|decision|result|conclusion|option|output|prediction|classification)s?\b"
-    r"[\"'*_)\]]{0,3}[ \t]*(?:(?:is|are|was|would be|will be|should be)\b|[:=]|->|=>|→|[–—-])[ \t]*(?:[:(]?[ \t]*)\Z",
+    r"\b(?:answer|rating|score|grade|verdict|label|winner|choice|decision|result"
+    r"|conclusion|option|output|prediction|classification)s?\b"
+    r"[\"'*_)\]]{0,3}[ \t]*(?:(?:is|are|was|would be|will be|should be)\b|[:=]|->|=>|→|[–—-])"
+    r"[ \t]*(?:[:(]?[ \t]*)\Z",
     re.IGNORECASE,
 )
 _UNMARKED = re.compile(  # The response says: Rating: 5
@@ -75,7 +81,8 @@ _NEVER_QUOTES = re.compile(r"json\w*|tool\w*|xml|latex|tex|math", re.IGNORECASE)
 _QUOTED_LINE = re.compile(r"[ \t]*>")
 _QUOTED_LINES = re.compile(r"\A[ \t]*(?:>[ \t]?)+")
 _REMARK_END = re.compile(
-    r"[\"'”“»」』`)\].!]*(?:,?[ ](?:which|that|but[ ](?:this|that|it))[ ](?:is|was|are|I)[^.!?\n]{0,60})?[.!)\s]*?(?=\n|\Z)"
+    r"[\"'”“»」』`)\].!]*(?:,?[ ](?:which|that|but[ ](?:this|that|it))[ ](?:is|was|are|I)"
+    r"[^.!?\n]{0,60})?[.!)\s]*?(?=\n|\Z)"
 )
 _SENTENCE_BREAK = re.compile(r"[.!?;]\s|,\s+(?:but|so|and)\s")
 _REACH = 100
@@ -89,8 +96,10 @@ class Reply(NamedTuple):
 
     Attributes:
         text: All that the reply says.
-        own: Without what it quotes, each quotation as :data:`GAP`; equal to ``text`` where it quotes nothing.
-        unattributed: Without what it says that somebody else said; quotations that may be its own answer are in it.
+        own: Without what it quotes, each quotation as :data:`GAP`; equal to ``text`` where it
+            quotes nothing.
+        unattributed: Without what it says that somebody else said; quotations that may be its own
+            answer are in it.
     """
 
     text: str
@@ -102,7 +111,8 @@ class Reply(NamedTuple):
         find: Callable[[str], FoundT],
         is_sure: Callable[[FoundT], bool],
     ) -> FoundT:
-        """Return what is found in the reply's own words, or else with what it may have quoted as its answer.
+        """Return what is found in the reply's own words, or else with what it may have quoted as
+        its answer.
 
         Args:
             find: Finds an answer in a text.
@@ -115,7 +125,8 @@ class Reply(NamedTuple):
 
 
 class _Span(NamedTuple):
-    """A passage that is quoted: where it lies, and whether the reply says that somebody else said it."""
+    """A passage that is quoted: where it lies, and whether the reply says that somebody else said
+    it."""
 
     start: int
     end: int
@@ -144,7 +155,8 @@ def read_reply(text: str, *, hashes: bool = False, emphasis: bool = True) -> Rep
 
 
 def _unquoted(text: str) -> str:
-    """A text without the signs of quotation or the fence around all of it: what is quoted whole is shown, not quoted."""
+    """A text without the signs of quotation or the fence around all of it: what is quoted whole is
+    shown, not quoted."""
     lines = _unfenced(text.strip().split("\n"))
     if not all(_QUOTED_LINE.match(line) for line in lines if line.strip()) or not text.strip():
         return "\n".join(lines)
@@ -152,7 +164,8 @@ def _unquoted(text: str) -> str:
 
 
 def _unfenced(lines: list[str]) -> list[str]:
-    """The lines without a fence around all of them; one with a name that opens inside it shows that it goes on."""
+    """The lines without a fence around all of them; one with a name that opens inside it shows that
+    it goes on."""
     fences = [
         (number, fence["name"])
         for number, line in enumerate(lines)
@@ -278,7 +291,8 @@ def _unmarked(text: str) -> Iterator[_Span]:
 
 
 def _remark(text: str, span: _Span) -> _Span:
-    """A quotation with the line around it, where that says only who said it: "(It claims "...", which is wrong.)"."""
+    """A quotation with the line around it, where that says only who said it: "(It claims "...",
+    which is wrong.)"."""
     start = text.rfind("\n", 0, span.start) + 1
     before = text[start : span.start]
     behind = _REMARK_END.match(text, span.end)

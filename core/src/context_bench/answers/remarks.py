@@ -1,4 +1,5 @@
-"""What a reply says to its reader around its answer: "I hope this helps!", "Sure, here is the answer:"."""
+"""What a reply says to its reader around its answer: "I hope this helps!", "Sure, here is the
+answer:"."""
 
 from __future__ import annotations
 
@@ -16,8 +17,10 @@ _CLOSING = re.compile(
      |(?:would|do)\s+you\s+(?:like|want|need|have)\b.{0,160}\?
      |(?:thanks?|thank\s+you)\b.{0,60}
      |(?:have|enjoy)\s+(?:a|your)\s+(?:\w+\s+){0,2}(?:day|evening|weekend|time)\b
-     |good\s+luck\b | (?:I'?m|I\s+am|always|glad|happy)\s+(?:\w+\s+){0,3}to\s+help\b | (?:I'?m|I\s+am)\s+here\s+to\s+help\b
-     |you(?:'re|\s+are)\s+welcome\b | (?:best|kind)\s+regards\b | cheers\b | happy\s+to\s+(?:help|assist|explain)\b
+     |good\s+luck\b | (?:I'?m|I\s+am|always|glad|happy)\s+(?:\w+\s+){0,3}to\s+help\b
+     |(?:I'?m|I\s+am)\s+here\s+to\s+help\b
+     |you(?:'re|\s+are)\s+welcome\b | (?:best|kind)\s+regards\b
+     |cheers\b | happy\s+to\s+(?:help|assist|explain)\b
     )[^\n]{0,200}
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -27,9 +30,11 @@ _ANSWERS = re.compile(
     r"\b(?:answer|rating|score|verdict|label)\s*(?:is|:|=)|\\boxed|\[\[|####|\d", re.IGNORECASE
 )
 _OPENING = re.compile(
-    r"\s*(?:(?:sure|certainly|of\s+course|absolutely|okay|ok|alright|great\s+question|no\s+problem|yes)(?:\s+thing)?[,!.]+\s*)?"
+    r"\s*(?:(?:sure|certainly|of\s+course|absolutely|okay|ok|alright|great\s+question|no\s+problem"
+    r"|yes)(?:\s+thing)?[,!.]+\s*)?"
     r"(?:here(?:'s|\u2019s|\s+is|\s+are)\b|below\s+is\b)[^\n.:]{0,80}(?::[ \t]*|\.?[ \t]*(?=\n))"
-    r"|\s*(?:sure|certainly|of\s+course|absolutely|okay|ok|alright|great\s+question|no\s+problem)(?:\s+thing)?[!.,]*[ \t]*\n",
+    r"|\s*(?:sure|certainly|of\s+course|absolutely|okay|ok|alright|great\s+question|no\s+problem)"
+    r"(?:\s+thing)?[!.,]*[ \t]*\n",
     re.IGNORECASE,
 )
 
@@ -37,7 +42,7 @@ _OPENING = re.compile(
 def without_remarks(text: str) -> str:
     """Return a text without the courtesies that open and close it, unless it says nothing else.
 
-    >>> without_remarks("Sure! Here is the answer:\\n18\\n\\nI hope this helps! Let me know if you have questions.")
+    >>> without_remarks("Sure! Here is the answer:\\n18\\n\\nI hope this helps!")
     '18'
     """
     return without_opening(without_closing(text))

@@ -9,16 +9,19 @@ from fractions import Fraction
 from typing import Any
 
 _LARGEST_WHOLE = 10**15
-"""A float up to here is the whole number that it equals: above, neighboring whole numbers share a float."""
+"""A float up to here is the whole number that it equals: above, neighboring whole numbers share a
+float."""
 
 
 _PLAIN = (str, int, float, list, tuple, Mapping, Decimal, Fraction)
 
 
 def plain_value(value: Any) -> Any:
-    """Return a value as Python's own types hold it: an array, a series or a set as a list, a scalar of a library as its number.
+    """Return a value as Python's own types hold it: an array, a series or a set as a list, a scalar
+    of a library as its number.
 
-    ``Decimal`` and ``Fraction`` stay, since they are exact; so does everything that is not a container of a library.
+    ``Decimal`` and ``Fraction`` stay, since they are exact; so does everything that is not a
+    container of a library.
 
     >>> plain_value({"b", "a"}), plain_value((1, 2)), plain_value(range(2))
     (['a', 'b'], (1, 2), [0, 1])
@@ -46,8 +49,8 @@ def plain_value(value: Any) -> Any:
 def text_of(value: object) -> str | None:
     """Return a text, or a number as a text; None for what is neither, such as None, a list or NaN.
 
-    A whole number is written as one whatever column it comes from: ``42``, ``42.0`` and ``Decimal("42.00")`` are "42".
-    Bytes are text where they are UTF-8.
+    A whole number is written as one whatever column it comes from: ``42``, ``42.0`` and
+    ``Decimal("42.00")`` are "42". Bytes are text where they are UTF-8.
 
     >>> text_of(42.0), text_of(0.5), text_of(b"Paris"), text_of(float("nan"))
     ('42', '0.5', 'Paris', None)

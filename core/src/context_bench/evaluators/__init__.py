@@ -1,7 +1,8 @@
-"""The installed evaluators, by the names of their classes: ``from context_bench.evaluators import ...``.
+"""The installed evaluators, by the names of their classes: ``from context_bench.evaluators import
+...``.
 
-Each name is looked up in the manifests of the installed plugins when it is first used. A name of the project's own whose
-plugin is not installed raises an ImportError that says how to install it.
+Each name is looked up in the manifests of the installed plugins when it is first used. A name of
+the project's own whose plugin is not installed raises an ImportError that says how to install it.
 """
 
 from __future__ import annotations

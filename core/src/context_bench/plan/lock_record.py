@@ -21,7 +21,8 @@ _CHUNK = 1 << 20
 
 
 def lock_record(plan: Plan) -> dict[str, dict[str, Any]]:
-    """Return the sections of a lock file about a plan, as JSON-like values; no secret is in them."""
+    """Return the sections of a lock file about a plan, as JSON-like values; no secret is in
+    them."""
     return {
         "options": _options(plan),
         "content": _content(plan),

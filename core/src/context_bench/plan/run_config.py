@@ -352,7 +352,8 @@ class RunConfig:
         return self.dataset_timeout
 
     def size(self) -> int | None:
-        """Return how many rows each system has at most; None if that is not known before the end."""
+        """Return how many rows each system has at most; None if that is not known before the
+        end."""
         limit = self.limit or self.sample or len(self.ids) or None
         rows = 0
         for dataset in self.datasets:
@@ -381,7 +382,8 @@ class RunConfig:
         return cls(**{name: PARAMETERS[name].type.restored(value) for name, value in kept.items()})
 
     def named_components(self) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-        """Yield kind, name and options of each component that it names, and as ``capabilities`` those that it allows."""
+        """Yield kind, name and options of each component that it names, and as ``capabilities``
+        those that it allows."""
         for requested in (*self.systems, self.reader, *self.datasets):
             for spec in specs_in(requested):
                 yield spec.group, spec.name, spec.options

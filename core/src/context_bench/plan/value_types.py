@@ -1,4 +1,5 @@
-"""The types of values that only a parameter of a run can have: shares, lists of names, tables of options."""
+"""The types of values that only a parameter of a run can have: shares, lists of names, tables of
+options."""
 
 from __future__ import annotations
 

@@ -10,7 +10,8 @@ from context_bench.protocols import Call
 from context_bench.records import REPORTED_CURRENCY, Usage
 
 CostFunction = Callable[[Usage | None, Iterable[str | None]], tuple[float | None, str | None]]
-"""Returns the cost of a response and the source of the cost, given its usage and the names of its model."""
+"""Returns the cost of a response and the source of the cost, given its usage and the names of its
+model."""
 
 
 class CallHooks:
@@ -38,7 +39,8 @@ class CallHooks:
             self.currency = implementation.require(name, str, "a text")
 
     def cost_function(self, reported: CostFunction) -> CostFunction:
-        """Return what computes the cost of a response: the hook, and ``reported`` where no extension knows."""
+        """Return what computes the cost of a response: the hook, and ``reported`` where no
+        extension knows."""
         if not self._cost:
             return reported
 

@@ -27,7 +27,8 @@ class Catalog:
 
     @staticmethod
     def faults_in(manifest: bytes) -> list[str]:
-        """Return what is wrong with the text of a manifest, a line each that begins with the path of the field."""
+        """Return what is wrong with the text of a manifest, a line each that begins with the path
+        of the field."""
         return read_faults(manifest)
 
     def of_kind(self, kind: str) -> Iterator[Component]:
@@ -42,7 +43,8 @@ class Catalog:
 
     @property
     def proxy_system(self) -> str:
-        """Name of the system that an address without a system means, whether it is installed or not."""
+        """Name of the system that an address without a system means, whether it is installed or
+        not."""
         from context_bench.plugins.first_party import PROXY_SYSTEM
 
         named = [c for c in self.of_kind("systems") if c.system.proxy_default and c.state == OK]
@@ -75,7 +77,8 @@ class Catalog:
         return components[0]
 
     def suffixes(self, kind: str) -> dict[str, list[Component]]:
-        """Return the components of a kind for files by suffix: usable ones, or where there is none, the others."""
+        """Return the components of a kind for files by suffix: usable ones, or where there is none,
+        the others."""
         claims: dict[str, list[Component]] = {}
         for component in self.of_kind(kind):
             for suffix in _files_of(component):
@@ -86,17 +89,20 @@ class Catalog:
         return claims
 
     def unknown(self, kind: str, name: str) -> UnknownNameError:
-        """Return the error for a name that nothing of a kind has; it suggests close ones, and names unreadable packages."""
+        """Return the error for a name that nothing of a kind has; it suggests close ones, and names
+        unreadable packages."""
         names = [component.name for component in self.of_kind(kind)]
         unreadable = [
-            f"{component.distribution.name} {stated(component.state)}: {component.reason}. {component.remedy_text}"
+            f"{component.distribution.name} {stated(component.state)}: {component.reason}. "
+            f"{component.remedy_text}"
             for component in self.of_kind(PACKAGE)
         ]
         hint = " ".join([*unreadable, self._hint(kind, name)])
         return UnknownNameError(singular(kind), name, names, hint)
 
     def _hint(self, kind: str, name: str) -> str:
-        """Return where a name of the project's own comes from, though it is not installed and may be misspelt."""
+        """Return where a name of the project's own comes from, though it is not installed and may
+        be misspelt."""
         from difflib import get_close_matches
 
         from context_bench.plugins.first_party import COMPONENTS
@@ -114,7 +120,8 @@ class Catalog:
 
 
 def _may_have_its_name(component: Component) -> bool:
-    """Return whether a short name can mean a component: it is usable, and no other component is preferred."""
+    """Return whether a short name can mean a component: it is usable, and no other component is
+    preferred."""
     return component.overridden_by is None and bool(
         component.state == OK or component.conflicts_with
     )
@@ -150,15 +157,18 @@ def of_suffix(catalog: Catalog, kind: str, suffix: str) -> Component:
     if len(components) > 1:
         ids = [component.id for component in components]
         raise PluginError(
-            f"Files with {suffix} are claimed by the {kind} {' and '.join(ids)}. Switch one off: -p no:{ids[-1]}."
+            f"Files with {suffix} are claimed by the {kind} {' and '.join(ids)}. Switch one off: "
+            f"-p no:{ids[-1]}."
         )
     return components[0]
 
 
 def broken_plugins(catalog: Catalog) -> list[str]:
-    """Return a line for each distribution with components that cannot be used, and for each contested name.
+    """Return a line for each distribution with components that cannot be used, and for each
+    contested name.
 
-    What the user switched off or settled by a preference, and what needs an optional extra, is not worth a line.
+    What the user switched off or settled by a preference, and what needs an optional extra, is not
+    worth a line.
     """
     broken: dict[str, list[Component]] = {}
     contests: dict[tuple[str, str], str] = {}

@@ -13,7 +13,8 @@ _remembered: list[tuple[object, Catalog]] = []
 
 
 def remembered_catalog(settings: PluginSettings) -> Catalog:
-    """Return what :func:`discover` returns, without looking again in this process where nothing has changed.
+    """Return what :func:`discover` returns, without looking again in this process where nothing has
+    changed.
 
     The folders of the path, the finders of modules, and the manifests decide whether something has.
     """

@@ -1,4 +1,5 @@
-"""Commands: what packages add to the command line, and what of the project's own is not installed."""
+"""Commands: what packages add to the command line, and what of the project's own is not
+installed."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ def commands(catalog: Catalog, words: str, reserved: Container[str]) -> Iterator
 def absent_commands(
     catalog: Catalog, words: str, reserved: Container[str]
 ) -> dict[str, first_party.Provider]:
-    """Return the commands of the project that a group lacks because they are not installed, by all their words."""
+    """Return the commands of the project that a group lacks because they are not installed, by all
+    their words."""
     installed = {
         f"{words} {component.name}".strip() for component in commands(catalog, words, reserved)
     }

@@ -1,4 +1,5 @@
-"""A component: what a distribution brings, what its manifest declares, and the state that it is in."""
+"""A component: what a distribution brings, what its manifest declares, and the state that it is
+in."""
 
 from __future__ import annotations
 
@@ -57,7 +58,8 @@ class State(NamedTuple):
         name: One of :data:`STATES`.
         reason: Why it is in that state.
         remedy: What to do about it.
-        lacks_extra: Whether the libraries of its extra are all that is missing: it is optional, not broken.
+        lacks_extra: Whether the libraries of its extra are all that is missing: it is optional, not
+            broken.
     """
 
     name: str
@@ -74,7 +76,8 @@ class Distribution:
         name: Normalised name, with dashes.
         version: Its version.
         location: Folder that its metadata lies in.
-        editable: Folder of its sources, where they are used as they lie there; None for any other install.
+        editable: Folder of its sources, where they are used as they lie there; None for any other
+            install.
         manifest_path: File of its manifest; None when it has none.
         manifest_source: Bytes of the manifest.
         warnings: What is odd about it, without being wrong.
@@ -108,14 +111,17 @@ class Component:
         name: Short name.
         distribution: What brought it.
         target: ``module:attribute`` of its entry point; empty when it has none.
-        manifest: What its manifest declares; the defaults of its kind where no manifest describes it.
+        manifest: What its manifest declares; the defaults of its kind where no manifest describes
+            it.
         is_described: Whether a manifest describes it.
         state: One of :data:`STATES`.
         reason: Why it is in that state; empty when it is ok.
         remedy: What to do about it; empty when it is ok.
-        conflicts_with: Ids of the components that share its short name, where that is all that is wrong with it.
+        conflicts_with: Ids of the components that share its short name, where that is all that is
+            wrong with it.
         overridden_by: The rival that the project prefers.
-        lacks_extra: Whether the libraries of its extra are all that is wrong with it: it is optional, not broken.
+        lacks_extra: Whether the libraries of its extra are all that is wrong with it: it is
+            optional, not broken.
     """
 
     kind: str
@@ -190,7 +196,8 @@ class Component:
 
     @property
     def status(self) -> str:
-        """The word for its state that people are shown: what lacks the libraries of an extra is optional, and no trouble."""
+        """The word for its state that people are shown: what lacks the libraries of an extra is
+        optional, and no trouble."""
         return OPTIONAL if self.lacks_extra else self.state
 
     @property
@@ -199,7 +206,8 @@ class Component:
         return singular(self.kind)
 
     def examine(self) -> tuple[Component, Any]:
-        """Import it, and return it in the state that this leaves it in, and its object; None when that failed."""
+        """Import it, and return it in the state that this leaves it in, and its object; None when
+        that failed."""
         from context_bench.plugins.loading import try_load
 
         loaded, thing, _ = try_load(self)
@@ -219,7 +227,8 @@ class Component:
         """Return what its manifest says wrongly about it, a line each."""
         if self.distribution.manifest_path is None:
             return [
-                f"it has no {FILE_NAME} beside its package's __init__.py, so it is never wired by itself"
+                f"it has no {FILE_NAME} beside its package's __init__.py, so it is never wired by "
+                "itself"
             ]
         manifest = parse_manifest(self.distribution.manifest_source)
         faults = [str(fault) for fault in manifest.faults_of(self.kind, self.name)]
@@ -228,14 +237,16 @@ class Component:
         return faults
 
     def doctor(self) -> Component | None:
-        """Return what its manifest names for ``context-bench doctor``, as something to examine; None when it names none."""
+        """Return what its manifest names for ``context-bench doctor``, as something to examine;
+        None when it names none."""
         target = parse_manifest(self.distribution.manifest_source).doctor
         if target is None:
             return None
         return Component(self.kind, self.name, self.distribution, target)
 
     def called_by_id(self) -> Component:
-        """Return this component as its canonical id means it: a contested short name does not matter then."""
+        """Return this component as its canonical id means it: a contested short name does not
+        matter then."""
         if not self.conflicts_with:
             return self
         return evolve(self, state=OK, reason="", remedy="", conflicts_with=(), overridden_by=None)
@@ -251,7 +262,8 @@ class Component:
         if self.conflicts_with:
             raise contested(self.kind, self.name, (self.id, *self.conflicts_with))
         raise PluginError(
-            f"{self.noun.capitalize()} {self.id} {stated(self.state)}: {self.reason}. {self.remedy_text}"
+            f"{self.noun.capitalize()} {self.id} {stated(self.state)}: {self.reason}. "
+            f"{self.remedy_text}"
         )
 
     @property
@@ -277,7 +289,8 @@ def definition_of(component: Component) -> DatasetDefinition | None:
 
 
 def edition_of(component: Component | None, version: str = "") -> dict[str, str]:
-    """Return what a run records of the edition of a component, or of an object that is not a component."""
+    """Return what a run records of the edition of a component, or of an object that is not a
+    component."""
     if component is None:
         return {"version": version, "distribution_version": "", "manifest_sha256": ""}
     return {

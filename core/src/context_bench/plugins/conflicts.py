@@ -1,6 +1,7 @@
 """Conflicts: names, commands and flags that two packages claim, or that are core's.
 
-What two packages claim is a conflict of both. The order in which packages were installed never matters.
+What two packages claim is a conflict of both. The order in which packages were installed never
+matters.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from context_bench.plugins.settings import PluginSettings
 
 
 def find_conflicts(components: Iterable[Component], settings: PluginSettings) -> list[Component]:
-    """Return the components; those that share a name, a command or a flag with another package are in conflict."""
+    """Return the components; those that share a name, a command or a flag with another package are
+    in conflict."""
     checked = [_check_command(component) for component in components]
     owners = defaultdict[tuple[str, ...], list[str]](list)
     for component in checked:
@@ -59,7 +61,8 @@ def _scope(component: Component) -> tuple[str, ...]:
 
 
 def _check_name(component: Component, owners: Sequence[str], settings: PluginSettings) -> Component:
-    """Return a component; one whose short name other distributions have too is in conflict, unless it is preferred."""
+    """Return a component; one whose short name other distributions have too is in conflict, unless
+    it is preferred."""
     name = component.name
     distribution = component.distribution.name
     rivals = [owner for owner in owners if owner != distribution]
@@ -79,7 +82,8 @@ def _check_name(component: Component, owners: Sequence[str], settings: PluginSet
 
 
 def _flag_owners(components: Sequence[Component]) -> Mapping[str, list[str]]:
-    """Return the ids of the usable components that declare a flag; a group without a member declares none."""
+    """Return the ids of the usable components that declare a flag; a group without a member
+    declares none."""
     used: set[str] = set()
     for component in components:
         if component.state == OK:
@@ -120,11 +124,13 @@ def _flags_of(component: Component) -> list[str]:
 
 _FLAGS_OF_CORE = frozenset(
     """
---add-evaluator --add-metric --allow --baseline --brief --cache-dir --dataset --dataset-timeout --dry-run --evaluators
---exclude --extension --field --format --help --help-all --ids --input --keep-going --label --limit --lock-file --locked
---log-format --max-examples --max-failed --max-workers --metrics --model --name --order --output --project --proxy
---quiet --reader --reference-from --repeat --reuse --row-timeout --rpm --run-file --sample --score-field --score-prefix
---seed --set --store-examples --system --text-fields --threshold --tokenizer --tpm --version -d -h -n -o -p -q -s
+--add-evaluator --add-metric --allow --baseline --brief --cache-dir --dataset --dataset-timeout
+--dry-run --evaluators --exclude --extension --field --format --help --help-all --ids --input
+--keep-going --label --limit --lock-file --locked --log-format --max-examples --max-failed
+--max-workers --metrics --model --name --order --output --project --proxy --quiet --reader
+--reference-from --repeat --reuse --row-timeout --rpm --run-file --sample --score-field
+--score-prefix --seed --set --store-examples --system --text-fields --threshold --tokenizer --tpm
+--version -d -h -n -o -p -q -s
 """.split()  # noqa: SIM905 - written by a program, read by people
 )
 # No package can declare these; core/generate_first_party.py writes them from the command line.

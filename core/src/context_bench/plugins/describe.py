@@ -42,7 +42,8 @@ def describe(component: Component) -> dict[str, Any]:
 
 
 def _plain(value: object) -> Any:
-    """Return what a manifest declares as JSON-like values; a rule as a sentence, an option without its secret."""
+    """Return what a manifest declares as JSON-like values; a rule as a sentence, an option without
+    its secret."""
     if isinstance(value, WireRule):
         return str(value)
     if isinstance(value, Option) and value.secret:

@@ -1,7 +1,7 @@
 """Discovery: entry points and manifests become a :class:`Catalog`, and no plugin is imported.
 
-Entry points are read once. The manifest in the folder of their package is read as text. Each component is looked at alone, then
-with those that share or claim something.
+Entry points are read once. The manifest in the folder of their package is read as text. Each
+component is looked at alone, then with those that share or claim something.
 """
 
 from __future__ import annotations
@@ -76,7 +76,8 @@ def discover(settings: PluginSettings | None = None) -> Catalog:
 def _components(
     metadata: importlib_metadata.Distribution, distribution: Distribution
 ) -> Iterator[tuple[Package, Component]]:
-    """Yield the components that the entry points and the manifests of a distribution name, with their packages."""
+    """Yield the components that the entry points and the manifests of a distribution name, with
+    their packages."""
     packages: dict[str, Package] = {}
     named: dict[tuple[str, str], tuple[Package, str]] = {}
     for point in metadata.entry_points:

@@ -1,8 +1,9 @@
 """Hooks of extensions: registered with pluggy, and called one implementation after the other.
 
-pluggy finds the implementations, checks their arguments and orders them. The calls are ours, because an error must name its
-extension. Calls through pluggy also cost more: 3 microseconds for a hook without implementations and 6 with two of them, where
-a tuple that is bound once a run costs 0.2, and 4 with arguments by name (pluggy 1.7, Python 3.11, two busy cores).
+pluggy finds the implementations, checks their arguments and orders them. The calls are ours,
+because an error must name its extension. Calls through pluggy also cost more: 3 microseconds for a
+hook without implementations and 6 with two of them, where a tuple that is bound once a run costs
+0.2, and 4 with arguments by name (pluggy 1.7, Python 3.11, two busy cores).
 """
 
 from __future__ import annotations
@@ -48,7 +49,8 @@ class Implementation:
 
         Raises:
             ContextBenchError: The function raised it.
-            PluginError: The function raised anything else; the message names the extension and the hook.
+            PluginError: The function raised anything else; the message names the extension and the
+                hook.
         """
         try:
             return self.function(*values)
@@ -94,8 +96,8 @@ class Hooks:
         """Register an extension. It is called before those that were registered earlier.
 
         Raises:
-            PluginError: It implements other hooks than its manifest declares, an unknown hook, or a hook with arguments that
-                the hook does not have.
+            PluginError: It implements other hooks than its manifest declares, an unknown hook, or a
+                hook with arguments that the hook does not have.
         """
         if self._manager is None:
             self._manager = _manager()
@@ -138,7 +140,8 @@ class Hooks:
         return next(self.results(hook, **values), None)
 
     def watch(self, implementation: Implementation, **values: object) -> None:
-        """Call an implementation that watches. An error switches off the watching hooks of its extension.
+        """Call an implementation that watches. An error switches off the watching hooks of its
+        extension.
 
         An implementation that returns False is not called again.
         """
@@ -195,7 +198,8 @@ def _manager() -> Any:
 
 
 def _check_declared(implemented: dict[str, Any], component: Component) -> None:
-    """Refuse an extension that implements other hooks than its manifest declares, or wraps those of others."""
+    """Refuse an extension that implements other hooks than its manifest declares, or wraps those of
+    others."""
     declared = component.extension.implements
     for name, implementation in implemented.items():
         if implementation.hookwrapper or getattr(implementation, "wrapper", False):

@@ -33,8 +33,8 @@ def load(component: Component) -> Any:
     """Return the object that a component's entry point names.
 
     Raises:
-        PluginError: The component is in no state to be loaded, or loading it failed; the message says why and what to
-            do, and the cause is chained.
+        PluginError: The component is in no state to be loaded, or loading it failed; the message
+            says why and what to do, and the cause is chained.
     """
     loaded, value, cause = try_load(component.require_ok())
     try:
@@ -45,7 +45,8 @@ def load(component: Component) -> Any:
 
 
 def try_load(component: Component) -> tuple[Component, Any, BaseException | None]:
-    """Load a component and return it with the state that loading it leaves it in, its object, and what it raised."""
+    """Load a component and return it with the state that loading it leaves it in, its object, and
+    what it raised."""
     module_name, _, attribute = component.target.partition(":")
     module_name = module_name.strip()
     attribute = attribute.partition("[")[0].strip()
@@ -116,7 +117,8 @@ def _bind(loader: Any, component: Component) -> Any:
 def build(
     component: Component, options: Mapping[str, Any], environ: Mapping[str, str] | None = None
 ) -> Any:
-    """Return a configured instance of a component (for a dataset: see :mod:`context_bench.datasets`).
+    """Return a configured instance of a component (for a dataset: see
+    :mod:`context_bench.datasets`).
 
     Args:
         component: What to load.
@@ -170,7 +172,8 @@ def attempted(
     """Return what a function of a package returns.
 
     Raises:
-        PluginError: It raised something that no one raises on purpose; the message says whose function it is.
+        PluginError: It raised something that no one raises on purpose; the message says whose
+            function it is.
     """
     try:
         return function(*arguments, **options)
@@ -183,7 +186,8 @@ def attempted(
 def facade(
     kind: str, module: dict[str, Any]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return ``__getattr__`` and ``__dir__`` of a module that exports what installed plugins of a kind do, by its namespace."""
+    """Return ``__getattr__`` and ``__dir__`` of a module that exports what installed plugins of a
+    kind do, by its namespace."""
 
     def find(name: str) -> Any:
         value = resolve(kind, module["__name__"], name)
@@ -212,8 +216,9 @@ def resolve(kind: str, module: str, name: str) -> Any:
         name: Attribute that was asked for.
 
     Raises:
-        ImportError: The name is one of the project's own, and its plugin is not installed or cannot be used. An
-            ImportError inside the plugin is the cause of a PluginError and never hidden.
+        ImportError: The name is one of the project's own, and its plugin is not installed or cannot
+            be used. An ImportError inside the plugin is the cause of a PluginError and never
+            hidden.
         AttributeError: Nobody exports such a name.
         PluginError: The plugin is there and cannot be loaded.
     """
@@ -248,6 +253,7 @@ def resolve(kind: str, module: str, name: str) -> Any:
 def not_installed(name: str, distribution: str) -> ImportError:
     """Return the error for what a package of the project's own exports that is not installed."""
     return ImportError(
-        f"{name} comes with {distribution}, which is not installed. From a checkout: {install_line(distribution)}",
+        f"{name} comes with {distribution}, which is not installed. From a checkout: "
+        f"{install_line(distribution)}",
         name=distribution.replace("-", "_"),
     )

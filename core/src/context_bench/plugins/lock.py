@@ -1,4 +1,5 @@
-"""The lock file: a wiring plan that later runs must match, so that installing a package cannot change a number."""
+"""The lock file: a wiring plan that later runs must match, so that installing a package cannot
+change a number."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ FORMAT = 2
 def write_lock(
     path: Path, plans: Mapping[str, Mapping[str, Any]], **more: Mapping[str, Mapping[str, Any]]
 ) -> None:
-    """Write the plans of some datasets, by label, and active extensions and metrics, by id, to ``path``.
+    """Write the plans of some datasets, by label, and active extensions and metrics, by id, to
+    ``path``.
 
     Raises:
         ConfigurationError: The file cannot be written.
@@ -66,7 +68,8 @@ def check_lock(
 def unlocked(
     path: Path, kind: str, active: Mapping[str, Mapping[str, object]], named: Collection[str]
 ) -> list[str]:
-    """Return the ids of the active extensions or metrics that the lock file does not name: a locked run does not import them.
+    """Return the ids of the active extensions or metrics that the lock file does not name: a locked
+    run does not import them.
 
     Args:
         path: The lock file.
@@ -76,7 +79,8 @@ def unlocked(
 
     Raises:
         ConfigurationError: There is no readable lock file.
-        LockDriftError: One that was asked for is not locked, or a locked one is another now, or not active.
+        LockDriftError: One that was asked for is not locked, or a locked one is another now, or not
+            active.
     """
     locked = _table(_read(path), kind)
     noun = f"the {kind.removesuffix('s')}"

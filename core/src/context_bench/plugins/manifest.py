@@ -1,7 +1,9 @@
-"""Manifests: what a package declares in ``context_bench_plugin.toml``, a frozen class for each kind of component.
+"""Manifests: what a package declares in ``context_bench_plugin.toml``, a frozen class for each kind
+of component.
 
-The classes are the format: a field is a key with its type and its default, and :mod:`context_bench.plugins.manifest_reader` reads
-a file by them, without importing the package. ``docs/reference/manifest.md`` describes each key.
+The classes are the format: a field is a key with its type and its default, and
+:mod:`context_bench.plugins.manifest_reader` reads a file by them, without importing the package.
+``docs/reference/manifest.md`` describes each key.
 """
 
 import sys
@@ -42,10 +44,12 @@ ACTIVE_WHEN = {
     REFERENCE: ("answer_source",),
     CONVERSATION: ("drive_conversation",),
 }
-"""When an extension can be active by default, and which hooks it may then implement in addition to those that watch."""
+"""When an extension can be active by default, and which hooks it may then implement in addition to
+those that watch."""
 
 EXTENSIBLE = ("run", "table", "result", "report")
-"""What a command can extend: options of ``run``, sections of the table, methods of a result, pictures of a report."""
+"""What a command can extend: options of ``run``, sections of the table, methods of a result,
+pictures of a report."""
 
 CAPABILITIES = ("network", "subprocess", "executes-model-code", "model-download")
 """What a component can need, in addition to ``env:NAME``."""
@@ -134,7 +138,8 @@ class SummaryValue:
 
 @frozen(kw_only=True)
 class WireRule(Checked):
-    """One rule that chooses an evaluator for rows without a request. Exactly one of the attributes is set."""
+    """One rule that chooses an evaluator for rows without a request. Exactly one of the attributes
+    is set."""
 
     always: bool = entry(False)
     datasets: tuple[str, ...] = entry(())
@@ -198,7 +203,8 @@ class Needs:
 
 @frozen(kw_only=True)
 class DefinitionPart:
-    """What a definition and its overrides for a configuration can set; see ``docs/reference/manifest.md``."""
+    """What a definition and its overrides for a configuration can set; see
+    ``docs/reference/manifest.md``."""
 
     source: str | None = entry(None)
     revision: str | None = entry(None)
@@ -259,7 +265,8 @@ class ComponentManifest(Checked):
         version: The component's own version: raised when what it returns can change.
         deterministic: Whether the same input always gives the same result.
         capabilities: What it needs: some of :data:`CAPABILITIES`, or ``env:NAME``.
-        extra: Extra of its distribution with the libraries that it needs; None when the distribution requires them.
+        extra: Extra of its distribution with the libraries that it needs; None when the
+            distribution requires them.
         options: Declared options by name.
         extra_options: Whether it takes further options, which are passed on unchanged.
         option_groups: Names of the option groups whose options it takes too.
@@ -421,7 +428,8 @@ class ExtensionManifest(ComponentManifest):
     """What the manifest of an extension can declare.
 
     Attributes:
-        implements: Names of the hooks that it implements, as :mod:`context_bench.hookspecs` has them.
+        implements: Names of the hooks that it implements, as :mod:`context_bench.hookspecs` has
+            them.
         active_when: Entry of :data:`ACTIVE_WHEN`: when it is active by default; empty for never.
     """
 
@@ -513,7 +521,8 @@ class PluginManifest:
     Attributes:
         schema: Its format; 0 when it has none.
         api: Plugin API that it was written for; empty when it has none.
-        doctor: ``module:function`` that reports to ``context-bench doctor`` how the plugin fares here, or None.
+        doctor: ``module:function`` that reports to ``context-bench doctor`` how the plugin fares
+            here, or None.
         faults: What is wrong with it.
         warnings: Keys that this version does not know, and values that are doubtful.
     """
@@ -535,7 +544,8 @@ class PluginManifest:
 
     @property
     def components(self) -> dict[tuple[str, str], ComponentManifest]:
-        """The components by kind and name, those with faults included as far as they could be read."""
+        """The components by kind and name, those with faults included as far as they could be
+        read."""
         components: dict[tuple[str, str], ComponentManifest] = {}
         for kind in KINDS:
             for name, manifest in getattr(self, kind).items():
@@ -552,7 +562,8 @@ class PluginManifest:
 
     @property
     def incompatibility(self) -> str | None:
-        """Why this version cannot use the plugin, or None: equal major API, and a minor that is not newer."""
+        """Why this version cannot use the plugin, or None: equal major API, and a minor that is not
+        newer."""
         if self.schema > SCHEMA:
             return f"its manifest has format {self.schema}, this version reads {SCHEMA}"
         if not self.api:
@@ -582,7 +593,8 @@ def _is_of_component(fault: Fault) -> bool:
 
 @lru_cache(maxsize=256)
 def parse_manifest(source: bytes) -> PluginManifest:
-    """Read a manifest; never raises, every fault is in the result. A process that looks again reads the same text once."""
+    """Read a manifest; never raises, every fault is in the result. A process that looks again reads
+    the same text once."""
     import tomli
 
     try:
@@ -595,7 +607,8 @@ def parse_manifest(source: bytes) -> PluginManifest:
 
 
 def read_faults(source: bytes) -> list[str]:
-    """Return every fault of a manifest, its incompatibility and its unknown keys included, a line each."""
+    """Return every fault of a manifest, its incompatibility and its unknown keys included, a line
+    each."""
     manifest = parse_manifest(source)
     incompatible = [manifest.incompatibility] if manifest.incompatibility else []
     return [*map(str, manifest.faults), *incompatible, *map(str, manifest.warnings)]

@@ -1,8 +1,9 @@
 """Reading: a TOML table becomes a frozen class, and each fault keeps the path of its key.
 
-The annotations of a class are the types of its keys, and :func:`entry` adds what an annotation cannot express. Both are data, so
-that a JSON Schema can be made from a class. The module of such a class evaluates its annotations, that is, it does not postpone
-them: to evaluate them later takes 15 ms for all manifests.
+The annotations of a class are the types of its keys, and :func:`entry` adds what an annotation
+cannot express. Both are data, so that a JSON Schema can be made from a class. The module of such a
+class evaluates its annotations, that is, it does not postpone them: to evaluate them later takes 15
+ms for all manifests.
 """
 
 from __future__ import annotations
@@ -50,7 +51,8 @@ class Entry:
         minimum: The smallest number allowed.
         names: What the names look like, for a table with any names.
         multiline: Whether a text may have line breaks.
-        read: Returns the value where its type in TOML is another one; raises ValueError with what is wrong.
+        read: Returns the value where its type in TOML is another one; raises ValueError with what
+            is wrong.
         in_table: Whether the table has the key; a field that has none takes the name of the table.
         from_name: Whether the name of the table is the default.
     """
@@ -68,7 +70,8 @@ class Entry:
 
 
 def entry(default: T, **details: Any) -> T:
-    """Return a field of a class that :func:`read_table` reads; ``details`` are those of :class:`Entry`."""
+    """Return a field of a class that :func:`read_table` reads; ``details`` are those of
+    :class:`Entry`."""
     declared: T = attrs.field(default=default, metadata={Entry: Entry(**details)})
     return declared
 
@@ -84,7 +87,8 @@ class Fault:
 
     Attributes:
         path: The keys that lead to it.
-        code: ``missing``, ``wrong-type``, ``bad-value``, ``bad-name``, ``unknown-key`` or ``contradiction``.
+        code: ``missing``, ``wrong-type``, ``bad-value``, ``bad-name``, ``unknown-key`` or
+            ``contradiction``.
         message: What is wrong.
     """
 
@@ -118,7 +122,8 @@ class Checked:
     """A class whose keys can contradict each other."""
 
     def contradictions(self, table: Mapping[str, object]) -> Iterator[tuple[str, str]]:
-        """Yield the keys that do not fit to other keys, and why; an empty key is the table itself."""
+        """Yield the keys that do not fit to other keys, and why; an empty key is the table
+        itself."""
         return iter(())
 
     def doubts(self, table: Mapping[str, object]) -> Iterator[tuple[str, str]]:
@@ -253,7 +258,8 @@ class _Reader:
     def _read_names(
         self, expected: Any, table: Mapping[str, object], details: Entry, path: Path
     ) -> dict[str, Any]:
-        """Return a table with any names. One entry that does not fit leaves the others, and its own defaults."""
+        """Return a table with any names. One entry that does not fit leaves the others, and its own
+        defaults."""
         entries: dict[str, Any] = {}
         names = details.names
         of_entry = attrs.evolve(details, names=None)

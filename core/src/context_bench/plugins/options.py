@@ -1,6 +1,7 @@
 """Options: what a component declares that it takes, and how their values are read.
 
-A value comes from a spec, a flag, the project file or the environment, as a text or as a value; its type reads both.
+A value comes from a spec, a flag, the project file or the environment, as a text or as a value; its
+type reads both.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,9 +24,10 @@ class Option(Checked):
 
     Attributes:
         name: Keyword, in snake_case.
-        type: One of ``str int float bool path list words tables``; a list holds texts, numbers where they read as numbers;
-            words are the arguments of a program; tables are a list of TOML tables, later ones laid over earlier ones
-            by the component: a path stands for the table of the option's name in that file.
+        type: One of ``str int float bool path list words tables``; a list holds texts, numbers
+            where they read as numbers; words are the arguments of a program; tables are a list of
+            TOML tables, later ones laid over earlier ones by the component: a path stands for the
+            table of the option's name in that file.
         default: Value when none is given; None when the component decides.
         help: One line for ``--help``.
         secret: Whether the value must never be shown or stored.
@@ -33,10 +35,13 @@ class Option(Checked):
         flag: A command-line flag of its own (``--judge-url``), or None.
         env: Environment variable that gives the value when nothing else does, or None.
         required: Whether the component cannot be built without it.
-        key: Its place in the project file beside ``[extensions.NAME]``, for an extension: ``prices`` or ``run.max-cost``.
-        group: Id of the option group that it comes from; None when the component itself declares it.
+        key: Its place in the project file beside ``[extensions.NAME]``, for an extension:
+            ``prices`` or ``run.max-cost``.
+        group: Id of the option group that it comes from; None when the component itself declares
+            it.
         bare: Value of its flag when the flag is given without one; None where it needs one.
-        needs_trust: Whether a value can weaken a sandbox or a limit, so that no file of somebody else sets it.
+        needs_trust: Whether a value can weaken a sandbox or a limit, so that no file of somebody
+            else sets it.
     """
 
     name: str = table_name()

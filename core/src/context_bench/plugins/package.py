@@ -1,4 +1,5 @@
-"""A top-level package, as it can be seen without importing it: whether it exists, and its manifest."""
+"""A top-level package, as it can be seen without importing it: whether it exists, and its
+manifest."""
 
 from __future__ import annotations
 

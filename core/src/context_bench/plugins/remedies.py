@@ -18,8 +18,10 @@ def contested(kind: str, name: str, ids: Iterable[str]) -> PluginError:
     """Return the error for a short name that several components share."""
     ids = sorted(ids)
     return PluginError(
-        f"The {singular(kind)} name {name!r} is contested by {' and '.join(ids)}. Write the whole id, switch one off "
-        f"(-p no:{ids[-1]}), or say which one it means, under [plugins.prefer] in context-bench.toml: "
+        f"The {singular(kind)} name {name!r} is contested by {' and '.join(ids)}. Write the whole "
+        f"id, switch one off (-p no:{ids[-1]}), or say which one it means, under [plugins.prefer] "
+        "in "
+        "context-bench.toml: "
         f'{name} = "{ids[0].partition("/")[0]}".'
     )
 
@@ -43,7 +45,8 @@ def install_line(*distributions: str) -> str:
 
 
 def install_command(missing: Iterable[str]) -> str:
-    """Return the command that installs what is missing, the project's own packages from a checkout."""
+    """Return the command that installs what is missing, the project's own packages from a
+    checkout."""
     from context_bench.plugins.first_party import COMPONENTS, NEEDS
 
     first_party: set[str] = set()

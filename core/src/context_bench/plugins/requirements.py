@@ -20,7 +20,8 @@ class Requirements:
     """What a distribution requires.
 
     Attributes:
-        by_extra: Names of required distributions, by the extra that requires them; None stands for none.
+        by_extra: Names of required distributions, by the extra that requires them; None stands for
+            none.
         installed: Which names were found to be installed; shared by all distributions.
     """
 
@@ -29,7 +30,8 @@ class Requirements:
 
     @classmethod
     def read(cls, lines: Iterable[str], installed: dict[str, bool]) -> Requirements:
-        """Read the values of ``Requires-Dist``. Requirements with another marker than an extra are left to the import.
+        """Read the values of ``Requires-Dist``. Requirements with another marker than an extra are
+        left to the import.
 
         Raises:
             ValueError: A line is not a requirement.
@@ -48,7 +50,8 @@ class Requirements:
         return cls(by_extra, installed)
 
     def state_without(self, extra: str | None, distribution: str) -> State | None:
-        """Return the state of a component that needs an extra, or just the distribution; None where all is installed."""
+        """Return the state of a component that needs an extra, or just the distribution; None where
+        all is installed."""
         required = self.by_extra.get(None if extra is None else normalize(extra), ())
         missing = [name for name in required if not self._is_installed(normalize(name))]
         if not missing:
@@ -72,7 +75,8 @@ class Requirements:
 
 
 def requirement_names(lines: Iterable[str]) -> dict[str, bool]:
-    """Return the names of required distributions, and whether each is required without any marker."""
+    """Return the names of required distributions, and whether each is required without any
+    marker."""
     names: dict[str, bool] = {}
     for line in lines:
         if match := _REQUIREMENT.match(line):

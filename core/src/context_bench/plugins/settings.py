@@ -1,8 +1,9 @@
 """Which plugins may be used: the command line beats the environment, which beats the project file.
 
-Each layer switches names on or off and may hold an allow-list; a later layer decides only the names that it mentions. A
-name is a short name (``rouge``), a canonical id (``context-bench-rouge/rouge``) or a distribution. An allow-list is about
-plugins: what core itself brings can only be switched off by its name.
+Each layer switches names on or off and may hold an allow-list; a later layer decides only the names
+that it mentions. A name is a short name (``rouge``), a canonical id (``context-bench-rouge/rouge``)
+or a distribution. An allow-list is about plugins: what core itself brings can only be switched off
+by its name.
 """
 
 from __future__ import annotations
@@ -67,7 +68,8 @@ class PluginSettings(NamedTuple):
         """Put the layers together.
 
         Args:
-            project: The ``[plugins]`` table of the project file: ``disable``, ``allow``, ``prefer``.
+            project: The ``[plugins]`` table of the project file: ``disable``, ``allow``,
+                ``prefer``.
             environ: Environment variables.
             arguments: Values of ``-p``: ``NAME`` switches on, ``no:NAME`` switches off.
 
@@ -82,7 +84,8 @@ class PluginSettings(NamedTuple):
             Layer(
                 switches=tuple((name, False) for name in project.get("disable", ())),
                 off=f"plugins.disable in {PROJECT_FILE}",
-                undo="`context-bench plugins enable {name}` takes it out there; -p {name} uses it this once",
+                undo="`context-bench plugins enable {name}` takes it out there; -p {name} uses it "
+                "this once",
                 allowed=frozenset(project["allow"]) if "allow" in project else None,
                 list=f"plugins.allow in {PROJECT_FILE}",
                 admit="add {name} there, or give -p {name} to use it this once",
@@ -104,7 +107,8 @@ class PluginSettings(NamedTuple):
         return cls(layers, dict(project.get("prefer", {})))
 
     def blocked_by(self, names: frozenset[str]) -> State | None:
-        """Return the state of a component that answers to ``names`` and may not be used; None when it may."""
+        """Return the state of a component that answers to ``names`` and may not be used; None when
+        it may."""
         blocked: State | None = None
         for layer in self.layers:
             switches = [switch for switch in layer.switches if switch[0] in names]
@@ -119,16 +123,19 @@ class PluginSettings(NamedTuple):
         return blocked
 
     def require_known(self, installed: Iterable[Component], without: Iterable[str] = ()) -> None:
-        """Refuse names that mean nothing: a misspelt one would leave on what somebody meant to switch off.
+        """Refuse names that mean nothing: a misspelt one would leave on what somebody meant to
+        switch off.
 
-        The environment and the project may speak of plugins of ours that are not installed here, the command line may not.
+        The environment and the project may speak of plugins of ours that are not installed here,
+        the command line may not.
 
         Args:
             installed: Every component that is installed.
             without: Names that are switched off by another flag, which looks at them itself.
 
         Raises:
-            UnknownNameError: A switch, the project's allow-list or its preference names what nobody has heard of.
+            UnknownNameError: A switch, the project's allow-list or its preference names what nobody
+                has heard of.
         """
         installed_names = set(without)
         for component in installed:
@@ -158,7 +165,8 @@ class PluginSettings(NamedTuple):
 
 
 def switches(component: Component) -> frozenset[str]:
-    """Return the names that switch a component: not the short one of an option group, which a component may have."""
+    """Return the names that switch a component: not the short one of an option group, which a
+    component may have."""
     if component.kind == "flags":
         return component.names - {component.name} | {CORE}
     return component.names
@@ -205,7 +213,8 @@ def load_project(
     """Return the project file as a table.
 
     Args:
-        project: Where it is, or what it holds; None looks in the current directory and is content with none.
+        project: Where it is, or what it holds; None looks in the current directory and is content
+            with none.
 
     Raises:
         ConfigurationError: It is not there, or is no TOML.

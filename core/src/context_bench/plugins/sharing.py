@@ -1,4 +1,5 @@
-"""Sharing: what a component takes from another one: the options of an option group, the loader of a dataset definition.
+"""Sharing: what a component takes from another one: the options of an option group, the loader of a
+dataset definition.
 
 A component whose group or loader cannot be used cannot be used either, for the same reason.
 """
@@ -23,7 +24,8 @@ from context_bench.plugins.remedies import install_line
 
 
 def share_options(components: Iterable[Component]) -> list[Component]:
-    """Return the components; each one that uses an option group also has the options of the group."""
+    """Return the components; each one that uses an option group also has the options of the
+    group."""
     components = list(components)
     groups = {
         component.name: component
@@ -57,7 +59,8 @@ def _with_group(component: Component, name: str, group: Component | None) -> Com
 
 
 def bind_definitions(components: Iterable[Component]) -> list[Component]:
-    """Return the components; each dataset definition has the entry point, options and capabilities of its loader."""
+    """Return the components; each dataset definition has the entry point, options and capabilities
+    of its loader."""
     components = list(components)
     loaders = {
         component.name: component
@@ -86,7 +89,8 @@ def _with_loader(component: Component, name: str, loader: Component | None) -> C
         return with_state(component, _inherited(f"its definition is read by {loader.id}", loader))
     options: dict[str, Option] = {}
     for key, option in loader.manifest.options.items():
-        # A flag of an option group belongs to every member; a flag of the loader belongs to the loader.
+        # A flag of an option group belongs to every member; a flag of the loader belongs to the
+        # loader.
         is_of_loader = option.flag is not None and option.group is None
         options[key] = evolve(option, flag=None) if is_of_loader else option
     options.update(component.manifest.options)

@@ -1,4 +1,5 @@
-"""States: whether a component can be used, looked at alone; else the reason, and what to do about it."""
+"""States: whether a component can be used, looked at alone; else the reason, and what to do about
+it."""
 
 from __future__ import annotations
 
@@ -52,6 +53,7 @@ def _fault(package: Package, component: Component) -> State | None:
         remedy = f"add the entry point to {name}, or remove {table} from its manifest"
         return State(INVALID, reason, remedy)
     if not package.exists:
-        reason = f"its entry point {component.target} names the package {package.name}, which does not exist"
+        target = component.target
+        reason = f"its entry point {target} names the package {package.name}, which does not exist"
         return State(INVALID, reason, f"reinstall {name}, or uninstall it: `pip uninstall {name}`")
     return None

@@ -1,4 +1,5 @@
-"""Types of values: what the options of components and the parameters of a run accept, and how a text becomes a value."""
+"""Types of values: what the options of components and the parameters of a run accept, and how a
+text becomes a value."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ from context_bench.errors import UnknownNameError
 from context_bench.redaction import bad_value
 
 Reader = Callable[[Any, str], Any]
-"""Returns a value, given what was written and what errors call it; raises ConfigurationError where it is not of the type."""
+"""Returns a value, given what was written and what errors call it; raises ConfigurationError where
+it is not of the type."""
 
 
 def unchanged(value: Any, *_: object) -> Any:
@@ -31,8 +33,8 @@ class ValueType:
     Attributes:
         name: What the reference pages call it.
         check: Returns a value that Python code or TOML gave.
-        of_text: Returns the value of a text, which a flag, a spec, ``--set`` or the environment gave; None where no text can
-            express one.
+        of_text: Returns the value of a text, which a flag, a spec, ``--set`` or the environment
+            gave; None where no text can express one.
         of_file: Returns the value that TOML gave; ``check`` unless it is set.
         stored: Returns a value as JSON-like values without secrets, ``(value, catalog)``.
         restored: Returns the value that ``stored`` wrote.
@@ -84,7 +86,8 @@ def require(
 
 
 def converted(convert: Callable[[Any], Any], expected: str) -> Reader:
-    """Return a function that converts a value, and raises ``BadValueError`` where that raises an error of its value."""
+    """Return a function that converts a value, and raises ``BadValueError`` where that raises an
+    error of its value."""
 
     def read(value: Any, where: str) -> Any:
         try:
@@ -213,7 +216,8 @@ def _number_or_text(text: str) -> Any:
 
 
 def _words(value: object) -> list[str]:
-    """Return the arguments of a program; a text is split at white space outside of quotes, and nothing is expanded."""
+    """Return the arguments of a program; a text is split at white space outside of quotes, and
+    nothing is expanded."""
     if not isinstance(value, str):
         if not isinstance(value, list | tuple) or not all(map(is_text, value)):
             raise TypeError(value)

@@ -1,8 +1,8 @@
 """Wiring: which evaluators score the rows of which dataset, and why.
 
-A plan is made for each dataset label, before the first of its rows is given to a system. It names every evaluator that is
-installed, with the rule that chose it or why it was left out, and it is an artefact: printed by ``run --dry-run``,
-stored with the run, and lockable.
+A plan is made for each dataset label, before the first of its rows is given to a system. It names
+every evaluator that is installed, with the rule that chose it or why it was left out, and it is an
+artefact: printed by ``run --dry-run``, stored with the run, and lockable.
 """
 
 from __future__ import annotations
@@ -65,7 +65,8 @@ class Decision:
         wired: Whether it scores the rows.
         reason: The rule that chose it, or why it was left out.
         explicit: Whether the user named it.
-        fit: How closely its own rules name the dataset, also when the user chose it: 2 by name, 1 by tag, 0 not.
+        fit: How closely its own rules name the dataset, also when the user chose it: 2 by name, 1
+            by tag, 0 not.
         prefix: What its keys begin with.
         yields: Keys that it leaves to another evaluator in the row's scores.
         consent: Capability that it must not use unless it proves to be isolated.
@@ -165,7 +166,8 @@ class DatasetPlan:
 
 
 def changes_of_plan(earlier: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what rows that were scored by a plan and rows that are scored by a later one do not have in common."""
+    """Yield what rows that were scored by a plan and rows that are scored by a later one do not
+    have in common."""
     for name, facts in earlier["evaluators"].items():
         current = now["evaluators"].get(name)
         if current is None:
@@ -183,7 +185,8 @@ def plan_dataset(catalog: Catalog, dataset: DatasetFacts, choice: Choice) -> Dat
     Raises:
         UnknownNameError: The choice names an evaluator that is not installed.
         PluginError: An evaluator that is chosen, by the user or by its rules, cannot be used.
-        WiringError: Two evaluators would give the same key to the same row, or the primary score needs consent.
+        WiringError: Two evaluators would give the same key to the same row, or the primary score
+            needs consent.
     """
     check_choice(catalog, choice)
     decisions = decide_dataset(catalog, dataset, choice)
@@ -191,7 +194,8 @@ def plan_dataset(catalog: Catalog, dataset: DatasetFacts, choice: Choice) -> Dat
         if decision.wired:
             decision.component.require_ok()
     warnings = [
-        f"{decision.evaluator} would score {dataset.label or 'these rows'} but is left out: {decision.reason}."
+        f"{decision.evaluator} would score {dataset.label or 'these rows'} but is left out: "
+        f"{decision.reason}."
         for decision in decisions
         if decision.consent and not decision.wired
     ]
@@ -264,7 +268,8 @@ def _decide(
 
 
 def _why_never(component: Component, choice: Choice) -> str | None:
-    """Return why the rules of an evaluator do not count, whatever the dataset is; None where they do."""
+    """Return why the rules of an evaluator do not count, whatever the dataset is; None where they
+    do."""
     if choice.exact is not None:
         return "not among the evaluators that were chosen"
     if component.state == BLOCKED or (not component.is_described and component.state != OK):
@@ -337,14 +342,17 @@ def settle_keys(
         for loser in others:
             if loser.rank == winner.rank:
                 raise WiringError(
-                    f"{winner.evaluator} and {loser.evaluator} both give the score {key!r} to rows of "
-                    f"{dataset.label or 'this dataset'} (rules: {winner.reason}; {loser.reason}). Leave one out with "
-                    f"--exclude {loser.evaluator}, or give it a prefix: --score-prefix {loser.evaluator}=other_."
+                    f"{winner.evaluator} and {loser.evaluator} both give the score {key!r} to rows "
+                    f"of {dataset.label or 'this dataset'} (rules: {winner.reason}; "
+                    f"{loser.reason}). "
+                    f"Leave one out with --exclude {loser.evaluator}, or give it a prefix: "
+                    "--score-prefix "
+                    f"{loser.evaluator}=other_."
                 )
             yields.setdefault(loser.evaluator, []).append(key)
             warnings.append(
-                f"{loser.evaluator} leaves the score {key!r} to {winner.evaluator} ({winner.reason}); its own value is "
-                f"stored under its id."
+                f"{loser.evaluator} leaves the score {key!r} to {winner.evaluator} "
+                f"({winner.reason}); its own value is stored under its id."
             )
     return [
         evolve(decision, yields=tuple(yields.get(decision.evaluator, ()))) for decision in decisions
@@ -354,8 +362,9 @@ def settle_keys(
 def find_primary(dataset: DatasetFacts, decisions: Sequence[Decision]) -> str | None:
     """Return the key that speaks for a row, or None when no evaluator promises any.
 
-    It is the dataset's own; else that of the evaluator whose rules name the dataset or, less closely, one of its tags;
-    else AnswerQuality's ``f1``; else the first evaluator's, those that the user chose before the others.
+    It is the dataset's own; else that of the evaluator whose rules name the dataset or, less
+    closely, one of its tags; else AnswerQuality's ``f1``; else the first evaluator's, those that
+    the user chose before the others.
     """
     wired = [decision for decision in decisions if decision.wired]
     key = _own_key(dataset, wired)
@@ -375,7 +384,8 @@ def find_primary(dataset: DatasetFacts, decisions: Sequence[Decision]) -> str | 
 
 
 def _own_key(dataset: DatasetFacts, wired: Sequence[Decision]) -> str | None:
-    """Return the primary score of a dataset as an evaluator gives it, with its prefix; None where none does."""
+    """Return the primary score of a dataset as an evaluator gives it, with its prefix; None where
+    none does."""
     if dataset.primary is None or any(dataset.primary in decision.keys for decision in wired):
         return dataset.primary
     for decision in wired:
@@ -392,7 +402,8 @@ def with_primary(plan: DatasetPlan) -> DatasetPlan:
 
 
 def check_primary(plan: DatasetPlan, choice: Choice) -> list[str]:
-    """Return a warning when a dataset's own primary score gives way to another, which the user did not ask for.
+    """Return a warning when a dataset's own primary score gives way to another, which the user did
+    not ask for.
 
     Raises:
         WiringError: Its evaluator is installed and only lacks the user's consent.

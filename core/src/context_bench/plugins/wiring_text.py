@@ -1,4 +1,5 @@
-"""The wiring of a run as text: every evaluator with the reason for its decision, and the extensions."""
+"""The wiring of a run as text: every evaluator with the reason for its decision, and the
+extensions."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ from context_bench.plugins.wiring import DatasetPlan, Decision
 
 @frozen
 class Explanation:
-    """What a run would use: the wiring of its datasets, every evaluator with its reason, and its extensions.
+    """What a run would use: the wiring of its datasets, every evaluator with its reason, and its
+    extensions.
 
     Attributes:
         plans: The wiring of each dataset.

@@ -147,7 +147,8 @@ def stored_metrics(
         catalog: The installed components.
         records: What the run file stores of each metric.
         changes: Options that replace stored ones, for metrics that have them.
-        is_own: Whether this installation wrote the records; in those of somebody else, no option names a file.
+        is_own: Whether this installation wrote the records; in those of somebody else, no option
+            names a file.
     """
     usable: list[RunMetric] = []
     absent: list[Mapping[str, Any]] = []

@@ -133,8 +133,8 @@ class EvalResult:
         return ["system", *(column.heading for column in columns)], lines
 
     def score_table(self) -> tuple[list[str], list[list[str]]]:
-        """Return headings and lines of the scores below the primaries score: the mean of each system,
-        and the unscored rows.
+        """Return headings and lines of the scores below the primaries score: the mean of each
+        system, and the unscored rows.
 
         Without lines there is no other score. A score that no row of any system has is left to the
         warnings.

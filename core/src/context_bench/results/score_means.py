@@ -14,7 +14,8 @@ _SUMMED = 4_096
 
 
 class ScoreMeans:
-    """Adds up every score of the rows of one system, by dataset: what stands below the primary score.
+    """Adds up every score of the rows of one system, by dataset: what stands below the primary
+    score.
 
     A row counts for a score what :meth:`~context_bench.records.EvalRow.value` says: a failed one
     the worst value. What has no value is unscored.

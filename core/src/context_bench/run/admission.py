@@ -1,4 +1,5 @@
-"""Admission: what every system is asked, through the limits of its endpoint and the hooks of the run."""
+"""Admission: what every system is asked, through the limits of its endpoint and the hooks of the
+run."""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ _MOST_REFUSALS, _MOST_FAILURES = 10, 4
 
 _LONGEST_WAIT, _LONGEST_PAUSE = 300.0, 30.0
 LONGEST_OF_ASKED = 8.0
-"""How many times as long as an endpoint asks for it is left alone, when it refuses again and again."""
+"""How many times as long as an endpoint asks for it is left alone, when it refuses again and
+again."""
 _GLANCE = 0.25
 
 
@@ -99,7 +101,8 @@ class Admission:
         return {endpoint: learned for endpoint, learned in roads.items() if learned}
 
     def road(self, slot: RunSystem) -> EndpointState:
-        """Return the road of a slot, made when it is first needed; slots of one endpoint share it."""
+        """Return the road of a slot, made when it is first needed; slots of one endpoint share
+        it."""
         if (known := self._roads.get(slot.number)) is not None:
             return known
         with self._lock:
@@ -131,7 +134,8 @@ class Admission:
         Args:
             job: The job.
             attempt: The how manieth attempt it is.
-            is_first: Whether the call stands first in the line; one that has not lined up goes only where none stands.
+            is_first: Whether the call stands first in the line; one that has not lined up goes only
+                where none stands.
         """
         slot, road = job.slot, self.road(job.slot)
         if not is_first and len(road.line):
@@ -161,14 +165,16 @@ class Admission:
         road.line.move()
 
     def retry(self, slot: RunSystem, error: BaseException, wait: float, *what: str) -> None:
-        """Count an attempt that is repeated so many seconds after an error, and what is waited for until then."""
+        """Count an attempt that is repeated so many seconds after an error, and what is waited for
+        until then."""
         with self._lock:
             self.retried[slot.number] += 1
             self.failures[slot.number] = monotonic(), f"{type(error).__name__}: {message_of(error)}"
         self.road(slot).wait(wait, *what)
 
     def waiting(self, slot: int) -> str | None:
-        """Return what the calls of a slot wait for, and for how long: ``42 s for the rate limit of http://...``."""
+        """Return what the calls of a slot wait for, and for how long: ``42 s for the rate limit of
+        http://...``."""
         road = self._roads.get(slot)
         return None if road is None else road.waiting
 
@@ -177,7 +183,8 @@ class Admission:
 class CallPermit:
     """Leave to make one call. It is given back once, by whoever ends the call first.
 
-    The turns of a conversation that is asked turn by turn share the place, and each is admitted and resolve_baselines as a call.
+    The turns of a conversation that is asked turn by turn share the place, and each is admitted and
+    resolve_baselines as a call.
     """
 
     _admission: Admission
@@ -226,7 +233,8 @@ class CallPermit:
             raise TimeoutError("the row's time was up before its next turn.")
 
     def note(self, output: Any) -> Usage:
-        """Note what an output, or that of a turn, has used, with its cost where that is known; and return it."""
+        """Note what an output, or that of a turn, has used, with its cost where that is known; and
+        return it."""
         usage = _usage_of(output)
         if usage is not _NO_USAGE:
             usage = evolve(
@@ -238,7 +246,8 @@ class CallPermit:
         return usage
 
     def answered(self, output: Any, seconds: float) -> None:
-        """Learn from an output, and note its usage; that of a conversation is noted turn by turn."""
+        """Learn from an output, and note its usage; that of a conversation is noted turn by
+        turn."""
         used = _usage_of(output) if self._job.turns else self.note(output)
         tokens = int((used.input_tokens or 0) + (used.output_tokens or 0))
         self._road.answered()
@@ -246,7 +255,8 @@ class CallPermit:
         self._road.limiter.answered(seconds, tokens, headers, self._job.input_tokens)
 
     def refused(self, error: BaseException, seconds: float, attempt: int) -> float | None:
-        """Learn from an error, and return the seconds after which to ask again; None when that is of no use."""
+        """Learn from an error, and return the seconds after which to ask again; None when that is
+        of no use."""
         asked = wait_asked_for(error)
         if not is_refusal(error):
             return self._pause_after_failure(error, asked, attempt) if is_retryable(error) else None
@@ -262,7 +272,8 @@ class CallPermit:
     def _pause_after_failure(
         self, error: BaseException, asked: float | None, attempt: int
     ) -> float | None:
-        """Return the seconds after which to repeat a call that failed and was not refused; None where it is not repeated."""
+        """Return the seconds after which to repeat a call that failed and was not refused; None
+        where it is not repeated."""
         wait = self._pause(attempt, asked)
         if wait is None or attempt >= _MOST_FAILURES:
             return None
@@ -302,9 +313,10 @@ def _usage_of(output: Any) -> Usage:
 def is_refusal(error: BaseException) -> bool:
     """Whether an error says that its endpoint is asked too often.
 
-    Seen is a status of 429 or 529 in ``status``, ``status_code`` or ``code`` of the error or of its ``response``; one of 503
-    where the server says when to ask again, as some refuse what is too much (RFC 9110, 15.6.4). An error that says of
-    itself ``retryable = False`` is none: a quota that is spent does not come back by waiting.
+    Seen is a status of 429 or 529 in ``status``, ``status_code`` or ``code`` of the error or of its
+    ``response``; one of 503 where the server says when to ask again, as some refuse what is too
+    much (RFC 9110, 15.6.4). An error that says of itself ``retryable = False`` is none: a quota
+    that is spent does not come back by waiting.
     """
     if _told(error, "retryable") is False:
         return False
@@ -328,7 +340,8 @@ def headers_of(error: BaseException) -> Iterator[Any]:
 
 
 def _told(holder: object, name: str) -> Any:
-    """Return an attribute of what somebody else's code raised; None where it has none, or it cannot be read."""
+    """Return an attribute of what somebody else's code raised; None where it has none, or it cannot
+    be read."""
     found = capture(getattr, holder, name, None)
     return None if type(found) is CaughtError else found
 
@@ -336,8 +349,9 @@ def _told(holder: object, name: str) -> Any:
 def wait_asked_for(error: BaseException, now: datetime | None = None) -> float | None:
     """Return the seconds that a refusal asks to wait, or None when it does not say.
 
-    Understood are an attribute ``retry_after`` and the header ``Retry-After``, in seconds or as a date; a date is
-    measured against the answer's own ``Date``, so that a wrong clock does no harm (RFC 9110, 10.2.3).
+    Understood are an attribute ``retry_after`` and the header ``Retry-After``, in seconds or as a
+    date; a date is measured against the answer's own ``Date``, so that a wrong clock does no harm
+    (RFC 9110, 10.2.3).
     """
     said = _told(error, "retry_after")
     if isinstance(said, int | float) and not isinstance(said, bool) and 0 <= said < float("inf"):
@@ -380,7 +394,8 @@ def date_of(text: Any) -> datetime | None:
 
 
 def pause(attempt: int, asked: float | None, jitter: float) -> float | None:
-    """Return how long to wait before asking again: a part of a time that doubles, never less than was asked for.
+    """Return how long to wait before asking again: a part of a time that doubles, never less than
+    was asked for.
 
     None when the server asks for more than five minutes: such a row is better resumed.
 

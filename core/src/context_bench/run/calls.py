@@ -1,7 +1,8 @@
 """The call of one row's system: admission, attempts and the pauses between them.
 
-The rules are told once, as coroutines on the run's event loop. The system itself is called elsewhere: on a thread, or on the
-event loop for the coroutines of others. Every wait ends when the run is stopped or the row's time is up.
+The rules are told once, as coroutines on the run's event loop. The system itself is called
+elsewhere: on a thread, or on the event loop for the coroutines of others. Every wait ends when the
+run is stopped or the row's time is up.
 """
 
 from __future__ import annotations
@@ -28,12 +29,14 @@ _LONGEST_SLEEP = 3600.0
 
 @define(eq=False)
 class RowTask:
-    """A row on its way. It ends once: by its result, or because its time is up, whichever comes first.
+    """A row on its way. It ends once: by its result, or because its time is up, whichever comes
+    first.
 
     Attributes:
         job: What is to be done.
         quick, slow: Evaluators that score before the commit, and after it.
-        first: The first call of somebody else's code, with which the row's time begins; it may have failed on another thread.
+        first: The first call of somebody else's code, with which the row's time begins; it may have
+            failed on another thread.
         work: The one that is under way.
         attempts: How often the system was called.
         permit: Leave to make the call that is under way.
@@ -144,7 +147,8 @@ class SystemCalls:
         self.is_async = cache(is_async)
 
     async def call(self, task: RowTask) -> Reply | FailedCall | None:
-        """Return what a row's system returned, or why it failed; None when the run is stopping or the row has ended.
+        """Return what a row's system returned, or why it failed; None when the run is stopping or
+        the row has ended.
 
         Raises:
             CallRefusedError: An extension does not let the call be made; the run stops.
@@ -216,7 +220,8 @@ class SystemCalls:
         return result
 
     async def _wait_for_permit(self, task: RowTask, attempt: int) -> CallPermit | None:
-        """Queue for leave to call; return None when there is none any more: the run stops, or the row has ended."""
+        """Queue for leave to call; return None when there is none any more: the run stops, or the
+        row has ended."""
         queue = self._admission.road(task.job.slot).line
         waiter = queue.join(task.wake, attempt > 1, monotonic())
         try:

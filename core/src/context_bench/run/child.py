@@ -1,4 +1,5 @@
-"""A child process that scores with one evaluator. One that hangs is killed, and nothing outlives its parent.
+"""A child process that scores with one evaluator. One that hangs is killed, and nothing outlives
+its parent.
 
 Questions and answers are pickles with their length before them, on standard input and output.
 """
@@ -55,7 +56,8 @@ class Child:
             raise
 
     def score(self, pair: tuple[Any, Any], seconds: float | None) -> Any:
-        """Return what the evaluator returns for an example and an output, or the exception that it raises.
+        """Return what the evaluator returns for an example and an output, or the exception that it
+        raises.
 
         Raises:
             TimeoutError: It took longer; the child is dead.
@@ -135,7 +137,8 @@ def _answer(score: Any, question: bytes) -> bytes:
 
 
 def _read_questions(stream: IO[bytes], questions: SimpleQueue[bytes]) -> None:
-    """Read questions as they come: when there are no more the parent has ended, whatever the process is doing."""
+    """Read questions as they come: when there are no more the parent has ended, whatever the
+    process is doing."""
     with suppress(Exception):
         while True:
             questions.put(_receive(stream))

@@ -1,18 +1,21 @@
 """The concurrent runner: many rows at once, each a task of one event loop on a thread of its own.
 
-The loop drives rows through their steps - admission, call, scoring, commit, deferred scoring - and keeps deadlines. It never
-runs the code of others that may block: systems and evaluators are called on threads, on a second event loop or in processes
-(:mod:`context_bench.run.workers`), and rows are committed by a writer. So whatever hangs is left behind, counted as a failure
-of its row, and keeps neither the other rows nor the end of the process.
+The loop drives rows through their steps - admission, call, scoring, commit, deferred scoring - and
+keeps deadlines. It never runs the code of others that may block: systems and evaluators are called
+on threads, on a second event loop or in processes (:mod:`context_bench.run.workers`), and rows are
+committed by a writer. So whatever hangs is left behind, counted as a failure of its row, and keeps
+neither the other rows nor the end of the process.
 
-A row holds one place of a bounded window from before its system is called until its response is committed. So a run that is
-killed repeats at most as many calls as there are places, and a slow disk slows the calls down instead of filling the memory.
+A row holds one place of a bounded window from before its system is called until its response is
+committed. So a run that is killed repeats at most as many calls as there are places, and a slow
+disk slows the calls down instead of filling the memory.
 
-A task is started for each row. A fixed set of tasks that take rows from a queue would have to be refilled whenever a row is
-left behind.
+A task is started for each row. A fixed set of tasks that take rows from a queue would have to be
+refilled whenever a row is left behind.
 
-A row of a sync system that nothing limits is called and scored on one thread, as on the caller's thread. Where such a row takes
-less than a hand-over, a thread does several of them in turn, and they are committed together.
+A row of a sync system that nothing limits is called and scored on one thread, as on the caller's
+thread. Where such a row takes less than a hand-over, a thread does several of them in turn, and
+they are committed together.
 """
 
 from __future__ import annotations
@@ -64,10 +67,12 @@ _DEFERRED_ROWS = 256
 """Rows, or twice the places where these are more, that wait for deferred scoring at most."""
 
 _CHEAP_SCORING = 0.002
-"""Seconds of scoring a row; rows that take less, and whose replies come together, are scored on one thread in turn."""
+"""Seconds of scoring a row; rows that take less, and whose replies come together, are scored on one
+thread in turn."""
 
 _CHEAP_ROW = 0.0005
-"""Seconds of a whole row that is done on a thread together with others: handing it over alone would cost as much."""
+"""Seconds of a whole row that is done on a thread together with others: handing it over alone would
+cost as much."""
 
 _LARGEST_GROUP = 32
 """Rows at most that are done on a thread together."""
@@ -113,7 +118,8 @@ class ConcurrentRunner:
         self._thread = Thread(target=self._serve, name="context-bench-loop", daemon=True)
 
     def run(self, jobs: Iterable[Job]) -> None:
-        """Do every job and return when all rows are committed; see :meth:`context_bench.run.loop.RunLoop.run`."""
+        """Do every job and return when all rows are committed; see
+        :meth:`context_bench.run.loop.RunLoop.run`."""
         interruption: BaseException | None = None
         wake = partial(self._mailbox.post, self._end_waits)
         try:
@@ -162,7 +168,8 @@ class ConcurrentRunner:
         return split
 
     def _wait_for_room(self, is_deferred: bool) -> None:
-        """Wait until there is room for another row, or the run is stopped; then there is room for several."""
+        """Wait until there is room for another row, or the run is stopped; then there is room for
+        several."""
         if self._fed - self._committed >= self._window:
             self._wait(lambda: self._fed - self._committed <= self._enough or self._stop.is_set())
         if is_deferred and self._fed_deferred - self._ended_deferred >= self._deferred_window:
@@ -233,12 +240,14 @@ class ConcurrentRunner:
             self._started += 1 + len(task.followers)
 
     def _is_plain_row(self, task: RowTask) -> bool:
-        """Whether a row is done as on the caller's thread: nothing limits its call, and nothing scores it later."""
+        """Whether a row is done as on the caller's thread: nothing limits its call, and nothing
+        scores it later."""
         is_callable = task.job.output is not None or not self._calls.is_async(task.job.slot)
         return self._is_plain and is_callable and not task.slow and task.job.failed_attempt is None
 
     def _take_followers(self) -> list[RowTask]:
-        """Take the rows that are done on one thread and committed together, as each takes next to no time."""
+        """Take the rows that are done on one thread and committed together, as each takes next to
+        no time."""
         limit = largest_group(self._committed) - (self._started - self._committed)
         followers: list[RowTask] = []
         while self._ready and len(followers) < min(limit, _LARGEST_GROUP):
@@ -255,7 +264,8 @@ class ConcurrentRunner:
         task.add_done_callback(self._tasks.discard)
 
     async def _do_group(self, task: RowTask) -> None:
-        """Do a row and its followers on a thread, and commit them; those that are not done are started again."""
+        """Do a row and its followers on a thread, and commit them; those that are not done are
+        started again."""
         rows: list[StoredRow] = []
         again: list[RowTask] = []
         slot = task.job.slot
@@ -277,7 +287,8 @@ class ConcurrentRunner:
             await self._end(task, rows, again)
 
     def _do_in_turn(self, first: RowTask, rows: list[StoredRow], again: list[RowTask]) -> None:
-        """Do a row and its followers, until one of them takes long or the run is stopped; on a thread."""
+        """Do a row and its followers, until one of them takes long or the run is stopped; on a
+        thread."""
         waiting = deque([first, *first.followers])
         is_cheap = True
         while waiting and is_cheap and not self._stop.is_set():
@@ -436,7 +447,8 @@ class ConcurrentRunner:
     async def _score_with(
         self, scorer: Scorer, job: Job, answer: Answer
     ) -> StoredEvaluation | tuple[int, Failure] | None:
-        """Return what one slow evaluator says; None when the run is stopping before it was called."""
+        """Return what one slow evaluator says; None when the run is stopping before it was
+        called."""
         missing = why_unscored(job, scorer, answer.output)
         if missing:
             key = score_key(job.key, answer.digest, scorer.key, job.gold_key(scorer.reads))
@@ -458,7 +470,8 @@ class ConcurrentRunner:
     # How rows end early.
 
     def _check_time(self, task: RowTask) -> None:
-        """Fail a row whose time is up; its time begins with the first call of somebody else's code."""
+        """Fail a row whose time is up; its time begins with the first call of somebody else's
+        code."""
         assert self._deadline is not None
         left = self._deadline - task.seconds
         if task.started is None or left > 0:
@@ -491,7 +504,8 @@ class ConcurrentRunner:
         self._writer.put(evolve(row, failures=failures))
 
     def _end_waits(self) -> None:
-        """End what waits when the run is stopped, and drop the rows that nobody has begun, and perhaps nobody can."""
+        """End what waits when the run is stopped, and drop the rows that nobody has begun, and
+        perhaps nobody can."""
         for task in list(self._open):
             task.wake()
             if task.work is not None and task.started is None and task.finish():
@@ -500,7 +514,8 @@ class ConcurrentRunner:
         self._start_rows()
 
     def _tick(self) -> None:
-        """Replace the event loop for coroutines when one of them blocks it; what it has not begun begins on another."""
+        """Replace the event loop for coroutines when one of them blocks it; what it has not begun
+        begins on another."""
         self._loop.call_later(_TICK, self._tick)
         if self._host is not None and self._deadline is not None and self._host.is_blocked():
             waiting = self._host.abandon()

@@ -1,4 +1,5 @@
-"""Conversations: each answered turn is in the run file before the next one is asked, and each turn is admitted as a call.
+"""Conversations: each answered turn is in the run file before the next one is asked, and each turn
+is admitted as a call.
 
 How a conversation is held is a package's: the hook ``drive_conversation``.
 """
@@ -39,7 +40,8 @@ class Conversations:
     _slots: dict[int, RunSystem] = Factory(dict)
 
     def take(self, job: Job, seen: bytes) -> None:
-        """Have a job asked as a conversation, given the key of its example as its system sees it."""
+        """Have a job asked as a conversation, given the key of its example as its system sees
+        it."""
         slot = job.slot
         if slot.number not in self._slots:
             self._slots[slot.number] = evolve(slot, system=self.drive(slot.system))
@@ -72,7 +74,8 @@ class Transcript:
         self._is_over = True
 
     def recall(self, number: int, history: Sequence[Any]) -> Mapping[str, Any] | None:
-        """Return what this turn was answered when it was asked with this history; None when it is to be asked, and may be.
+        """Return what this turn was answered when it was asked with this history; None when it is
+        to be asked, and may be.
 
         For the first turn that is asked, the row itself was admitted.
 

@@ -1,7 +1,9 @@
-"""Deferred scoring: evaluators that score committed responses - async ones, in batches, or in processes.
+"""Deferred scoring: evaluators that score committed responses - async ones, in batches, or in
+processes.
 
-Each is a queue with a limit of calls in flight; the kinds differ in how the evaluator is called. A call that takes too long
-is left behind: a coroutine is cancelled, a thread is replaced, a process is killed.
+Each is a queue with a limit of calls in flight; the kinds differ in how the evaluator is called. A
+call that takes too long is left behind: a coroutine is cancelled, a thread is replaced, a process
+is killed.
 """
 
 from __future__ import annotations
@@ -31,7 +33,8 @@ Pair = tuple[Any, Any]
 """Private copies of an example and an output."""
 
 DROPPED = object()
-"""What stands in for a result when the run is stopping: the pair is scored when the run is resumed."""
+"""What stands in for a result when the run is stopping: the pair is scored when the run is
+resumed."""
 
 Waiting = tuple[Callable[[], Pair], "asyncio.Future[Any]"]
 """What makes a pair, and the future of its result."""
@@ -64,7 +67,8 @@ class DeferredScoring:
             pool.limit += int(self._limit)
 
     async def score(self, make_pair: Callable[[], Pair]) -> Any:
-        """Return what the evaluator returns for a pair, the exception that it raises, or :data:`DROPPED`."""
+        """Return what the evaluator returns for a pair, the exception that it raises, or
+        :data:`DROPPED`."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
         if self.batch_size > 1 and not self._waiting:
@@ -112,7 +116,8 @@ class DeferredScoring:
                     future.set_result(result)
 
     async def _results(self, group: list[Waiting]) -> Sequence[Any]:
-        """Return the results of a group; one that fails as a whole is called pair by pair, to find the culprit."""
+        """Return the results of a group; one that fails as a whole is called pair by pair, to find
+        the culprit."""
         try:
             results = await self._call([make_pair() for make_pair, _ in group])
             if len(group) > 1 and isinstance(results[0], BaseException):
@@ -195,9 +200,11 @@ def _score_batch(evaluator: Any, pairs: list[Pair]) -> list[Any]:
 
 
 class ProcessScoring(DeferredScoring):
-    """Scores in child processes, each led by a thread, with as many at once as there are processors.
+    """Scores in child processes, each led by a thread, with as many at once as there are
+    processors.
 
-    An evaluator that cannot be pickled scores on a thread of this process. So it does while no process can be started.
+    An evaluator that cannot be pickled scores on a thread of this process. So it does while no
+    process can be started.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
 """The feed: examples are pulled one by one, given an identity and keys, and become jobs.
 
-Each keeps its place in the dataset, so that runs can be compared. What a dataset raises is told with its place, and one that
-hangs is left.
+Each keeps its place in the dataset, so that runs can be compared. What a dataset raises is told
+with its place, and one that hangs is left.
 """
 
 from __future__ import annotations
@@ -61,11 +61,14 @@ class JobSource:
         store: The run file; rows that are done in it are not done again.
         reuse: Finds a response of an earlier run by its key: (output, latency), or None.
         keep_bodies: Whether examples are stored whole.
-        order: ``"interleaved"`` gives each example to all systems before the next example, so that no system meets a
-            warmer server than another; ``"system"`` gives all examples to one system before the next system.
+        order: ``"interleaved"`` gives each example to all systems before the next example, so that
+            no system meets a warmer server than another; ``"system"`` gives all examples to one
+            system before the next system.
         converse: Has a job asked as a conversation, given its example's key as the system sees it.
-        unscored: Evaluators that have said nothing of a response that is done, by its packed identity: they get it again.
-        reference: The system whose responses stand in for gold answers; it is asked twice where there is none.
+        unscored: Evaluators that have said nothing of a response that is done, by its packed
+            identity: they get it again.
+        reference: The system whose responses stand in for gold answers; it is asked twice where
+            there is none.
         timeout: Seconds that a dataset may take for one example; None for any.
         skipped: Rows that were done already.
     """
@@ -217,8 +220,8 @@ class JobSource:
     def _scored_again(self, job: Job, fed: SourceExample, is_changed: bool) -> Job:
         """Return the job with the response of a row that is done.
 
-        The example may not be the one that was answered: its gold differs, for a system that is not shown it. Else it is for
-        the evaluators that an earlier session did not wait for.
+        The example may not be the one that was answered: its gold differs, for a system that is not
+        shown it. Else it is for the evaluators that an earlier session did not wait for.
         """
         number = job.id.pack()
         if is_changed:
@@ -229,7 +232,8 @@ class JobSource:
         return job
 
     def _prepared(self, fed: SourceExample, wiring: LabelWiring) -> tuple[int, StoredExample]:
-        """Return an example's tokens, and how it is written before the first row of it that is not done."""
+        """Return an example's tokens, and how it is written before the first row of it that is not
+        done."""
         try:
             body = to_json(fed.example) if self._keep_bodies else None
             tokens = self._workbench.input_tokens(fed.example)
@@ -302,8 +306,10 @@ class _Names:
                     else ""
                 )
                 raise DatasetError(
-                    f"Rows {found >> _CONTENT} and {position} of {called(self._stream)} are different examples with one "
-                    f"id, {name!r}{hint}. Give each its own, or take the id from another column (--field id=COLUMN)."
+                    f"Rows {found >> _CONTENT} and {position} of {called(self._stream)} are "
+                    f"different examples with one id, {name!r}{hint}. Give each its own, or take "
+                    "the id from another column "
+                    "(--field id=COLUMN)."
                 )
         return name
 
@@ -328,9 +334,9 @@ def _label(stream: RunDataset, example: Mapping[str, Any]) -> str:
 def name_of(example: Mapping[str, Any], position: int) -> str:
     """Return what an example is called wherever a person sees it: its id as text.
 
-    An id that is no text is written as JSON, so that ``7`` and ``"7"`` have one name and do not go together in a dataset. An
-    example without one is called ``#<position>``; a given id that begins with ``#`` gets one more, so that the two never
-    collide.
+    An id that is no text is written as JSON, so that ``7`` and ``"7"`` have one name and do not go
+    together in a dataset. An example without one is called ``#<position>``; a given id that begins
+    with ``#`` gets one more, so that the two never collide.
     """
     given = example.get("id")
     if given is None:
@@ -341,9 +347,11 @@ def name_of(example: Mapping[str, Any], position: int) -> str:
 
 @frozen
 class RandomSample:
-    """Takes ``size`` examples at random, the same ones for the same seed and dataset, in the order of the dataset.
+    """Takes ``size`` examples at random, the same ones for the same seed and dataset, in the order
+    of the dataset.
 
-    The dataset is read to its end, and never more than the sample is kept (Vitter's algorithm R, 1985).
+    The dataset is read to its end, and never more than the sample is kept (Vitter's algorithm R,
+    1985).
     """
 
     size: int
@@ -363,7 +371,8 @@ class RandomSample:
 
 @frozen
 class ById:
-    """Takes the examples with these names, as results show them; ``#7`` is the one in place 7, which has no id of its own."""
+    """Takes the examples with these names, as results show them; ``#7`` is the one in place 7,
+    which has no id of its own."""
 
     ids: tuple[str, ...]
 
@@ -393,11 +402,12 @@ def chosen(stream: RunDataset, timeout: float | None = None) -> Iterable[Placed]
 
     Args:
         stream: The dataset.
-        timeout: Seconds that it may take for one example; None for any. With a timeout it is read on a thread of its own,
-            which is left behind when it hangs and keeps no process alive.
+        timeout: Seconds that it may take for one example; None for any. With a timeout it is read
+            on a thread of its own, which is left behind when it hangs and keeps no process alive.
 
     Raises:
-        DatasetError: It cannot be read, or did not give an example in time; raised while it is read.
+        DatasetError: It cannot be read, or did not give an example in time; raised while it is
+            read.
     """
     placed = _placed(stream, timeout)
     return placed if stream.selection is None else stream.selection.of(placed)
@@ -437,7 +447,8 @@ def _damaged(stream: RunDataset, position: int, error: Exception) -> DatasetErro
 
 
 def _elsewhere(items: Iterable[Any], timeout: float) -> Iterator[Any]:
-    """Yield items, pulled on a thread of its own, never one more than is asked for; last what they raise, or :data:`_LATE`."""
+    """Yield items, pulled on a thread of its own, never one more than is asked for; last what they
+    raise, or :data:`_LATE`."""
     wanted: SimpleQueue[bool] = SimpleQueue()
     given: SimpleQueue[Any] = SimpleQueue()
 
@@ -469,7 +480,8 @@ def bounded(load: Callable[[], Any], timeout: float | None, name: str) -> Any:
     """Return what a function returns that loads something of a dataset, within so many seconds.
 
     Args:
-        load: The function. With a timeout it is called on a thread of its own, which is left behind when it hangs.
+        load: The function. With a timeout it is called on a thread of its own, which is left behind
+            when it hangs.
         timeout: Seconds that it may take; None for any.
         name: What the dataset is called.
 
@@ -492,12 +504,14 @@ def bounded(load: Callable[[], Any], timeout: float | None, name: str) -> Any:
 
 def _hangs(name: str, how: str, timeout: float | None) -> DatasetError:
     return DatasetError(
-        f"{name} hangs {how} within {timeout:g} seconds (--dataset-timeout). Mend what it reads from, or allow it more."
+        f"{name} hangs {how} within {timeout:g} seconds (--dataset-timeout). Mend what it reads "
+        "from, or allow it more."
     )
 
 
 def named(stream: RunDataset) -> str:
-    """Return what a stream is called at the beginning of a sentence; its own name keeps its letters."""
+    """Return what a stream is called at the beginning of a sentence; its own name keeps its
+    letters."""
     name = called(stream)
     return name[:1].upper() + name[1:]
 

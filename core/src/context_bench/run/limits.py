@@ -1,8 +1,9 @@
 """Limits: how often and how many at once an endpoint is asked, and who waits for it.
 
-The number in flight is kept here, the rate by a :class:`~context_bench.protocols.RateLimiter`: a package that learns limits
-brings it, else :mod:`context_bench.run.rates` does. All places are used from the beginning. Only after a refusal by an endpoint
-whose rate nobody knows fewer requests are sent at once, and more with each answer.
+The number in flight is kept here, the rate by a :class:`~context_bench.protocols.RateLimiter`: a
+package that learns limits brings it, else :mod:`context_bench.run.rates` does. All places are used
+from the beginning. Only after a refusal by an endpoint whose rate nobody knows fewer requests are
+sent at once, and more with each answer.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ class OwnPause(float):
 
 
 FULL = OwnPause(0.0625)
-"""What whoever asks for leave is told when as many calls are in flight as may be: whoever ends one says so."""
+"""What whoever asks for leave is told when as many calls are in flight as may be: whoever ends one
+says so."""
 
 
 class EndpointState:
@@ -92,8 +94,8 @@ class EndpointState:
             self._refused_since = now
         elif now - self._refused_since > _ONLY_REFUSALS:
             raise RefusedError(
-                f"{self.endpoint or 'The system'} has refused every request for {now - self._refused_since:.0f} s "
-                f"(--keep-going goes on): {message_of(error)}"
+                f"{self.endpoint or 'The system'} has refused every request for "
+                f"{now - self._refused_since:.0f} s (--keep-going goes on): {message_of(error)}"
             )
 
 
@@ -114,9 +116,11 @@ class Waiter:
 
 
 class Line:
-    """Who waits. Only the first one asks for leave; the others sleep until they are first. Safe to use from any thread.
+    """Who waits. Only the first one asks for leave; the others sleep until they are first. Safe to
+    use from any thread.
 
-    It also tells for how long a rate, and not our own number of calls in flight, has kept the line standing.
+    It also tells for how long a rate, and not our own number of calls in flight, has kept the line
+    standing.
     """
 
     def __init__(self) -> None:
@@ -161,7 +165,8 @@ class Line:
                 first.wake()
 
     def note(self, wait: float, now: float) -> None:
-        """Say what :meth:`EndpointState.enter` told the first one: it waits for a rate, or only because we hold it back."""
+        """Say what :meth:`EndpointState.enter` told the first one: it waits for a rate, or only
+        because we hold it back."""
         with self._lock:
             self._throttled = self._throttled_until(now)
             self._throttled_since = None if isinstance(wait, OwnPause) else now

@@ -1,11 +1,13 @@
-"""The loop of a run: jobs are done and their rows committed, on the caller's thread or many at once.
+"""The loop of a run: jobs are done and their rows committed, on the caller's thread or many at
+once.
 
-One call at a time needs no second thread: systems, evaluators and commits then run on the caller's. Everything else - several
-calls in flight, async code, a deadline, an endpoint with limits - is done by
-:class:`~context_bench.run.concurrent_runner.ConcurrentRunner`.
+One call at a time needs no second thread: systems, evaluators and commits then run on the caller's.
+Everything else - several calls in flight, async code, a deadline, an endpoint with limits - is done
+by :class:`~context_bench.run.concurrent_runner.ConcurrentRunner`.
 
-On the caller's thread rows whose calls took less than :data:`CHEAP` seconds are committed in groups, when enough rows lie safe
-that a group is a small share of them: what a kill costs then is next to nothing of what is stored.
+On the caller's thread rows whose calls took less than :data:`CHEAP` seconds are committed in
+groups, when enough rows lie safe that a group is a small share of them: what a kill costs then is
+next to nothing of what is stored.
 """
 
 from __future__ import annotations
@@ -28,12 +30,14 @@ CHEAP = 0.0002
 _LARGEST_GROUP = 500
 _SMALLEST_SHARE = 20
 _ONE_BY_ONE = 128
-"""A group is at most that part of what is committed, and none of the first rows and examples waits for another."""
+"""A group is at most that part of what is committed, and none of the first rows and examples waits
+for another."""
 _LONGEST_WAIT = 0.05
 
 
 def largest_group(committed: int) -> int:
-    """Return how many cheap rows may wait for their commit, of a session that has committed so many rows."""
+    """Return how many cheap rows may wait for their commit, of a session that has committed so many
+    rows."""
     return 1 if committed < _ONE_BY_ONE else min(_LARGEST_GROUP, committed // _SMALLEST_SHARE)
 
 
@@ -47,8 +51,8 @@ class RunLoop:
     Attributes:
         processor: Does a job.
         store: Where rows are committed.
-        workers: Number of calls in flight. With one, systems are called on the caller's thread, unless a deadline, an
-            endpoint or an evaluator asks for more.
+        workers: Number of calls in flight. With one, systems are called on the caller's thread,
+            unless a deadline, an endpoint or an evaluator asks for more.
         signals: Those that end the session.
         admission: Limits of the endpoints, hooks of calls, and the token that stops the run.
         on_rows: Called with each group of committed rows.
@@ -69,8 +73,9 @@ class RunLoop:
     def run(self, jobs: Iterable[Job]) -> None:
         """Do every job and return when all rows are committed.
 
-        An error that stops the run - the job source cannot go on, the wiring is wrong, the disk is full - lets the calls in
-        flight finish and be committed, and is raised then. So do the first Ctrl-C, SIGTERM and SIGHUP; the second does not wait.
+        An error that stops the run - the job source cannot go on, the wiring is wrong, the disk is
+        full - lets the calls in flight finish and be committed, and is raised then. So do the first
+        Ctrl-C, SIGTERM and SIGHUP; the second does not wait.
 
         Raises:
             Interruption: A signal ended the run.
@@ -92,7 +97,8 @@ class RunLoop:
             raise Interruption(signals.number)
 
     def _do_here(self, jobs: Iterator[Job]) -> Iterator[Job] | None:
-        """Do jobs on the caller's thread, which costs no hand-over; return those that are better done concurrently, or None."""
+        """Do jobs on the caller's thread, which costs no hand-over; return those that are better
+        done concurrently, or None."""
         pull, plain, oldest, most, do = self.signals.pull, self._plain, 0.0, 1, self.processor.do
         try:
             while (job := pull(jobs)) is not None:

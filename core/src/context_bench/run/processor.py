@@ -56,7 +56,8 @@ class RowProcessor:
     """Does jobs. Any number of threads may use it: the one thing that it keeps only ever shrinks.
 
     Attributes:
-        unseen: Those of ``text_fields``, and whatever else is put there, that no example and no output has had so far.
+        unseen: Those of ``text_fields``, and whatever else is put there, that no example and no
+            output has had so far.
 
     Args:
         tokenizer: Counts tokens.
@@ -95,7 +96,8 @@ class RowProcessor:
 
         Raises:
             WiringError: Two evaluators gave the same key: the run cannot go on like this.
-            RetryableCallError: The call of the system is to be repeated, which takes the concurrent runner.
+            RetryableCallError: The call of the system is to be repeated, which takes the concurrent
+                runner.
         """
         began = monotonic()
         started = perf_counter()
@@ -159,7 +161,8 @@ class RowProcessor:
         evaluations: Sequence[StoredEvaluation] = (),
         failures: Sequence[tuple[int, Failure]] = (),
     ) -> StoredRow:
-        """Return the row of an answer and what evaluators said of it; of a response that is stored already, this alone."""
+        """Return the row of an answer and what evaluators said of it; of a response that is stored
+        already, this alone."""
         if job.only is not None:
             return scores_only(job, evaluations, failures)
         measured, usage = answer.measured, answer.usage
@@ -215,7 +218,8 @@ class RowProcessor:
     def late(
         self, job: Job, answer: Answer | None, deadline: float, seconds: float, attempts: int
     ) -> StoredRow:
-        """Return the row of a job whose time is up: an answer is kept, what is missing has failed."""
+        """Return the row of a job whose time is up: an answer is kept, what is missing has
+        failed."""
         error = TimeoutError(f"it took longer than the deadline of {deadline:g} s.")
         if answer is None and job.only is None:
             return self.failed(job, error, seconds, attempts)
@@ -259,9 +263,10 @@ def take_apart(
 ) -> tuple[Mapping[str, Any], Measured]:
     """Part what a system said from what it measured about the call.
 
-    That is ``latency``, ``system_latency``, ``attempts``, ``headers``, ``ttft``, ``envelope`` and ``timings``, the seconds of
-    its parts. They differ from call to call, so they must not reach the output's hash. A recorded latency beats the clock;
-    a system that asked several times tells that of the last attempt, and the clock has the rest.
+    That is ``latency``, ``system_latency``, ``attempts``, ``headers``, ``ttft``, ``envelope`` and
+    ``timings``, the seconds of its parts. They differ from call to call, so they must not reach the
+    output's hash. A recorded latency beats the clock; a system that asked several times tells that
+    of the last attempt, and the clock has the rest.
 
     Raises:
         TypeError: It is no mapping.
@@ -269,7 +274,8 @@ def take_apart(
     """
     if type(output) is not dict and not isinstance(output, Mapping):
         raise TypeError(
-            f"the system returned {type(output).__name__}, not a mapping such as {{'response': ...}} or {{'context': ...}}"
+            f"the system returned {type(output).__name__}, not a mapping such as "
+            "{'response': ...} or {'context': ...}"
         )
     if type(response := output.get("response", "")) is not str and text_of(response) is None:
         found = "None" if response is None else f"of type {type(response).__name__}, not text"
@@ -297,10 +303,11 @@ def take_apart(
 
 
 def _system_latency(output: Mapping[str, Any], latency: float, system: Any) -> float | None:
-    """Return the seconds that a system took without its model: as it says, or as its proxy does in a header that it names.
+    """Return the seconds that a system took without its model: as it says, or as its proxy does in
+    a header that it names.
 
-    The headers of a conversation are those of its last turn, so they tell nothing of the whole. Nobody takes longer
-    than the whole call.
+    The headers of a conversation are those of its last turn, so they tell nothing of the whole.
+    Nobody takes longer than the whole call.
     """
     told = seconds_of(output.get("system_latency"), -1.0)
     headers = output.get("headers")

@@ -1,4 +1,5 @@
-"""Progress: how far a run is, on standard error. A bar for each system on a terminal, else a line now and then."""
+"""Progress: how far a run is, on standard error. A bar for each system on a terminal, else a line
+now and then."""
 
 from __future__ import annotations
 
@@ -70,7 +71,8 @@ class Tally:
 
     @property
     def tokens(self) -> int | None:
-        """Tokens of prompts and responses; None where some are the endpoint's and others our own, which nobody adds."""
+        """Tokens of prompts and responses; None where some are the endpoint's and others our own,
+        which nobody adds."""
         return None if len(self._tokens) > 1 else sum(self._tokens.values())
 
     @property
@@ -87,8 +89,8 @@ class Progress:
         slots: The systems.
         total: Rows expected of each system; None when nobody knows.
         stream: Where to write; None takes standard error.
-        log_format: How lines are written where there is no terminal: ``"text"``, or ``"json"`` for one object a line,
-            which is written on a terminal, too.
+        log_format: How lines are written where there is no terminal: ``"text"``, or ``"json"`` for
+            one object a line, which is written on a terminal, too.
     """
 
     def __init__(
@@ -136,7 +138,8 @@ class Progress:
             self.tick()
 
     def tick(self) -> None:
-        """Write a line, though no row has ended, where there is news: a failure, or something else that is waited for."""
+        """Write a line, though no row has ended, where there is news: a failure, or something else
+        that is waited for."""
         now = monotonic()
         if now - self._last_line >= _SECONDS_BETWEEN_LINES:
             self._last_line = now
@@ -209,7 +212,8 @@ class Progress:
         }
 
     def _write(self, is_last: bool = False) -> None:
-        """Write a line for each system; meanwhile only for those that have rows left, and of none the same line twice."""
+        """Write a line for each system; meanwhile only for those that have rows left, and of none
+        the same line twice."""
         with self._lock:
             for slot in self._labels:
                 state = self.state(slot)

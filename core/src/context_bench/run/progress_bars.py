@@ -26,7 +26,8 @@ _LONGEST_LABEL = 28
 
 
 class Bars(Progress):
-    """A bar for each system, and below it a line of what else is known, wrapped where the terminal is narrow.
+    """A bar for each system, and below it a line of what else is known, wrapped where the terminal
+    is narrow.
 
     Args:
         stream: The terminal.
@@ -75,7 +76,8 @@ class Bars(Progress):
 
 
 class _Left(ProgressColumn):
-    """The time that is left, by the speed of this session alone: what an earlier one has done took no time."""
+    """The time that is left, by the speed of this session alone: what an earlier one has done took
+    no time."""
 
     def render(self, task: Task) -> Text:
         seconds = task.fields["eta"]

@@ -1,9 +1,10 @@
-"""Rates: when an endpoint may be asked next, as far as the user said it, or the endpoint by refusing.
+"""Rates: when an endpoint may be asked next, as far as the user said it, or the endpoint by
+refusing.
 
-How much an endpoint allows is learned by a package (hook ``rate_limiter``). Without one
-a limit of the user's is spread evenly. After a refusal nobody asks for as long as it says, or else for one second, two, four
-and so on (beginning with the last such time, when it refuses again soon); then one request goes ahead, and the others follow
-when it is not refused.
+How much an endpoint allows is learned by a package (hook ``rate_limiter``). Without one a limit of
+the user's is spread evenly. After a refusal nobody asks for as long as it says, or else for one
+second, two, four and so on (beginning with the last such time, when it refuses again soon); then
+one request goes ahead, and the others follow when it is not refused.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ _AT_ONCE = 1e-6
 
 
 class ToldRates:
-    """The rates of an endpoint of which nothing is learned. Not safe to use from several threads; its owner holds a lock.
+    """The rates of an endpoint of which nothing is learned. Not safe to use from several threads;
+    its owner holds a lock.
 
     Args:
         requests, tokens: Limits a minute that the user knows; None for no limit.
@@ -60,14 +62,16 @@ class ToldRates:
     def answered(
         self, now: float, seconds: float, tokens: float, expected: float, headers: Any
     ) -> None:
-        """Take note of an answer, and count the tokens that its request had beyond what was expected."""
+        """Take note of an answer, and count the tokens that its request had beyond what was
+        expected."""
         if tokens:
             self._tokens.spend(now, tokens - expected)
         if self._went_ahead(now - seconds):
             self._open(now)
 
     def refused(self, now: float, seconds: float, asked: float | None, headers: Any) -> bool:
-        """Take note of a refusal, and return whether it is the first one since the endpoint let go."""
+        """Take note of a refusal, and return whether it is the first one since the endpoint let
+        go."""
         sent, self._refusal_seconds = now - seconds, max(seconds, 0.5 * self._refusal_seconds)
         asked = None if asked is None else min(asked, _LONGEST_PAUSE)
         is_new = self._shut_until is None
@@ -111,6 +115,7 @@ class _Even:
         return self._next - now if self._seconds else 0.0
 
     def spend(self, now: float, amount: float) -> None:
-        """Count what is sent. A late sleeper may make up for it, so that a busy machine keeps the pace."""
+        """Count what is sent. A late sleeper may make up for it, so that a busy machine keeps the
+        pace."""
         share = amount * self._seconds
         self._next = max(self._next, now - _CATCH_UP * max(share, 0.0)) + share

@@ -1,6 +1,8 @@
-"""Scoring: what evaluators say of an answer. Whatever goes wrong with one of them is a failure of this one alone.
+"""Scoring: what evaluators say of an answer. Whatever goes wrong with one of them is a failure of
+this one alone.
 
-Most score before the response is committed; see :mod:`context_bench.run.deferred_scoring` for the others.
+Most score before the response is committed; see :mod:`context_bench.run.deferred_scoring` for the
+others.
 """
 
 from __future__ import annotations
@@ -36,7 +38,8 @@ _TOLERANCE = 1e-9
 
 
 class Scoring:
-    """Lets evaluators score, and makes evaluations and failures of what they return. It keeps no state.
+    """Lets evaluators score, and makes evaluations and failures of what they return. It keeps no
+    state.
 
     Args:
         redactor: Takes secrets out of whatever is written.
@@ -98,7 +101,8 @@ class Scoring:
     def judge(
         self, job: Job, scorer: Scorer, answer: Answer, found: Any
     ) -> StoredEvaluation | tuple[int, Failure]:
-        """Return what a scorer said elsewhere - in a batch, in another process - of an answer, or its failure.
+        """Return what a scorer said elsewhere - in a batch, in another process - of an answer, or
+        its failure.
 
         Args:
             job: The job.
@@ -173,7 +177,8 @@ def scores_only(
 
 
 def unscored_of(job: Job) -> list[StoredEvaluation]:
-    """Return the scorers that could say nothing of any answer to a job: that there is none is no fault of the system."""
+    """Return the scorers that could say nothing of any answer to a job: that there is none is no
+    fault of the system."""
     told = ((scorer, why_unscored(job, scorer, None)) for scorer in job.wiring.scorers)
     return [
         StoredEvaluation(evaluator=scorer.number, key=scorer.key, unscored=why)
@@ -183,7 +188,8 @@ def unscored_of(job: Job) -> list[StoredEvaluation]:
 
 
 def why_unscored(job: Job, scorer: Scorer, output: Mapping[str, Any] | None) -> str | None:
-    """Return what a scorer needs and a job's example or the output, where there is one, lacks, or why nobody can score it."""
+    """Return what a scorer needs and a job's example or the output, where there is one, lacks, or
+    why nobody can score it."""
     if job.unscored is not None:
         return job.unscored
     if not scorer.needs:
@@ -209,8 +215,8 @@ def claim(owners: dict[str, str], scorer: Scorer, evaluation: StoredEvaluation) 
             continue
         if name in owners:
             raise WiringError(
-                f"{owners[name]} and {scorer.id} both gave the score {name!r} to one row. Leave one of them out, or give "
-                f"one a prefix (--score-prefix {scorer.id}=other_)."
+                f"{owners[name]} and {scorer.id} both gave the score {name!r} to one row. Leave "
+                f"one of them out, or give one a prefix (--score-prefix {scorer.id}=other_)."
             )
         owners[name] = scorer.id
 

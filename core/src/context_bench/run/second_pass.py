@@ -1,12 +1,14 @@
-"""Jobs that are made of a run file: responses that are scored again, or against a reference, and rows that are derived.
+"""Jobs that are made of a run file: responses that are scored again, or against a reference, and
+rows that are derived.
 
-All read in a pass of their own over the file, so a run that is killed goes on where it ended, and nothing is held in memory.
-Nobody is asked for them, unless a reader follows a derived row.
+All read in a pass of their own over the file, so a run that is killed goes on where it ended, and
+nothing is held in memory. Nobody is asked for them, unless a reader follows a derived row.
 
-Rows without a gold answer have a label of their own, whose evaluators are those of the dataset. The ones that need an answer are
-given the reference's response in its place, and their keys get a prefix, so that no such score is ever taken for one of a gold
-answer. They score when all rows are answered: the response may come later than those that are held against it. What lacks a
-gold answer, and what stands in for it, says an extension (hook ``answer_source``).
+Rows without a gold answer have a label of their own, whose evaluators are those of the dataset. The
+ones that need an answer are given the reference's response in its place, and their keys get a
+prefix, so that no such score is ever taken for one of a gold answer. They score when all rows are
+answered: the response may come later than those that are held against it. What lacks a gold answer,
+and what stands in for it, says an extension (hook ``answer_source``).
 """
 
 from __future__ import annotations
@@ -56,7 +58,8 @@ class RescoreJobs:
         wire: Returns the wiring of a label.
         force: Whether to score also what was scored by the same evaluators before.
         reference: The system whose responses stand in for gold answers; None when there is none.
-        agreement_only: Whether to leave all scorers alone but those that wait for the reference's responses.
+        agreement_only: Whether to leave all scorers alone but those that wait for the reference's
+            responses.
     """
 
     _store: RunReader
@@ -69,7 +72,8 @@ class RescoreJobs:
     def jobs(self) -> Iterator[Job]:
         """Yield a job for each response that an evaluator has not scored as it is now.
 
-        Where some evaluators of a row hold it against the reference, and others do not, it gets a job of each kind.
+        Where some evaluators of a row hold it against the reference, and others do not, it gets a
+        job of each kind.
 
         Raises:
             StoreError: The examples of the run were not kept.
@@ -131,7 +135,8 @@ class RescoreJobs:
         return seen._replace(unscored="it is the reference itself")
 
     def _agreed(self, reader: RunReader, number: int, plain: _Seen) -> _Seen:
-        """Return the example of a row with the reference's first response in the place of the answer."""
+        """Return the example of a row with the reference's first response in the place of the
+        answer."""
         if self._reference is None:
             return plain
         first = (
@@ -148,7 +153,8 @@ class RescoreJobs:
     def _example(self, body: str | None) -> Mapping[str, Any]:
         if body is None:
             raise StoreError(
-                f"{self._store.path} was written without its examples, so its responses cannot be scored again."
+                f"{self._store.path} was written without its examples, so its responses cannot be "
+                "scored again."
             )
         found: Mapping[str, Any] = from_json(body)
         return found
@@ -166,7 +172,8 @@ _NO_EXAMPLE = _Seen({}, b"")
 
 
 def _is_stale(scorer: Scorer, before: ScoredResponse | None, job: Job) -> bool:
-    """Whether a scorer has not scored a response as it is now, may have changed, or may score what it could not then."""
+    """Whether a scorer has not scored a response as it is now, may have changed, or may score what
+    it could not then."""
     if before is None or not scorer.provenance.get("version"):
         return True
     gold = job.gold_key(scorer.reads)
@@ -183,8 +190,9 @@ class Reference:
         part: Says what lacks a gold answer, and what stands in for it.
         label: Its label.
         slot: Its number.
-        samples: How often the run gives it each example. The part may have it asked oftener where there is no gold answer;
-            what is beyond this number says how far it agrees with itself, and nothing else.
+        samples: How often the run gives it each example. The part may have it asked oftener where
+            there is no gold answer; what is beyond this number says how far it agrees with itself,
+            and nothing else.
     """
 
     part: AnswerSource
@@ -193,7 +201,8 @@ class Reference:
     samples: int = 1
 
     def samples_of(self, slot: int, label: str, asked: int) -> int:
-        """Return how often a system is given an example of a label, when the run asks for a number of times."""
+        """Return how often a system is given an example of a label, when the run asks for a number
+        of times."""
         return (
             max(asked, self.part.least_samples)
             if slot == self.slot and label == self.name(label)
@@ -201,7 +210,8 @@ class Reference:
         )
 
     def is_needed(self, wiring: LabelWiring, example: Mapping[str, Any]) -> bool:
-        """Whether evaluators of a label need a gold answer, and an example has none for any of them."""
+        """Whether evaluators of a label need a gold answer, and an example has none for any of
+        them."""
         fields = {name for scorer in wiring.scorers for name in self._gold(scorer)}
         return bool(fields) and self.part.lacks(example, fields)
 
@@ -210,7 +220,8 @@ class Reference:
         return label if label.endswith(_MARK) else f"{label}{_MARK}"
 
     def dataset_of(self, label: str) -> str | None:
-        """Return the label of the dataset whose rows without a gold answer have this label; None for any other label."""
+        """Return the label of the dataset whose rows without a gold answer have this label; None
+        for any other label."""
         return label.removesuffix(_MARK) if label.endswith(_MARK) else None
 
     def described(self, slots: Iterable[RunSystem]) -> list[RunSystem]:
@@ -224,7 +235,8 @@ class Reference:
         ]
 
     def agreeing(self, wiring: LabelWiring, number: int) -> LabelWiring:
-        """Return the wiring of the rows of a label that have no gold answer; the new label has that number."""
+        """Return the wiring of the rows of a label that have no gold answer; the new label has that
+        number."""
         needy = [scorer for scorer in wiring.scorers if self._gold(scorer)]
         scorers = tuple(
             evolve(scorer.prefixed(AGREEMENT), agrees=True) if scorer in needy else scorer
@@ -237,7 +249,8 @@ class Reference:
         return LabelWiring(number, f"{wiring.label}{_MARK}", scorers, primary, plan)
 
     def _gold(self, scorer: Scorer) -> Sequence[str]:
-        """Return the gold fields of an evaluator; one without a manifest needs an answer for all one knows."""
+        """Return the gold fields of an evaluator; one without a manifest needs an answer for all
+        one knows."""
         anything = () if scorer.keys else ("|".join(REFERENCE_FIELDS),)
         return self.part.gold_fields(scorer.needs.get("original", ()) or anything)
 
@@ -305,7 +318,8 @@ class DerivedRows:
         wire: Returns the wiring of a label.
         processor: Counts tokens.
         samples: How often each example was given to each system.
-        unscored: Evaluators that have said nothing of a response that is done, by its packed identity.
+        unscored: Evaluators that have said nothing of a response that is done, by its packed
+            identity.
     """
 
     _store: RunReader

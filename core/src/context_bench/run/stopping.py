@@ -1,4 +1,5 @@
-"""How a run is stopped: one token that every wait takes, the signals that set it, rows that fail, and the code of others."""
+"""How a run is stopped: one token that every wait takes, the signals that set it, rows that fail,
+and the code of others."""
 
 from __future__ import annotations
 
@@ -26,13 +27,15 @@ NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
 """Signals that end a run as Ctrl-C does; Windows has no third."""
 
 LONGEST = 10.0
-"""Seconds for which a run that is stopped waits for its calls in flight; then it ends as by a second signal."""
+"""Seconds for which a run that is stopped waits for its calls in flight; then it ends as by a
+second signal."""
 
 Item = TypeVar("Item")
 
 
 class CancelToken(Event):
-    """Says whether a run is to send no more, and ends every wait when that comes. It is set once, for good.
+    """Says whether a run is to send no more, and ends every wait when that comes. It is set once,
+    for good.
 
     Safe to use from any thread.
     """
@@ -80,12 +83,14 @@ def call_on(loop: asyncio.AbstractEventLoop, function: Callable[[], object]) -> 
 
 
 class Signals:
-    """Makes SIGINT, SIGTERM and SIGHUP end a run in order: the first one lets calls in flight end, the second does not wait.
+    """Makes SIGINT, SIGTERM and SIGHUP end a run in order: the first one lets calls in flight end,
+    the second does not wait.
 
-    Calls that have not ended :data:`LONGEST` seconds after the first are left, as if a second signal had come, and then
-    another. As a context manager around the whole of a session it takes those signals that nobody else handles, and gives
-    them back. Meanwhile SIGCHLD is not ignored, as a launcher or a package may have it: the status of every program that ends
-    would be lost, and Python takes it for 0. In a thread other than the main one it does nothing.
+    Calls that have not ended :data:`LONGEST` seconds after the first are left, as if a second
+    signal had come, and then another. As a context manager around the whole of a session it takes
+    those signals that nobody else handles, and gives them back. Meanwhile SIGCHLD is not ignored,
+    as a launcher or a package may have it: the status of every program that ends would be lost, and
+    Python takes it for 0. In a thread other than the main one it does nothing.
 
     Args:
         say: Told what happens, on a thread of its own; None tells nobody.
@@ -94,8 +99,8 @@ class Signals:
         stop: Is set by the first signal.
         in_flight: Returns the calls in flight.
         number: The first signal that came; None before.
-        is_at_once: Whether the first signal raises, too: nothing is in flight, or the main thread is in somebody else's
-            code that nothing but an exception ends, such as a dataset.
+        is_at_once: Whether the first signal raises, too: nothing is in flight, or the main thread
+            is in somebody else's code that nothing but an exception ends, such as a dataset.
     """
 
     def __init__(self, say: Callable[[str], None] | None = None) -> None:
@@ -125,7 +130,8 @@ class Signals:
 
     @contextmanager
     def unheard(self) -> Iterator[None]:
-        """Let no signal raise meanwhile: what is done is our own, closes or records what has ended, and is short."""
+        """Let no signal raise meanwhile: what is done is our own, closes or records what has ended,
+        and is short."""
         before, self._is_deaf = self._is_deaf, True
         try:
             yield
@@ -133,7 +139,8 @@ class Signals:
             self._is_deaf = before
 
     def pull(self, items: Iterator[Item]) -> Item | None:
-        """Return the next item of somebody else's, or None; a signal ends this at once, as a dataset may take for ever."""
+        """Return the next item of somebody else's, or None; a signal ends this at once, as a
+        dataset may take for ever."""
         self.is_at_once = True
         try:
             return None if self.number is not None else next(items, None)
@@ -156,7 +163,8 @@ class Signals:
             raise Interruption(self.number)
 
     def _attend(self) -> None:
-        """Do what the first signal asks for, and every :data:`LONGEST` seconds from then what a second one does."""
+        """Do what the first signal asks for, and every :data:`LONGEST` seconds from then what a
+        second one does."""
         if self.number is None or self._over.is_set():
             return
         self.stop.set()
@@ -188,7 +196,8 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 
 def _free(names: Iterable[str], *handlers: Any) -> list[int]:
-    """Return the signals that have one of some handlers, or that nobody else handles; none on a thread that cannot take them."""
+    """Return the signals that have one of some handlers, or that nobody else handles; none on a
+    thread that cannot take them."""
     if current_thread() is not main_thread():
         return []
     ours = handlers or (signal.SIG_DFL, signal.default_int_handler, _interrupt)
@@ -216,9 +225,11 @@ class CaughtError:
 
 
 def is_control_flow(error: BaseException) -> bool:
-    """Whether an error that came out of somebody else's code stops the run: a signal brought it, and not that code.
+    """Whether an error that came out of somebody else's code stops the run: a signal brought it,
+    and not that code.
 
-    SystemExit, GeneratorExit and a KeyboardInterrupt that the code raises itself are failures like any other.
+    SystemExit, GeneratorExit and a KeyboardInterrupt that the code raises itself are failures like
+    any other.
     """
     if isinstance(error, Interruption):
         return True
@@ -242,7 +253,8 @@ def capture(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def failure_of(stage: str, error: BaseException, evaluator: str | None = None) -> Failure:
-    """Return the failure that an error is; one that cannot even be written down is a failure, too."""
+    """Return the failure that an error is; one that cannot even be written down is a failure,
+    too."""
     told = capture(lambda: "".join(format_exception(type(error), error, error.__traceback__)))
     return Failure(
         stage=stage,
@@ -255,7 +267,8 @@ def failure_of(stage: str, error: BaseException, evaluator: str | None = None) -
 
 
 def add_attempts(error: BaseException, more: int) -> None:
-    """Tell an error that the runner asked ``more`` times besides, so that its message and its failure count them all."""
+    """Tell an error that the runner asked ``more`` times besides, so that its message and its
+    failure count them all."""
     capture(setattr, error, "attempts", attempts_of(error) + more)
 
 
@@ -293,7 +306,8 @@ class DeadSystemError(ContextBenchError):
 
 
 class RefusedError(ContextBenchError):
-    """An endpoint has refused every request for long, and may answer again later: it is not dead."""
+    """An endpoint has refused every request for long, and may answer again later: it is not
+    dead."""
 
     exit_code = 12
     code = "refused"
@@ -304,7 +318,8 @@ class Failures:
 
     Args:
         share: Share of rows that may fail, 0 to 1.
-        expected: Rows of the whole run; None when nobody knows, and then the run stops early only where none may fail.
+        expected: Rows of the whole run; None when nobody knows, and then the run stops early only
+            where none may fail.
     """
 
     def __init__(self, share: float, expected: int | None) -> None:
@@ -330,22 +345,25 @@ class Failures:
         ):
             of = self._expected or "an unknown number of"
             raise TooManyFailuresError(
-                f"{self._failed} of {of} rows have failed, more than the {100 * self._share:g} % that "
-                f"--max-failed allows. The last one: {cause_of(row)}"
+                f"{self._failed} of {of} rows have failed, more than the {100 * self._share:g} % "
+                f"that --max-failed allows. The last one: {cause_of(row)}"
             )
 
 
 class CircuitBreaker:
-    """Stops a run whose system is dead: its first rows, or later many in a row, failed with one cause.
+    """Stops a run whose system is dead: its first rows, or later many in a row, failed with one
+    cause.
 
-    It does not need to know how long the run is. A row that is answered closes it again. Systems that ask one endpoint
-    count together, until one of them is answered; and as long as an endpoint has answered nothing, a cause is the kind of
-    an error: servers like to say of each request something else.
+    It does not need to know how long the run is. A row that is answered closes it again. Systems
+    that ask one endpoint count together, until one of them is answered; and as long as an endpoint
+    has answered nothing, a cause is the kind of an error: servers like to say of each request
+    something else.
 
     Args:
-        expected: Rows of the whole run; None when nobody knows. Where these have all been seen there is nothing to stop.
-        before: Rows that were answered and that failed in earlier sessions, by slot. The failed ones are asked again first,
-            so they may fail again, unless nothing was ever answered.
+        expected: Rows of the whole run; None when nobody knows. Where these have all been seen
+            there is nothing to stop.
+        before: Rows that were answered and that failed in earlier sessions, by slot. The failed
+            ones are asked again first, so they may fail again, unless nothing was ever answered.
         endpoints: What each slot asks; None for one that asks no endpoint.
     """
 
@@ -411,6 +429,6 @@ class CircuitBreaker:
                 else f"the {len(counted)} systems that ask {endpoint}"
             )
             raise DeadSystemError(
-                f"{which} of {whose} failed with one cause, which asking again will not mend (--keep-going goes on): "
-                f"{cause_of(row)}"
+                f"{which} of {whose} failed with one cause, which asking again will not mend "
+                f"(--keep-going goes on): {cause_of(row)}"
             )

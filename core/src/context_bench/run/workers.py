@@ -1,8 +1,10 @@
-"""Where the code of others runs: a pool of threads for what blocks, and an event loop for coroutines.
+"""Where the code of others runs: a pool of threads for what blocks, and an event loop for
+coroutines.
 
-The run's own event loop hands work over and never runs it, so nothing that hangs can hold up deadlines, pauses or commits.
-Work that hangs is left behind: a thread that blocks for ever is replaced, and so is an event loop that a coroutine blocks.
-All threads are daemons, so the process can end without them.
+The run's own event loop hands work over and never runs it, so nothing that hangs can hold up
+deadlines, pauses or commits. Work that hangs is left behind: a thread that blocks for ever is
+replaced, and so is an event loop that a coroutine blocks. All threads are daemons, so the process
+can end without them.
 
 Every method is called on the run's event loop, unless it says otherwise.
 """
@@ -30,7 +32,8 @@ _BLOCKED_AFTER = 1.0
 """Seconds without an answer after which an event loop counts as blocked."""
 
 _TIDYING_SECONDS = 0.25
-"""Seconds that cancelled coroutines get to tidy up when the run ends; twice, as the first may be swallowed."""
+"""Seconds that cancelled coroutines get to tidy up when the run ends; twice, as the first may be
+swallowed."""
 
 
 class Mailbox:
@@ -60,7 +63,8 @@ class Work:
 
     Attributes:
         function: What is called; it may return an awaitable where it runs on an event loop.
-        future: Gets what the call returns, or a :class:`CaughtError`; a future of the run's event loop.
+        future: Gets what the call returns, or a :class:`CaughtError`; a future of the run's event
+            loop.
         began: When it began, by the monotonic clock; None before.
         sent: The same by the performance counter.
         seconds: What it took.
@@ -94,7 +98,8 @@ class Work:
 
 
 async def result_within(work: Work, seconds: float | None) -> Any:
-    """Return the result of a call; its time counts from its beginning, not while it waits for a thread.
+    """Return the result of a call; its time counts from its beginning, not while it waits for a
+    thread.
 
     Raises:
         TimeoutError: It took longer.
@@ -187,7 +192,8 @@ class WorkerPool:
 
 
 def _call(function: Callable[[], Any]) -> Any:
-    """Return what a function returns; whatever it raises is caught, as no signal is raised on this thread."""
+    """Return what a function returns; whatever it raises is caught, as no signal is raised on this
+    thread."""
     try:
         return function()
     except BaseException as error:  # noqa: BLE001 - handed to the run's event loop
@@ -230,7 +236,8 @@ class CoroutineHost:
         self._mailbox.post(partial(_cancel, work))
 
     def is_blocked(self) -> bool:
-        """Whether a coroutine blocks the loop; it is measured between two questions, so ask now and then."""
+        """Whether a coroutine blocks the loop; it is measured between two questions, so ask now and
+        then."""
         now = monotonic()
         if self._answered >= self._questioned:
             self._questioned = now
@@ -312,7 +319,8 @@ def _cancel(work: Work) -> None:
 class _DaemonThreads(ThreadPoolExecutor):
     """Runs each blocking call of a coroutine (``asyncio.to_thread``) on its own thread.
 
-    As many calls run as are in flight. Python waits for no such thread at its end: one that hangs is left.
+    As many calls run as are in flight. Python waits for no such thread at its end: one that hangs
+    is left.
     """
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> ThreadFuture[Any]:

@@ -1,4 +1,5 @@
-"""The writer: finished rows are committed in groups, on a thread, and those who wait for them go on after the commit."""
+"""The writer: finished rows are committed in groups, on a thread, and those who wait for them go on
+after the commit."""
 
 from __future__ import annotations
 
@@ -39,7 +40,8 @@ class Writer:
     Args:
         store: Where they are committed.
         mailbox: Brings the news to the run's event loop.
-        on_rows: Called with each group of rows that are shown, on the writer's thread; None shows none.
+        on_rows: Called with each group of rows that are shown, on the writer's thread; None shows
+            none.
         on_error: Called with what keeps rows from being committed, or what ``on_rows`` raises.
     """
 
@@ -77,11 +79,13 @@ class Writer:
         return await future
 
     def put(self, item: StoredRow | StoredExample) -> None:
-        """Commit something that nobody waits for, with or before the next row. May be called on any thread."""
+        """Commit something that nobody waits for, with or before the next row. May be called on any
+        thread."""
         self._waiting.append(Entry((item,)))
 
     def close(self, seconds: float | None) -> None:
-        """Commit what is there and end; wait at most so many seconds for it. May be called on any thread."""
+        """Commit what is there and end; wait at most so many seconds for it. May be called on any
+        thread."""
         self._is_closing = True
         self._is_wanted.set()
         if self._thread.is_alive():

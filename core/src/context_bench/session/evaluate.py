@@ -79,8 +79,8 @@ def evaluate(
     Args:
         systems: A system or several: objects with ``name`` and ``process``, functions, or specs
             such as ``"bm25:ratio=0.3"``.
-        dataset: The examples: any iterable of mappings, pulled one by one, or a dataset spec such
-            as ``"needle"``.
+        dataset: The examples: any iterable of mappings, read one by one, or a dataset spec such as
+            ``"needle"``.
         evaluators: Exactly these, as objects or names. None wires them from each row's ``dataset``
             field, or from the dataset's name.
         metrics: Exactly these metrics, instead of those that are on by default: NAME or
@@ -136,7 +136,7 @@ def evaluate(
         log_format: How progress is told where there is no terminal.
         run_file: Where to keep the run. A file that is there already is resumed. None keeps it as
             long as the result.
-        on_warning: Is told what deserves attention; None issues a :class:`UserWarning`.
+        on_warning: Is called with each warning; None issues a :class:`UserWarning`.
         **flags: Options of installed extensions, by the names of their flags: with
             context-bench-cost, ``prices`` and ``max_cost``.
 

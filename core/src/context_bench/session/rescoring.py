@@ -170,8 +170,9 @@ class Recomputation:
         catalog: What is installed.
         run: The run.
 
-    Evaluators that call the network, read a key or download are left out. Of a run file of somebody else's, so are all that need
-    a capability or read a file; but code that a model wrote is run in the strongest sandbox that works here.
+    Evaluators that call the network, read a key or download are left out. Of a run file of somebody
+    else's, so are all that need a capability or read a file; but code that a model wrote is run in
+    the strongest sandbox that works here.
 
     Attributes:
         notes: Which scores were not computed again, and why; whole once :meth:`scores` has ended.

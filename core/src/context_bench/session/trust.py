@@ -1,8 +1,9 @@
 """Whose word a value is, and what somebody else's run file may not do on its own.
 
-Programs, addresses, keys, capabilities, consent and sandboxes are used where the user asks for them: now, by flags, environment
-or Python; or in a file of the user's own, such as the project file or a run file that this installation wrote. A run file of
-anybody else is read, and nothing that it names is built before the user has seen what that would be.
+Programs, addresses, keys, capabilities, consent and sandboxes are used where the user asks for
+them: now, by flags, environment or Python; or in a file of the user's own, such as the project file
+or a run file that this installation wrote. A run file of anybody else is read, and nothing that it
+names is built before the user has seen what that would be.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ class Source(Enum):
 
     @property
     def is_trusted(self) -> bool:
-        """Whether its values may start programs, name addresses and capabilities, and give consent."""
+        """Whether its values may start programs, name addresses and capabilities, and give
+        consent."""
         return self is not Source.FOREIGN_FILE
 
 
@@ -71,7 +73,8 @@ def require_trust(
 def actions_of(
     catalog: Catalog, config: RunConfig, kinds: Iterable[str] | None = None
 ) -> list[str]:
-    """Return what a configuration would run, whom it would call and what it would send, a line each.
+    """Return what a configuration would run, whom it would call and what it would send, a line
+    each.
 
     Args:
         catalog: What is installed; nothing is imported.
@@ -92,7 +95,8 @@ def actions_of(
 def reason_to_leave_out(
     component: Component, options: Mapping[str, Any], source: Source
 ) -> str | None:
-    """Return why an evaluator does not score again where scores are only looked at; None where it does.
+    """Return why an evaluator does not score again where scores are only looked at; None where it
+    does.
 
     Args:
         component: The evaluator.
@@ -106,7 +110,8 @@ def reason_to_leave_out(
         return None
     runs_model_code = "executes-model-code" in component.capabilities
     if component.capabilities and not runs_model_code:
-        return f"it needs {', '.join(component.capabilities)}, and this installation did not write the run file"
+        capabilities = ", ".join(component.capabilities)
+        return f"it needs {capabilities}, and this installation did not write the run file"
     declared = component.manifest.options
     names = [name.replace("-", "_") for name in options]
     places = [name for name in names if name in declared and declared[name].type in _OF_A_PLACE]

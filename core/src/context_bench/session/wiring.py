@@ -226,8 +226,8 @@ def _prefixed(scorer: Scorer, prefix: str, yields: Sequence[str] = (), **told: s
 def _emitted_primary(
     primary: str | None, plan: DatasetPlan, scorers: Sequence[Scorer]
 ) -> str | None:
-    """Return the primary score that evaluators with their options give: one of them may state its own in
-    ``primary``.
+    """Return the primary score that evaluators with their options give: one of them may state its
+    own in ``primary``.
 
     Raises:
         WiringError: None of them gives the primary score, and the one that should states no other.

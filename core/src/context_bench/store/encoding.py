@@ -1,27 +1,27 @@
-"""JSON values: what examples and outputs consist of, their canonical bytes to hash, and their text to store.
+"""JSON values: what examples and outputs consist of, their canonical bytes to hash, and their text
+to store.
 
 :func:`json_value` is the one place that turns other values into JSON values:
 
-=====================================  ================================================================
-value                                  JSON value
-=====================================  ================================================================
-``None``, bool, int, float, str        itself; a subclass becomes the plain type
-number that is not finite              null
-text with a pair of surrogates         text with the character of the pair; a lone one stays
-mapping                                object; a key that is not a text becomes its JSON text
-list, tuple                            array
-set, frozenset                         array, in the order of the canonical bytes of its items
-array or scalar of numpy               array, number
-Decimal, Fraction                      integer if it is whole, else the nearest float
-date, time, datetime                   text in ISO 8601
-timedelta                              seconds
-UUID, path                             text
-bytes, bytearray, memoryview           text if they are UTF-8, else text in base64
-=====================================  ================================================================
+=====================================
+================================================================ value
+JSON value =====================================
+================================================================ ``None``, bool, int, float, str
+itself; a subclass becomes the plain type number that is not finite              null text with a
+pair of surrogates         text with the character of the pair; a lone one stays mapping
+object; a key that is not a text becomes its JSON text list, tuple                            array
+set, frozenset                         array, in the order of the canonical bytes of its items array
+or scalar of numpy               array, number Decimal, Fraction                      integer if it
+is whole, else the nearest float date, time, datetime                   text in ISO 8601 timedelta
+seconds UUID, path                             text bytes, bytearray, memoryview           text if
+they are UTF-8, else text in base64 =====================================
+================================================================
 
-Everything else is refused with the path and type of the value. ``from_json(to_json(x)) == x`` for every JSON value.
+Everything else is refused with the path and type of the value. ``from_json(to_json(x)) == x`` for
+every JSON value.
 
-Canonical bytes, by type of value (lengths and counts in ASCII decimal); ``1``, ``1.0`` and ``True`` are three values:
+Canonical bytes, by type of value (lengths and counts in ASCII decimal); ``1``, ``1.0`` and ``True``
+are three values:
 
 =============================  =====================================================================
 ``None``, ``True``, ``False``  ``n``, ``t``, ``f``
@@ -33,8 +33,8 @@ list, tuple                    ``l`` count ``:`` the items
 mapping                        ``m`` count ``:`` key, value, ... in the order of the encoded keys
 =============================  =====================================================================
 
-Any other value has the canonical bytes of its JSON value. Length prefixes make the encoding injective: no two different
-values of these types share their bytes.
+Any other value has the canonical bytes of its JSON value. Length prefixes make the encoding
+injective: no two different values of these types share their bytes.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ _NAN = b"d" + _FLOAT(float("nan"))
 
 
 def _readable(value: Any) -> str:
-    """Return plain values as JSON. ``JSONEncoder.encode`` builds its C encoder anew each time, which costs more than
-    a small mapping does."""
+    """Return plain values as JSON. ``JSONEncoder.encode`` builds its C encoder anew each time,
+    which costs more than a small mapping does."""
     try:
         return "".join(_CHUNKS(value, 0))
     except ValueError as error:
@@ -93,7 +93,8 @@ def canonical_bytes(value: Any) -> bytes:
 
 
 def to_json(value: Any) -> str:
-    """Return the JSON value of ``value`` as strict JSON (no NaN, no Infinity), which :func:`from_json` reads.
+    """Return the JSON value of ``value`` as strict JSON (no NaN, no Infinity), which
+    :func:`from_json` reads.
 
     Text stays readable, and can be encoded as UTF-8: half of a surrogate pair is escaped.
 
@@ -130,7 +131,8 @@ def from_json(text: str) -> Any:
 
 
 def _is_too_deep(value: Any, text: str) -> bool:
-    """Whether a value's lists and mappings stand too deep in one another; its JSON tells of most that they cannot."""
+    """Whether a value's lists and mappings stand too deep in one another; its JSON tells of most
+    that they cannot."""
     if len(text) <= 2 * DEEPEST or text.count("[") + text.count("{") <= DEEPEST:
         return False
     level: list[Any] = [[value]]
@@ -147,8 +149,8 @@ def _is_too_deep(value: Any, text: str) -> bool:
 def isolate(value: Any) -> Any:
     """Return a copy of ``value`` that shares nothing mutable with it.
 
-    Lists and dicts are copied by hand, which is ten times cheaper than :func:`copy.deepcopy`; anything unusual is left
-    to ``deepcopy``.
+    Lists and dicts are copied by hand, which is ten times cheaper than :func:`copy.deepcopy`;
+    anything unusual is left to ``deepcopy``.
     """
     kind = type(value)
     if kind is dict:
@@ -226,7 +228,8 @@ _CACHED_NAMES = 64
 
 @lru_cache(maxsize=256)
 def _ordered_names(names: tuple[str, ...]) -> tuple[tuple[bytes, str], ...]:
-    """Return names as canonical bytes, in their order: the examples of a dataset have the same ones again and again."""
+    """Return names as canonical bytes, in their order: the examples of a dataset have the same ones
+    again and again."""
     found = [(name.encode("utf-8", "surrogatepass"), name) for name in names]
     return tuple(sorted((b"s%d:" % len(raw) + raw, name) for raw, name in found))
 
@@ -254,14 +257,16 @@ def _encode_unusual(value: Any, out: list[bytes], path: str) -> None:
 
 
 def json_value(value: Any, path: str = "") -> Any:
-    """Return the JSON value of a value, which shares nothing mutable with it. The table of this module has the rules.
+    """Return the JSON value of a value, which shares nothing mutable with it. The table of this
+    module has the rules.
 
     Args:
         value: Any value.
         path: Where the value is, for messages.
 
     Raises:
-        UnstorableError: The value, or one in it, has no JSON value; the message names its path and type.
+        UnstorableError: The value, or one in it, has no JSON value; the message names its path and
+            type.
     """
     kind = type(value)
     if kind is str:
@@ -285,10 +290,11 @@ def json_value(value: Any, path: str = "") -> Any:
 
 
 def private(value: Any) -> Any:
-    """Return an example or an output as a JSON object of the run's own: whoever gave it may change it afterwards.
+    """Return an example or an output as a JSON object of the run's own: whoever gave it may change
+    it afterwards.
 
-    Every example and output enters the run here. What is not a mapping is returned as it is, and so is what has no JSON
-    value: writing it fails, with the name of the field and its type.
+    Every example and output enters the run here. What is not a mapping is returned as it is, and so
+    is what has no JSON value: writing it fails, with the name of the field and its type.
     """
     if not isinstance(value, Mapping):
         return value
@@ -359,7 +365,8 @@ def _text_of_bytes(value: bytes) -> str:
 
 
 def _number_of(value: Any) -> int | float | None:
-    """Return a Decimal or Fraction as a number of JSON; None where it is not finite, or too large for a float."""
+    """Return a Decimal or Fraction as a number of JSON; None where it is not finite, or too large
+    for a float."""
     try:
         number = float(value)
     except (ValueError, OverflowError):  # a signaling NaN, or a large fraction

@@ -1,11 +1,12 @@
 """Identities and keys: where a row stands in its run, and what it contains.
 
-A **row** is (dataset, position, system number, repetition): its place in the run, never what it contains. :class:`RowId` is
-one integer whose bits no other module takes apart.
+A **row** is (dataset, position, system number, repetition): its place in the run, never what it
+contains. :class:`RowId` is one integer whose bits no other module takes apart.
 
-A **key** is a content hash: it says that two rows, in one run or in two, must have the same outcome. Keys are indexes
-for reuse and change detection, not identities: an A/A test has two systems with one key, and the same example may stand
-twice in a dataset. Display names, concurrency, timeouts, retries and secrets are in no key.
+A **key** is a content hash: it says that two rows, in one run or in two, must have the same
+outcome. Keys are indexes for reuse and change detection, not identities: an A/A test has two
+systems with one key, and the same example may stand twice in a dataset. Display names, concurrency,
+timeouts, retries and secrets are in no key.
 
 The definitions are normative: ``docs/reference/keys.md`` states them, and tests pin their values.
 """
@@ -73,7 +74,8 @@ class RowId(NamedTuple):
         """Return the identity as one non-negative 63-bit integer that sorts as the tuple does.
 
         Raises:
-            ConfigurationError: A part is out of its range (1,024 datasets, systems and repetitions; 2**33 positions).
+            ConfigurationError: A part is out of its range (1,024 datasets, systems and repetitions;
+                2**33 positions).
         """
         dataset, position, system_number, repetition = self
         if (
@@ -101,7 +103,8 @@ class RowId(NamedTuple):
 
 
 def require_room(*counts: int) -> None:
-    """Refuse more datasets, systems (those that are derived among them) and repetitions, in this order, than a run can number.
+    """Refuse more datasets, systems (those that are derived among them) and repetitions, in this
+    order, than a run can number.
 
     Raises:
         ConfigurationError: There are more.
@@ -148,7 +151,8 @@ def digest(*values: Any) -> bytes:
 
 
 def hashed(*parts: bytes) -> bytes:
-    """Return the digest of bytes: canonical ones, or such whose lengths nobody can mistake. It is made for every row."""
+    """Return the digest of bytes: canonical ones, or such whose lengths nobody can mistake. It is
+    made for every row."""
     return blake2b(b"".join(parts), digest_size=DIGEST_SIZE).digest()
 
 
@@ -160,9 +164,11 @@ def system_key(adapter: str, version: str, fingerprint: Mapping[str, Any]) -> by
     """Return the key of a configured system.
 
     Args:
-        adapter: Canonical id of the adapter (``distribution/name``), or the dotted name of a class of the user's.
+        adapter: Canonical id of the adapter (``distribution/name``), or the dotted name of a class
+            of the user's.
         version: The adapter's own version; it is raised when the adapter's behaviour changes.
-        fingerprint: Every parameter that can change an output: model, endpoint without secrets, prompts, layout.
+        fingerprint: Every parameter that can change an output: model, endpoint without secrets,
+            prompts, layout.
     """
     return digest("context-bench system 1", adapter, version, fingerprint)
 
@@ -182,8 +188,8 @@ def example_key(example: Mapping[str, Any], reads: Iterable[str] | None = None) 
 
     Args:
         example: The example.
-        reads: The fields that the system declares to read; None means all of them. An absent field is not the same as
-            a field that is None.
+        reads: The fields that the system declares to read; None means all of them. An absent field
+            is not the same as a field that is None.
     """
     visible = example
     if reads is not None:
@@ -197,11 +203,12 @@ def response_key(
     """Return the key of a response.
 
     Args:
-        system: :func:`system_key` or :func:`unshared_key` of the system, or :func:`chain_key` of its steps.
+        system: :func:`system_key` or :func:`unshared_key` of the system, or :func:`chain_key` of
+            its steps.
         example: :func:`example_key`.
         repetition: Number of the repetition.
-        history: For the answer to one turn of a conversation, everything that was said up to it: the turn itself, and the
-            system's own replies before it.
+        history: For the answer to one turn of a conversation, everything that was said up to it:
+            the turn itself, and the system's own replies before it.
     """
     if history:
         return digest("context-bench response 1", system, example, repetition, list(history))
@@ -220,7 +227,8 @@ def derived_key(example: bytes, response: bytes, output: bytes) -> bytes:
 
 
 def dataset_hash() -> Any:
-    """Return a hash to update with :func:`example_key` of every example in turn: its digest is the dataset's content."""
+    """Return a hash to update with :func:`example_key` of every example in turn: its digest is the
+    dataset's content."""
     return blake2b(b"context-bench dataset 1", digest_size=DIGEST_SIZE)
 
 
@@ -233,7 +241,8 @@ def evaluator_key(evaluator: str, version: str, parameters: Mapping[str, Any]) -
     """Return the key of a configured evaluator.
 
     Args:
-        evaluator: Canonical id (``distribution/name``), or the dotted name of a class of the user's.
+        evaluator: Canonical id (``distribution/name``), or the dotted name of a class of the
+            user's.
         version: The evaluator's own version; it is raised when a score can change.
         parameters: Every parameter that can change a score.
     """
@@ -256,7 +265,7 @@ def score_key(response: bytes, output: bytes, evaluator: bytes, gold: bytes) -> 
         response: :func:`response_key`.
         output: :func:`output_key`.
         evaluator: :func:`evaluator_key`.
-        gold: :func:`example_key` over the fields that the evaluator reads; :func:`agreement_key` of it where another
-            system's response stood in for the answer.
+        gold: :func:`example_key` over the fields that the evaluator reads; :func:`agreement_key` of
+            it where another system's response stood in for the answer.
     """
     return hashed(b"context-bench score 2", response, output, evaluator, gold)

@@ -2,9 +2,10 @@
 
 One process, and one thread of it, writes into a run file at a time.
 
-The operating system holds the lock, so that the death of the process releases it. It stands on a file beside the run file
-(``NAME.lock``, with the number of the process in it), because SQLite has locks of its own on the run file itself. On a
-network file system a lock may not reach other machines.
+The operating system holds the lock, so that the death of the process releases it. It stands on a
+file beside the run file (``NAME.lock``, with the number of the process in it), because SQLite has
+locks of its own on the run file itself. On a network file system a lock may not reach other
+machines.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ class SessionLock:
             while (handle := _take(self._file)) is None:
                 if monotonic() > deadline:
                     raise StoreError(
-                        f"Another session writes into the run file {path}: {_named(_holder(self._file))}. Wait until it "
+                        f"Another session writes into the run file {path}: "
+                        f"{_named(_holder(self._file))}. Wait until it "
                         "has ended, or end it; what it has finished is kept."
                     )
                 sleep(0.02)
@@ -68,7 +70,8 @@ class SessionLock:
 
 
 def writer_of(path: Path) -> int | None:
-    """Return the number of the process that writes into a run file, 0 when it is unknown, and None when there is none."""
+    """Return the number of the process that writes into a run file, 0 when it is unknown, and None
+    when there is none."""
     file = _lock_file(path)
     try:
         handle = os.open(file, os.O_RDWR)
@@ -109,7 +112,8 @@ def _take(file: Path) -> int | None:
 
 
 def _is_still(handle: int, file: Path) -> bool:
-    """Whether a locked file still has its name: the one before us may have removed it in giving it back."""
+    """Whether a locked file still has its name: the one before us may have removed it in giving it
+    back."""
     try:
         return os.path.samestat(os.fstat(handle), os.stat(file))
     except OSError:
@@ -143,5 +147,8 @@ def _holder(file: Path) -> int:
 
 def _named(process: int) -> str:
     if process == os.getpid():
-        return f"another thread of this process ({process}), or a result of it that is still open for writing"
+        return (
+            f"another thread of this process ({process}), or a result of it that is still open "
+            "for writing"
+        )
     return f"process {process}" if process else "a process that did not say its number"

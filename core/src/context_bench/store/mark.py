@@ -1,8 +1,9 @@
 """The mark of a run file: which installation wrote what the file asks for.
 
-A run file may come from anybody. What it asks for - programs, addresses, consent - is taken as the user's own word only where
-the file has the mark of this installation: an HMAC-SHA256 over the id of the run and its configuration, with a key that lies in
-the user's data folder and that nobody else can read.
+A run file may come from anybody. What it asks for - programs, addresses, consent - is taken as the
+user's own word only where the file has the mark of this installation: an HMAC-SHA256 over the id of
+the run and its configuration, with a key that lies in the user's data folder and that nobody else
+can read.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ _PURPOSE = b"context-bench run file 1"
 
 
 def data_folder() -> Path:
-    """Return the folder for data of this user: ``CONTEXT_BENCH_HOME``, else the usual one of the system.
+    """Return the folder for data of this user: ``CONTEXT_BENCH_HOME``, else the usual one of the
+    system.
 
     Raises:
         RuntimeError: The user has no home directory.
@@ -44,7 +46,8 @@ def data_folder() -> Path:
 
 
 def mark_of(run: str, config: str) -> str | None:
-    """Return the mark of a run with a configuration, written as JSON; None where no key can be stored.
+    """Return the mark of a run with a configuration, written as JSON; None where no key can be
+    stored.
 
     The first call creates the key.
     """
@@ -74,7 +77,8 @@ def _key_path() -> Path | None:
 
 
 def _read_key() -> bytes | None:
-    """Return the key; None where there is none, or where another user could have read or written it."""
+    """Return the key; None where there is none, or where another user could have read or written
+    it."""
     path = _key_path()
     if path is None:
         return None
@@ -90,7 +94,8 @@ def _read_key() -> bytes | None:
 
 
 def _create_key() -> bytes | None:
-    """Write a new key, whole or not at all, unless another process just has; return the one that lies there."""
+    """Write a new key, whole or not at all, unless another process just has; return the one that
+    lies there."""
     path = _key_path()
     if path is None:
         return None

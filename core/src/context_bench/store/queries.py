@@ -1,4 +1,5 @@
-"""Queries over a whole run, each of them one SQL statement, for the runner, the metrics and those who look at runs."""
+"""Queries over a whole run, each of them one SQL statement, for the runner, the metrics and those
+who look at runs."""
 
 from __future__ import annotations
 
@@ -104,12 +105,15 @@ class Measurement(NamedTuple):
 
 
 def measurements(reader: RunReader) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the fields of :class:`Measurement` that a row has, by packed identity, in order; rows without are left out."""
+    """Yield the fields of :class:`Measurement` that a row has, by packed identity, in order; rows
+    without are left out."""
     query = (
-        "SELECT id, json_extract(measured, '$.waiting'), json_extract(measured, '$.attempt_latency'), "
-        "json_extract(measured, '$.ttft'), coalesce(json_extract(output, '$.usage.output_tokens'), "
+        "SELECT id, json_extract(measured, '$.waiting'), json_extract(measured, "
+        "'$.attempt_latency'), json_extract(measured, '$.ttft'), coalesce(json_extract(output, "
+        "'$.usage.output_tokens'), "
         "json_extract(output, '$.usage.completion_tokens')) IS NOT NULL, "
-        f"json_array_length(output, '$.turn_responses') FROM responses WHERE {_HAS_MORE} ORDER BY id"
+        f"json_array_length(output, '$.turn_responses') FROM responses WHERE {_HAS_MORE} ORDER BY "
+        "id"
     )
     for line in reader.stream(query):
         fields = Measurement._make(line)._asdict()
@@ -125,11 +129,12 @@ def rows_with_failures(reader: RunReader) -> list[int]:
 
 
 def unscored(reader: RunReader, label: int, evaluator: int) -> Iterator[int]:
-    """Yield the packed identities of a label's answered rows of which an evaluator has said nothing."""
+    """Yield the packed identities of a label's answered rows of which an evaluator has said
+    nothing."""
     query = (
         f"SELECT responses.id FROM responses {_EXAMPLES} WHERE label = ? "
-        "AND NOT EXISTS (SELECT 1 FROM evaluations WHERE response = responses.id AND evaluator = ?) "
-        "AND NOT EXISTS (SELECT 1 FROM failures WHERE response = responses.id AND evaluator = ?)"
+        "AND NOT EXISTS (SELECT 1 FROM evaluations WHERE response = responses.id AND evaluator = "
+        "?) AND NOT EXISTS (SELECT 1 FROM failures WHERE response = responses.id AND evaluator = ?)"
     )
     return (number for (number,) in reader.stream(query, label, evaluator, evaluator))
 
@@ -153,7 +158,8 @@ class Silence(NamedTuple):
 
 
 def silences(reader: RunReader, is_unscored: bool) -> list[Silence]:
-    """Return where evaluators gave no score: the rows that they failed on, by the kind of the error.
+    """Return where evaluators gave no score: the rows that they failed on, by the kind of the
+    error.
 
     Args:
         reader: The run.
@@ -165,7 +171,8 @@ def silences(reader: RunReader, is_unscored: bool) -> list[Silence]:
     )
     query = (
         "SELECT systems.label, evaluators.id, kind || ': ' || min(message), count(*), evaluator IN "
-        f"(SELECT evaluator FROM scores) FROM failures {names} stage = 'evaluator' GROUP BY 1, 2, kind"
+        f"(SELECT evaluator FROM scores) FROM failures {names} stage = 'evaluator' GROUP BY 1, 2, "
+        "kind"
     )
     if is_unscored:
         reasons = (
@@ -182,19 +189,22 @@ def silences(reader: RunReader, is_unscored: bool) -> list[Silence]:
 
 
 def spent(reader: RunReader) -> tuple[float, float | None]:
-    """Return what the rows have cost so far, and the cost of the most expensive one, conversations left out of that.
+    """Return what the rows have cost so far, and the cost of the most expensive one, conversations
+    left out of that.
 
     Rows without a known cost and those of other runs are left out of both.
     """
     [(total,)] = reader.lines("SELECT coalesce(sum(cost), 0) FROM responses WHERE NOT reused")
     [(maximum,)] = reader.lines(
-        "SELECT max(cost) FROM responses WHERE NOT reused AND id NOT IN (SELECT response FROM turns)"
+        "SELECT max(cost) FROM responses WHERE NOT reused AND id NOT IN (SELECT response FROM "
+        "turns)"
     )
     return float(total), maximum
 
 
 class AnsweredTurn(NamedTuple):
-    """A stored turn: number of its system, JSON of its output, and whether its conversation is finished."""
+    """A stored turn: number of its system, JSON of its output, and whether its conversation is
+    finished."""
 
     system_number: int
     output: str
@@ -203,7 +213,10 @@ class AnsweredTurn(NamedTuple):
 
 def answered_turns(reader: RunReader) -> Iterator[AnsweredTurn]:
     """Yield the stored turns of all conversations."""
-    query = f"SELECT {sql_system_of('response')}, output, response IN (SELECT id FROM responses) FROM turns"
+    query = (
+        f"SELECT {sql_system_of('response')}, output, response IN (SELECT id FROM responses) "
+        "FROM turns"
+    )
     return reader.records(AnsweredTurn, query)
 
 
@@ -234,10 +247,11 @@ class ScoredResponse(NamedTuple):
 
 
 def responses_to_score(reader: RunReader) -> Iterator[ScoredResponse]:
-    """Yield every response with what evaluators said of it, a line for each of them, in canonical order."""
+    """Yield every response with what evaluators said of it, a line for each of them, in canonical
+    order."""
     query = (
-        "SELECT responses.id, responses.key, output, output_hash, label, body, evaluations.evaluator, "
-        f"evaluations.key, unscored FROM responses {_EXAMPLES} "
+        "SELECT responses.id, responses.key, output, output_hash, label, body, "
+        f"evaluations.evaluator, evaluations.key, unscored FROM responses {_EXAMPLES} "
         "LEFT JOIN evaluations ON evaluations.response = responses.id ORDER BY responses.id"
     )
     return reader.records(ScoredResponse, query)
@@ -265,10 +279,11 @@ class FailureCause(NamedTuple):
 
 def causes(reader: RunReader) -> list[FailureCause]:
     """Return the kinds of failure, the most frequent first."""
-    # The bare columns are those of the row with the smallest `response`: SQLite promises it for min().
+    # The bare columns are those of the row with the smallest `response`: SQLite promises it for
+    # min().
     query = (
-        f"SELECT {sql_system_of('response')} AS number, evaluator, kind, count(*), message, example_id, "
-        f"min(response) FROM failures {_EXAMPLE_OF_RESPONSE} "
+        f"SELECT {sql_system_of('response')} AS number, evaluator, kind, count(*), message, "
+        f"example_id, min(response) FROM failures {_EXAMPLE_OF_RESPONSE} "
         "GROUP BY number, evaluator, kind ORDER BY count(*) DESC, min(response)"
     )
     return list(reader.records(FailureCause, query))
@@ -290,14 +305,15 @@ class StoredFailure(NamedTuple):
 def failures(reader: RunReader) -> Iterator[StoredFailure]:
     """Yield every failure, in canonical order of the rows."""
     query = (
-        "SELECT response, example_id, stage, evaluator, kind, message, attempts, traceback FROM failures "
-        f"{_EXAMPLE_OF_RESPONSE} ORDER BY response, stage DESC, evaluator"
+        "SELECT response, example_id, stage, evaluator, kind, message, attempts, traceback FROM "
+        f"failures {_EXAMPLE_OF_RESPONSE} ORDER BY response, stage DESC, evaluator"
     )
     return reader.records(StoredFailure, query)
 
 
 class ExampleLine(NamedTuple):
-    """An example: packed identity, id, number of the label, hash, and JSON of the example where it is stored."""
+    """An example: packed identity, id, number of the label, hash, and JSON of the example where it
+    is stored."""
 
     number: int
     example_id: str
@@ -320,7 +336,8 @@ def has_example(reader: RunReader, content: bytes) -> bool:
 
 
 class ResponseKey(NamedTuple):
-    """The keys of an answer: packed identity, response key, hash of the output, and whether it was reused."""
+    """The keys of an answer: packed identity, response key, hash of the output, and whether it was
+    reused."""
 
     number: int
     key: bytes
@@ -346,7 +363,8 @@ def is_reusable(reader: RunReader, key: bytes) -> bool:
 
 
 class StoredScore(NamedTuple):
-    """Id of an evaluator, its score key, and name and value of a score; no name where it gave none."""
+    """Id of an evaluator, its score key, and name and value of a score; no name where it gave
+    none."""
 
     evaluator: str
     score_key: bytes
@@ -358,8 +376,10 @@ def scores_of(reader: RunReader, number: int) -> list[StoredScore]:
     """Return every score of a row."""
     query = (
         "SELECT evaluators.id, evaluations.key, name, value FROM evaluations "
-        "JOIN evaluators ON number = evaluations.evaluator LEFT JOIN scores ON scores.response = evaluations.response "
-        "AND scores.evaluator = evaluations.evaluator WHERE evaluations.response = ? ORDER BY evaluations.evaluator, name"
+        "JOIN evaluators ON number = evaluations.evaluator LEFT JOIN scores ON scores.response = "
+        "evaluations.response AND scores.evaluator = evaluations.evaluator WHERE "
+        "evaluations.response = ? ORDER BY "
+        "evaluations.evaluator, name"
     )
     return list(reader.records(StoredScore, query, number))
 
@@ -377,8 +397,8 @@ class _OutputLine(NamedTuple):
 class EarlierResponses:
     """Finds a response in earlier run files by its key.
 
-    Only systems that have a fingerprint take part: the key of any other is valid in its own run alone. A response is
-    an answer; failures are never found.
+    Only systems that have a fingerprint take part: the key of any other is valid in its own run
+    alone. A response is an answer; failures are never found.
 
     Args:
         files: Run files, the most trusted first.
@@ -464,6 +484,8 @@ def _example_faults(reader: RunReader) -> Iterator[str]:
         number = dataset["number"]
         length = dataset["length"]
         if length not in (None, lengths[number]):
-            yield f"Dataset {dataset['label']!r} had {length} examples, and {lengths[number]} are here."
+            current = lengths[number]
+            yield f"Dataset {dataset['label']!r} had {length} examples, and {current} are here."
         elif length and content[number].digest() != dataset["content"]:
-            yield f"The examples of dataset {dataset['label']!r} are not those that the run was given."
+            label = dataset["label"]
+            yield f"The examples of dataset {label!r} are not those that the run was given."

@@ -1,8 +1,10 @@
-"""Reading a run file: connections that only read and trust nothing that they find, and what was recorded about a run.
+"""Reading a run file: connections that only read and trust nothing that they find, and what was
+recorded about a run.
 
-A run file may come from anybody. Before any question is put to it, its tables, indexes and views are held against those
-that we create: whatever else is there (a view, a trigger, a computed column) is refused. What then still does not fit -
-a value of another type, a page that is damaged - is a :class:`~context_bench.errors.StoreError`, never a traceback.
+A run file may come from anybody. Before any question is put to it, its tables, indexes and views
+are held against those that we create: whatever else is there (a view, a trigger, a computed column)
+is refused. What then still does not fit - a value of another type, a page that is damaged - is a
+:class:`~context_bench.errors.StoreError`, never a traceback.
 """
 
 from __future__ import annotations
@@ -47,14 +49,16 @@ Found = TypeVar("Found")
 
 
 class _Connection(sqlite3.Connection):
-    """A connection that closes itself when nobody refers to it any more, as results do that go without a word."""
+    """A connection that closes itself when nobody refers to it any more, as results do that go
+    without a word."""
 
     def __del__(self) -> None:
         self.close()
 
 
 class Further:
-    """A mapping of integers that lies in a temporary file, for more of them than memory should hold. Nothing is taken out."""
+    """A mapping of integers that lies in a temporary file, for more of them than memory should
+    hold. Nothing is taken out."""
 
     def __init__(self) -> None:
         self._table = sqlite3.connect(
@@ -115,7 +119,8 @@ class _Open:
         return self._is_frozen and _state(self.place, self.path) != self.state
 
     def close_soon(self) -> None:
-        """Close the connection as soon as no snapshot is open: one that a thread is reading from must not be closed."""
+        """Close the connection as soon as no snapshot is open: one that a thread is reading from
+        must not be closed."""
         self.is_over = True
         self.remembered = {}
         if self.depth == 0:
@@ -123,10 +128,11 @@ class _Open:
 
 
 class Source:
-    """Read-only connections to a run file, one for each thread that reads, opened when first needed and kept.
+    """Read-only connections to a run file, one for each thread that reads, opened when first needed
+    and kept.
 
-    A file without a write-ahead log is read as it lies, without locks and without any file beside it; that nobody changed
-    it meanwhile is found out afterwards.
+    A file without a write-ahead log is read as it lies, without locks and without any file beside
+    it; that nobody changed it meanwhile is found out afterwards.
 
     Attributes:
         path: The run file, as it is told.
@@ -147,7 +153,8 @@ class Source:
 
     @contextmanager
     def snapshot(self) -> Iterator[sqlite3.Connection]:
-        """Open a snapshot of the file: what is committed meanwhile is not seen. Snapshots within one another are one.
+        """Open a snapshot of the file: what is committed meanwhile is not seen. Snapshots within
+        one another are one.
 
         Raises:
             StoreError: The file cannot be read, or holds what no run file holds.
@@ -172,7 +179,8 @@ class Source:
             return connection.execute(query, values).fetchall()
 
     def stream(self, query: str, *values: Any) -> Iterator[Values]:
-        """Yield the lines of an SQL query over one snapshot of the file; only this package speaks SQL."""
+        """Yield the lines of an SQL query over one snapshot of the file; only this package speaks
+        SQL."""
         return chain.from_iterable(self.lists(query, *values, at_once=1))
 
     def lists(self, query: str, *values: Any, at_once: int = 256) -> Iterator[list[Values]]:
@@ -181,16 +189,18 @@ class Source:
             found = connection.execute(query, values)
             try:  # not from the cursor itself: it cannot be closed after its connection
                 yield from iter(partial(found.fetchmany, at_once), [])
-            finally:  # who reads no further leaves no statement half done, which Python 3.10 cannot ask again
+            finally:  # an open statement cannot be repeated by Python 3.10
                 with suppress(sqlite3.Error):
                     found.close()
 
     def records(self, kind: type[Line], query: str, *values: Any) -> Iterator[Line]:
-        """Yield the lines of an SQL query as named tuples of a kind, whose types the values must have."""
+        """Yield the lines of an SQL query as named tuples of a kind, whose types the values must
+        have."""
         return as_records(kind, self.stream(query, *values))
 
     def remember(self, name: str, make: Callable[[], Found]) -> Found:
-        """Return what a function makes of the file; it is called once for each change that this thread's connection sees."""
+        """Return what a function makes of the file; it is called once for each change that this
+        thread's connection sees."""
         with self.snapshot() as connection:
             mine: _Open = self._mine.open
             [(version,)] = connection.execute("PRAGMA data_version")
@@ -249,7 +259,8 @@ def raising_store_errors(path: Path) -> Iterator[None]:
 
 
 def _state(place: Path, path: Path) -> tuple[Any, ...]:
-    """Return what changes when a file does; the last item says whether it has a write-ahead log with something in it."""
+    """Return what changes when a file does; the last item says whether it has a write-ahead log
+    with something in it."""
     try:
         found = os.stat(place)
     except OSError:
@@ -287,7 +298,10 @@ def _reading(place: Path, path: Path, is_frozen: bool) -> sqlite3.Connection:
 _LAST = (1 << 63) - 1
 _ROW_IDS = "SELECT id FROM responses UNION SELECT response FROM failures WHERE stage = 'system'"
 
-_HAS_ROW = "SELECT 1 FROM responses WHERE id = ? UNION ALL SELECT 1 FROM failures WHERE response = ? AND stage = 'system'"
+_HAS_ROW = (
+    "SELECT 1 FROM responses WHERE id = ? UNION ALL "
+    "SELECT 1 FROM failures WHERE response = ? AND stage = 'system'"
+)
 
 
 _MAPPINGS = frozenset({"config", "description", "keys", "plan", "provenance"})
@@ -311,13 +325,15 @@ class RunReader(Source):
 
     @contextmanager
     def apart(self) -> Iterator[RunReader]:
-        """Open another reader of the file: what it reads for long is a snapshot, while this one sees what is committed."""
+        """Open another reader of the file: what it reads for long is a snapshot, while this one
+        sees what is committed."""
         with closing(RunReader(self.place)) as reader:
             reader._other_baseline = self._other_baseline
             yield reader
 
     def facts(self) -> dict[str, str]:
-        """Return the table of single facts about the file: its format, the warnings and the like."""
+        """Return the table of single facts about the file: its format, the warnings and the
+        like."""
         return {str(name): str(value) for name, value in self.lines("SELECT name, value FROM meta")}
 
     def run(self) -> dict[str, Any]:
@@ -347,7 +363,8 @@ class RunReader(Source):
             return [str(line) for line in self._fact("warnings") or ()]
 
     def metrics(self) -> dict[str, Any]:
-        """Return which metrics the run computed, and what they made of its rows; nothing before its end."""
+        """Return which metrics the run computed, and what they made of its rows; nothing before its
+        end."""
         with self.snapshot():
             return dict(self._fact("metrics") or {})
 
@@ -380,7 +397,8 @@ class RunReader(Source):
         return systems, evaluators
 
     def _table(self, table: str, *columns: str) -> list[dict[str, Any]]:
-        """Return the lines of a table by column, in the order of the first one; some columns hold a mapping as JSON."""
+        """Return the lines of a table by column, in the order of the first one; some columns hold a
+        mapping as JSON."""
         with self.snapshot():
             query = f"SELECT {', '.join(columns)} FROM {table} ORDER BY 1"
             entries = [dict(zip(columns, line)) for line in self.lines(query)]
@@ -410,7 +428,8 @@ class RunReader(Source):
             ]
 
     def counts(self) -> dict[int, tuple[int, int]]:
-        """Return how many rows were answered and how many failed at the system, by system number."""
+        """Return how many rows were answered and how many failed at the system, by system
+        number."""
         query = "SELECT {}, count(*) FROM {} GROUP BY 1"
         answered_query = query.format("system_number", "responses")
         failed_query = query.format(sql_system_of("response"), "failures WHERE stage = 'system'")
@@ -452,7 +471,8 @@ class RunReader(Source):
         return turns
 
     def use_baseline(self, system_number: int) -> None:
-        """Read the rows next to those of another baseline than the recorded one; nothing is written."""
+        """Read the rows next to those of another baseline than the recorded one; nothing is
+        written."""
         self._other_baseline = system_number
 
     def baseline(self) -> int | None:
@@ -465,7 +485,8 @@ class RunReader(Source):
         return None
 
     def paired(self) -> dict[int, int]:
-        """Return the systems that are compared with another baseline than the first, and that one's number."""
+        """Return the systems that are compared with another baseline than the first, and that one's
+        number."""
         if self._other_baseline is not None:
             return {}
         others = {
@@ -502,7 +523,8 @@ class RunReader(Source):
         return self.remember("places", lambda: _Places(self))
 
     def rows(self, first: int = 0, last: int = _LAST) -> Iterator[EvalRow]:
-        """Yield every row in canonical order, those between two packed identities when they are given.
+        """Yield every row in canonical order, those between two packed identities when they are
+        given.
 
         Raises:
             StoreError: A row does not match its check sum.
@@ -523,7 +545,8 @@ class RunReader(Source):
 
     @contextmanager
     def baselines(self) -> Iterator[Callable[[int], BaselineRow | None]]:
-        """Open a look-up of the baseline's row for a packed identity; identities must come in order."""
+        """Open a look-up of the baseline's row for a packed identity; identities must come in
+        order."""
         number = self.baseline()
         with self.snapshot() as connection:
             if number is None:
@@ -536,7 +559,8 @@ _NO_BASELINES: dict[int, BaselineRow] = {}
 
 
 class _Places:
-    """Which row is at which index: computed where rows leave no gap, else listed once in eight bytes each."""
+    """Which row is at which index: computed where rows leave no gap, else listed once in eight
+    bytes each."""
 
     def __init__(self, reader: RunReader) -> None:
         self._reader = reader

@@ -1,7 +1,7 @@
 """Rows as they are handed over to be stored, and as they are read back.
 
-A row is stored as lines of several tables, which module ``tables`` declares. Rows are read as five sorted streams of lines,
-merged by packed identity into :class:`~context_bench.records.EvalRow`.
+A row is stored as lines of several tables, which module ``tables`` declares. Rows are read as five
+sorted streams of lines, merged by packed identity into :class:`~context_bench.records.EvalRow`.
 """
 
 from __future__ import annotations
@@ -84,11 +84,14 @@ class StoredRow(ResponseColumns):
 
     Attributes:
         id: Its identity.
-        output: JSON of what the system returned; None when it failed, or when only scores are written.
+        output: JSON of what the system returned; None when it failed, or when only scores are
+            written.
         evaluations: What each evaluator said.
         failures: What went wrong, with the number of the evaluator (-1 for the system).
-        again: Whether the response is stored already, and only what evaluators say of it is written.
-        turns: How many turns of its conversation are stored; what an earlier session stored beyond them is deleted.
+        again: Whether the response is stored already, and only what evaluators say of it is
+            written.
+        turns: How many turns of its conversation are stored; what an earlier session stored beyond
+            them is deleted.
     """
 
     id: RowId
@@ -183,17 +186,20 @@ class Label:
 
     @property
     def dataset(self) -> str:
-        """Label of the dataset: rows without a gold answer have a separate label in addition to that of their dataset."""
+        """Label of the dataset: rows without a gold answer have a separate label in addition to
+        that of their dataset."""
         return str(self.plan["agreement"]["of"]) if "agreement" in self.plan else self.label
 
     @property
     def reference(self) -> str | None:
-        """Label of the system whose responses replace gold answers on these rows; None elsewhere."""
+        """Label of the system whose responses replace gold answers on these rows; None
+        elsewhere."""
         return str(self.plan["agreement"]["reference"]) if "agreement" in self.plan else None
 
 
 class ReferenceSystem(NamedTuple):
-    """The system whose responses replace gold answers, and how often the run calls each system for an example."""
+    """The system whose responses replace gold answers, and how often the run calls each system for
+    an example."""
 
     system_number: int
     repetitions: int
@@ -224,7 +230,8 @@ class _RowLines:
 
 
 class RowReader:
-    """Reads rows of a run file, of which it knows the systems, evaluators and labels: make one for each state of the file."""
+    """Reads rows of a run file, of which it knows the systems, evaluators and labels: make one for
+    each state of the file."""
 
     def __init__(self, run: RunReader) -> None:
         self._systems, self._evaluators = run.names()
@@ -324,7 +331,8 @@ class RowReader:
         )
 
     def _is_extra(self, identity: RowId) -> bool:
-        """Whether the reference was called once more for this row, only to see how far it agrees with itself."""
+        """Whether the reference was called once more for this row, only to see how far it agrees
+        with itself."""
         return (
             self._reference is not None
             and identity.system_number == self._reference.system_number
@@ -359,7 +367,8 @@ class Baselines:
     Args:
         connection: Reads a snapshot of the file.
         baseline: System number of the baseline.
-        paired: Numbers of the systems that are compared with another baseline, and that one's number.
+        paired: Numbers of the systems that are compared with another baseline, and that one's
+            number.
         first, last: Packed identities between which rows are read.
     """
 

@@ -1,11 +1,12 @@
 """The run file: one SQLite database that is the record of a run, and the state it resumes from.
 
-Every row is written with a check sum, so that a damaged value is found when it is read. One session at a time writes, over
-one connection; whoever reads has another.
+Every row is written with a check sum, so that a damaged value is found when it is read. One session
+at a time writes, over one connection; whoever reads has another.
 
-A rescoring gathers new scores in a draft, a copy of the run file beside it, and they replace the old ones all at once. So
-whatever ends a rescoring, the run file shows what it showed before; the same rescoring, begun again, goes on in the draft.
-SQLite's backup puts the finished draft in the place of what the run file held, in one transaction.
+A rescoring gathers new scores in a draft, a copy of the run file beside it, and they replace the
+old ones all at once. So whatever ends a rescoring, the run file shows what it showed before; the
+same rescoring, begun again, goes on in the draft. SQLite's backup puts the finished draft in the
+place of what the run file held, in one transaction.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ from context_bench.store.tables import TURNS, Table, Values, insert
 def _in_transaction(write: Callable[..., None]) -> Callable[..., None]:
     """Have a method of a run file write in a transaction, one thread at a time.
 
-    It is no generator with ``with`` around its ``yield``: a signal that came behind its first step would leave it with the lock,
-    for as long as anybody holds the signal's error.
+    It is no generator with ``with`` around its ``yield``: a signal that came behind its first step
+    would leave it with the lock, for as long as anybody holds the signal's error.
 
     Raises:
         StoreError: It cannot be written, or nobody would find it.
@@ -47,7 +48,8 @@ def _in_transaction(write: Callable[..., None]) -> Callable[..., None]:
             with store._lock:
                 if not store.is_there:
                     raise StoreError(
-                        f"The run file {store.path} is gone: somebody removed, moved or replaced it while the run went on."
+                        f"The run file {store.path} is gone: somebody removed, moved or replaced "
+                        "it while the run went on."
                     )
                 with store._connection:
                     store._connection.execute("BEGIN IMMEDIATE")
@@ -89,7 +91,8 @@ class RunFile(RunReader):
         *,
         is_marked: bool = True,
     ) -> RunFile:
-        """Create a run file. Whoever looks sees none, or one that holds what a reader and ``resume`` need.
+        """Create a run file. Whoever looks sees none, or one that holds what a reader and
+        ``resume`` need.
 
         Args:
             path: Where it lies.
@@ -97,7 +100,8 @@ class RunFile(RunReader):
             created: When it began.
             config: What the user asked for.
             provenance: Where the run is done.
-            is_marked: Whether it gets the mark of this installation; see :mod:`context_bench.store.mark`.
+            is_marked: Whether it gets the mark of this installation; see
+                :mod:`context_bench.store.mark`.
 
         Raises:
             StoreError: There is a file already, or the folder cannot be written to.
@@ -105,7 +109,8 @@ class RunFile(RunReader):
         with _locked(path, "written") as lock:
             if path.exists():
                 raise StoreError(
-                    f"There is a file {path} already. Resume it (`context-bench resume {path}`) or name another."
+                    f"There is a file {path} already. Resume it (`context-bench resume {path}`) or "
+                    "name another."
                 )
             draft = path.with_name(f".{path.name}.new")
             _remove(draft)
@@ -121,14 +126,14 @@ class RunFile(RunReader):
         """Open an existing run file for a session; to read one, there is :class:`RunReader`.
 
         Raises:
-            StoreError: It is missing, is no run file, is damaged, was written in another format, or another session
-                writes into it.
+            StoreError: It is missing, is no run file, is damaged, was written in another format, or
+                another session writes into it.
         """
         RunReader(path).close()  # nothing is written before all that the file defines is checked
         if os.stat(path).st_nlink > 1:  # each name would have a write-ahead log of its own
             raise StoreError(
-                f"The run file {path} has a second name (a hard link), and SQLite cannot write into such a file safely. "
-                "Copy it, and use the copy."
+                f"The run file {path} has a second name (a hard link), and SQLite cannot write "
+                "into such a file safely. Copy it, and use the copy."
             )
         with _locked(path, "written") as lock:
             return cls(path, lock)
@@ -140,17 +145,20 @@ class RunFile(RunReader):
 
     @property
     def is_there(self) -> bool:
-        """Whether the file still has its name; somebody may remove or replace it while a run goes on."""
+        """Whether the file still has its name; somebody may remove or replace it while a run goes
+        on."""
         try:
             return os.stat(self.place).st_ino == self._inode
         except OSError:
             return False
 
     def _check_session(self) -> None:
-        """Check, in a transaction, that no later session writes into the file; the first call takes a session number.
+        """Check, in a transaction, that no later session writes into the file; the first call takes
+        a session number.
 
-        The lock keeps a second session out. Where it cannot - its file was removed, or the file system has no locks - the
-        later session has the higher number, and the earlier one commits nothing more.
+        The lock keeps a second session out. Where it cannot - its file was removed, or the file
+        system has no locks - the later session has the higher number, and the earlier one commits
+        nothing more.
 
         Raises:
             StoreError: A later session has begun.
@@ -168,7 +176,8 @@ class RunFile(RunReader):
             )
         elif self._session != int(number):
             raise StoreError(
-                f"Another session writes into the run file {self.path}, so this one stops. Rows that it committed are saved."
+                f"Another session writes into the run file {self.path}, so this one stops. Rows "
+                "that it committed are saved."
             )
 
     @_in_transaction
@@ -185,7 +194,8 @@ class RunFile(RunReader):
         )
 
     def discard(self) -> None:
-        """Close the file and remove it, with what SQLite keeps beside it, unless somebody did or replaced it."""
+        """Close the file and remove it, with what SQLite keeps beside it, unless somebody did or
+        replaced it."""
         self.close()
         if self.is_there:
             _remove(self.place)
@@ -261,13 +271,15 @@ class RunFile(RunReader):
         )
 
     def copy_into(self, target: sqlite3.Connection) -> None:
-        """Put all that a draft holds in the place of what another file holds, in one transaction; it is no draft any more."""
+        """Put all that a draft holds in the place of what another file holds, in one transaction;
+        it is no draft any more."""
         self._write("DELETE FROM meta WHERE name = 'draft'")
         with self._lock:
             self._connection.backup(target)
 
     def expect(self, rows: int | None) -> None:
-        """Record how many rows the whole run has at most, of all systems and repetitions; None where it is unknown."""
+        """Record how many rows the whole run has at most, of all systems and repetitions; None
+        where it is unknown."""
         if rows is not None:
             self._put("meta", name="expected", value=str(rows))
 
@@ -280,7 +292,8 @@ class RunFile(RunReader):
         )
 
     def settle_primary_scores(self) -> None:
-        """Name the primary score of labels whose evaluators had no manifest to name one: ``score``, else their first key."""
+        """Name the primary score of labels whose evaluators had no manifest to name one: ``score``,
+        else their first key."""
         numbers = {entry["id"]: str(entry["number"]) for entry in self.evaluators()}
         for label in self.labels():
             if label.primary is None:
@@ -289,9 +302,10 @@ class RunFile(RunReader):
                 )
                 self._write(
                     "UPDATE labels SET primary_score = (SELECT scores.name FROM scores "
-                    f"JOIN examples ON examples.id = {sql_example_of('scores.response')} WHERE label = labels.number "
-                    f"AND evaluator IN ({chosen}) GROUP BY evaluator, 1 ORDER BY scores.name != 'score', evaluator, 1 "
-                    "LIMIT 1) WHERE number = ?",
+                    f"JOIN examples ON examples.id = {sql_example_of('scores.response')} WHERE "
+                    f"label = labels.number AND evaluator IN ({chosen}) GROUP BY evaluator, 1 "
+                    "ORDER BY scores.name != "
+                    "'score', evaluator, 1 LIMIT 1) WHERE number = ?",
                     label.number,
                 )
 
@@ -306,7 +320,8 @@ class RunFile(RunReader):
         self.is_finished = True
 
     def warn(self, lines: Sequence[str]) -> None:
-        """Record what the user should know of the run; a line that is there already is not repeated."""
+        """Record what the user should know of the run; a line that is there already is not
+        repeated."""
         stored = self.warnings()
         lines = list(dict.fromkeys((*stored, *lines)))
         if lines != stored:
@@ -317,7 +332,8 @@ class RunFile(RunReader):
         self._put("meta", name="metrics", value=to_json(metrics))
 
     def commit(self, items: Sequence[StoredRow | StoredExample]) -> None:
-        """Write examples and finished rows durably, all or none. A row that is there already is replaced.
+        """Write examples and finished rows durably, all or none. A row that is there already is
+        replaced.
 
         Raises:
             StoreError: They cannot be written.
@@ -341,7 +357,8 @@ class RunFile(RunReader):
         insert(self._connection, lines)
 
     def _forget(self, rows: Iterable[tuple[int, StoredRow]]) -> None:
-        """Delete what an earlier session wrote about rows, or evaluations, that are written again."""
+        """Delete what an earlier session wrote about rows, or evaluations, that are written
+        again."""
         whole = [(number, row.turns) for number, row in rows if not row.again]
         parts = [
             (number, evaluator)
@@ -360,7 +377,8 @@ class RunFile(RunReader):
             delete(f"DELETE FROM {table} WHERE response = ? AND evaluator = ?", parts)
 
     def finished(self) -> Iterator[tuple[int, bytes, bytes]]:
-        """Yield packed identity, response key and the example's key of every row answered when the session began, in order."""
+        """Yield packed identity, response key and the example's key of every row answered when the
+        session began, in order."""
         if not self.is_new:
             with self.apart() as reader:
                 yield from reader.stream(
@@ -370,7 +388,8 @@ class RunFile(RunReader):
 
     @_in_transaction
     def keep_turn(self, turn: StoredTurn) -> None:
-        """Write the answer to a turn durably, in the place of what was stored of this turn and those after it.
+        """Write the answer to a turn durably, in the place of what was stored of this turn and
+        those after it.
 
         Raises:
             TimeoutError: The session has ended, whatever a call that hung still brings.
@@ -463,7 +482,8 @@ class Rescoring:
         """
         if _state(self._path) != self._before:
             raise StoreError(
-                f"Another session has written into the run file {self._path}. Its earlier scores are unchanged: rescore again."
+                f"Another session has written into the run file {self._path}. Its earlier scores "
+                "are unchanged: rescore again."
             )
         try:
             with closing(writing(self._path)) as target:
@@ -482,7 +502,8 @@ class Rescoring:
         self._is_worth_keeping = True
 
     def leave(self) -> None:
-        """End the session; a draft with new scores that was not published is kept for the next one."""
+        """End the session; a draft with new scores that was not published is kept for the next
+        one."""
         self.store.close()
         if not self._is_worth_keeping:
             _remove(self._draft)

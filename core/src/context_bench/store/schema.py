@@ -1,4 +1,5 @@
-"""What a run file defines: the tables about a run, next to those of its rows, and the view for readers with other tools.
+"""What a run file defines: the tables about a run, next to those of its rows, and the view for
+readers with other tools.
 
 ``docs/reference/run-file.md`` describes them.
 """
@@ -88,7 +89,8 @@ def check_schema(connection: sqlite3.Connection, path: Path) -> None:
     """Compare all that a run file defines with what this version defines.
 
     Raises:
-        StoreError: The file has another format, or defines something that no run file of this version does.
+        StoreError: The file has another format, or defines something that no run file of this
+            version does.
     """
     expected = _expected_objects()
     objects = [SchemaObject(*line) for line in connection.execute(_OBJECTS)]
@@ -98,8 +100,10 @@ def check_schema(connection: sqlite3.Connection, path: Path) -> None:
         if item not in expected:
             _check_version(connection, path)
             raise StoreError(
-                f"{path} is not as context-bench writes it: its {item.kind} {str(item.name)[:60]!r} is not part of a run "
-                "file. Nothing was read from it. Remove what was added, or open it with the version that wrote it."
+                f"{path} is not as context-bench writes it: its {item.kind} "
+                f"{str(item.name)[:60]!r} is not part of a run "
+                "file. Nothing was read from it. Remove what was added, or open it with the "
+                "version that wrote it."
             )
     _check_version(connection, path)
     missing = expected.difference(objects)

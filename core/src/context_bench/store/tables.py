@@ -1,7 +1,9 @@
-"""The tables of a run file that hold rows, each derived from the attrs class that declares its columns.
+"""The tables of a run file that hold rows, each derived from the attrs class that declares its
+columns.
 
-A class of columns says names, types and meanings. From it follow the statement that creates the table, those that insert and
-read its lines, and the checksum of each line. No other code names the columns in order.
+A class of columns says names, types and meanings. From it follow the statement that creates the
+table, those that insert and read its lines, and the checksum of each line. No other code names the
+columns in order.
 """
 
 from __future__ import annotations
@@ -27,7 +29,8 @@ Values = tuple[Any, ...]
 Record = TypeVar("Record")
 
 _LINES_AT_ONCE = (40, 8, 1)
-"""How many lines one statement inserts; of at most 24 values each: SQLite may be built for 999 in one statement."""
+"""How many lines one statement inserts; of at most 24 values each: SQLite may be built for 999 in
+one statement."""
 
 SQL_TYPES = {bool: "INTEGER", int: "INTEGER", float: "REAL", str: "TEXT", bytes: "BLOB"}
 
@@ -138,7 +141,8 @@ class FailureColumns:
 
 
 class Table(Generic[Record]):
-    """A table whose lines are records of one class, each of them about the row with a packed identity.
+    """A table whose lines are records of one class, each of them about the row with a packed
+    identity.
 
     Args:
         name: Name of the table.
@@ -218,7 +222,8 @@ class Table(Generic[Record]):
 
     @cached_property
     def insert_statements(self) -> dict[int, str]:
-        """The SQL that inserts lines, each in the place of the line with its key, by the number of lines; most first."""
+        """The SQL that inserts lines, each in the place of the line with its key, by the number of
+        lines; most first."""
         insert = f"INSERT OR REPLACE INTO {self.name} ({', '.join(self.stored_names)}) VALUES "
         places = f"({', '.join('?' * len(self.stored_names))})"
         return {count: insert + ", ".join([places] * count) for count in _LINES_AT_ONCE}
@@ -239,7 +244,8 @@ class Table(Generic[Record]):
         """Return the lines that store records.
 
         Args:
-            records: Packed identities of rows, each with an object that has the declared attributes.
+            records: Packed identities of rows, each with an object that has the declared
+                attributes.
             covered: For each record other lines that its checksum covers.
 
         Raises:
@@ -309,8 +315,9 @@ def insert(connection: Connection, table_lines: Mapping[Table[Any], Sequence[Val
 def checksum(values: Values, covered: Iterable[Values] = ()) -> int:
     """Return the checksum of values, and of other lines that it covers.
 
-    It is the CRC-32 of the values in version 2 of Python's marshal format. That version writes each value as its type and
-    its bytes, without references between them, and is the same in every Python. It takes a fifth of the time of ``repr``.
+    It is the CRC-32 of the values in version 2 of Python's marshal format. That version writes each
+    value as its type and its bytes, without references between them, and is the same in every
+    Python. It takes a fifth of the time of ``repr``.
 
     Raises:
         StoreError: A value cannot be stored.
@@ -358,7 +365,8 @@ def groups_of_types(
             if shape not in known_shapes:
                 if not all(map(isinstance, values, allowed)):
                     raise StoreError(
-                        f"The run file is damaged: a value in {where} has a type that it cannot have."
+                        f"The run file is damaged: a value in {where} has a type that it cannot "
+                        "have."
                     )
                 known_shapes.add(shape)
         yield group
