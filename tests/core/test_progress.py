@@ -528,7 +528,7 @@ def test_what_is_waited_for_is_the_rate_limit_of_an_endpoint(
     place = admission.enter(job)
     assert isinstance(place, float)  # the limiter has a clock of its own, and waits
     assert admission.waiting(0).endswith(" s for the rate limit of http://h/v1")
-    admission.road(slot).answered()
+    admission.state_of(slot).answered()
     assert admission.waiting(0) is None
 
 

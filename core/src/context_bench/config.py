@@ -1,5 +1,4 @@
-"""What a run is asked for, for commands that take the arguments of ``run`` and look at what it
-would do.
+"""The configuration of a run, for commands that have the options of ``run``.
 
     @run_options()
     @click.option("--times", default=1)
@@ -13,7 +12,7 @@ This module is stable API: see ``docs/reference/public-api.md``.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
@@ -40,11 +39,11 @@ __all__ = ["SystemConfig", "RunConfig", "examples_of", "load_config", "recompute
 
 @frozen
 class SystemConfig:
-    """A system that was asked for, before it is set up.
+    """A system that the user requested, before it is set up.
 
     Attributes:
-        label: What it is called in the run.
-        is_baseline: Whether the others are held against it.
+        label: Its label in the run.
+        is_baseline: Whether the other systems are compared with it.
     """
 
     _catalog: Catalog
@@ -54,11 +53,10 @@ class SystemConfig:
 
     @classmethod
     def all_of(cls, catalog: Catalog, request: RunConfig) -> list[SystemConfig]:
-        """Return the systems of a request in its order, each context transformer followed by the
-        reader.
+        """Return the systems of a run in order, each context transformer followed by the reader.
 
         Raises:
-            ContextBenchError: There is none, a name is unknown, or two have one label.
+            ContextBenchError: No system is given, a name is unknown, or two have one label.
         """
         specs = with_reader(catalog, request.systems, request.reader)
         if not specs:
@@ -71,7 +69,7 @@ class SystemConfig:
         return [cls(catalog, spec, label, label == baseline) for label, spec in zip(labels, specs)]
 
     def build(self) -> Any:
-        """Return the system, its steps chained, as the run would ask it.
+        """Return the system, its steps chained, as the run would call it.
 
         Raises:
             ContextBenchError: It cannot be set up.
@@ -84,8 +82,7 @@ class SystemConfig:
         return RunHooks(self._catalog).drive_conversation(system)
 
     def option(self, name: str) -> tuple[tuple[Any, ...], Any] | None:
-        """Return the choices and the value of an option that one of its steps declares; None when
-        none declares it."""
+        """Return the choices and the value of an option of one of its steps; None without one."""
         for step in specs_in(self._spec):
             options = self._catalog.find("systems", step.name).manifest.options
             if name in options:
@@ -99,8 +96,8 @@ class SystemConfig:
         """Return it with other options, in each of its steps that declares them.
 
         Args:
-            changes: Values that count, whatever was asked for.
-            unless_given: Values for options that nobody gave.
+            changes: Values that replace those of the user.
+            unless_given: Values of options that the user has not set.
         """
         return evolve(self, spec=self._changed(self._spec, changes, unless_given or {}))
 
@@ -108,24 +105,22 @@ class SystemConfig:
         self, spec: SystemSpec, changes: Mapping[str, Any], unless_given: Mapping[str, Any]
     ) -> SystemSpec:
         declared = self._catalog.find("systems", spec.name).manifest.options
-        own, weak = (
-            {name: told[name] for name in told if name in declared}
-            for told in (changes, unless_given)
-        )
+        options = {name: value for name, value in unless_given.items() if name in declared}
+        options |= _given(spec)
+        options |= {name: value for name, value in changes.items() if name in declared}
         steps = tuple(self._changed(step, changes, unless_given) for step in spec.steps)
-        return evolve(spec, options={**weak, **_given(spec), **own}, steps=steps)
+        return evolve(spec, options=options, steps=steps)
 
     @staticmethod
     def endpoint_of(system: Any) -> str | None:
-        """Return what a system asks, without secrets; None when it asks no endpoint."""
+        """Return the endpoint that a system calls, without secrets; None without one."""
         return endpoint_of(system)
 
 
 def examples_of(
     catalog: Catalog, request: RunConfig, size: int
 ) -> list[tuple[str, Mapping[str, Any]]]:
-    """Return the first examples of a request with their names, from all of its datasets in turn;
-    none without a dataset.
+    """Return the first examples of a run with their names, from all of its datasets in turn.
 
     Raises:
         ContextBenchError: A dataset is unknown or cannot be read, or all of them are empty.
@@ -136,16 +131,16 @@ def examples_of(
         stream, _ = open_dataset(catalog, spec, number, request, labels)
         labels.append(stream.fallback)
         sources.append(_named(chosen(stream, request.patience), stream.fallback))
-    found: list[tuple[str, Mapping[str, Any]]] = []
-    while sources and len(found) < size:
+    examples: list[tuple[str, Mapping[str, Any]]] = []
+    while sources and len(examples) < size:
         source = sources.pop(0)
         example = next(source, None)
         if example is not None:
-            found.append(example)
+            examples.append(example)
             sources.append(source)
-    if labels and not found:
+    if labels and not examples:
         raise DatasetError(f"There is no example to ask about: {', '.join(labels)} gave none.")
-    return found
+    return examples
 
 
 def load_config(
@@ -155,15 +150,15 @@ def load_config(
     model: str | None = None,
     project: str | os.PathLike[str] | Mapping[str, Any] | None = None,
 ) -> RunConfig:
-    """Return what the project file asks for, with further systems.
+    """Return the configuration of the project file, with further systems.
 
     Args:
         systems: Specs of further systems, as ``--system`` takes them.
         proxies: Addresses, as ``--proxy`` takes them.
         names: Labels of the proxies in their order.
-        model: Model that the proxies are asked for.
-        project: The project file, or what it holds; None takes ``context-bench.toml`` in the
-            current directory, where there is one.
+        model: Model that the proxies receive in each request.
+        project: The project file, or its content; None reads ``context-bench.toml`` in the current
+            directory, if it exists.
 
     Raises:
         ConfigurationError: The project file or a spec cannot be read.
@@ -173,19 +168,19 @@ def load_config(
     from context_bench.plugins.settings import load_project
 
     request = project_request(load_project(project), catalog_of_environment())
-    given = [parse_system(spec) for spec in systems]
-    given += proxies_of(
+    further = [parse_system(spec) for spec in systems]
+    further += proxies_of(
         {"proxies": proxies, "names": names, "model": model}, catalog_of_environment().proxy_system
     )
-    return evolve(request, systems=(*request.systems, *given))
+    return evolve(request, systems=(*request.systems, *further))
 
 
 def recompute(catalog: Catalog, run: Run) -> Recomputation:
-    """Return what computes the scores of a run's deterministic, unchanged evaluators again; nothing
-    is written or asked.
+    """Return a recomputation of the scores of a run's deterministic, unchanged evaluators.
 
-    Its ``scores()`` yields the identity of a row, the id of an evaluator, and scores by key;
-    ``notes`` says afterwards which scores were not computed again, and why.
+    It writes nothing and calls no system. Its ``scores()`` yields the identity of a row, the id of
+    an evaluator, and scores by key. Then ``notes`` lists the scores that were not computed again,
+    with reasons.
     """
     from context_bench.session.rescoring import Recomputation
 
@@ -195,14 +190,14 @@ def recompute(catalog: Catalog, run: Run) -> Recomputation:
 def run_options(
     name: str | None = None, *, only_wiring: bool = False
 ) -> Callable[[Callable[..., Any]], Any]:
-    """Return what makes a function a click command that takes the options of ``run``.
+    """Return a decorator that makes a function a click command with the options of ``run``.
 
     The function is called with ``config``, ``catalog`` and the values of its own click options.
 
     Args:
         name: Its name; None takes the function's.
-        only_wiring: Whether it takes only those that say which evaluators and extensions are used,
-            and asks no system.
+        only_wiring: Whether it has only the options that select evaluators and extensions, and
+            calls no system.
     """
 
     def decorate(function: Callable[..., Any]) -> Any:
@@ -217,17 +212,17 @@ def run_options(
         )
         from context_bench.plan.plan import make_plan
 
-        own: Sequence[Any] = tuple(getattr(function, "__click_params__", ()))
-        own_names = frozenset(param.name for param in own)
+        own_params: Sequence[Any] = tuple(getattr(function, "__click_params__", ()))
+        own_names = frozenset(param.name for param in own_params)
 
         @wraps(function)
         def call(**flags: Any) -> Any:
-            given = {param.name: flags.pop(param.name) for param in own}
+            options = {param.name: flags.pop(param.name) for param in own_params}
             catalog, request = requested_config(flags)
             with hiding(redactor_of(catalog, request).of), redact_errors(catalog, request):
                 if not only_wiring:
                     require_used(catalog, make_plan(catalog, request), flags)
-                return function(config=request, catalog=catalog, **given)
+                return function(config=request, catalog=catalog, **options)
 
         if only_wiring:
             return click.command(name)(wiring_options(call))
@@ -236,13 +231,15 @@ def run_options(
     return decorate
 
 
-def _named(placed: Any, label: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    for place, example in placed:
+def _named(
+    examples: Iterable[tuple[int, Any]], label: str
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for position, example in examples:
         if not isinstance(example, Mapping):
             raise DatasetError(
-                f"Row {place} of dataset {label!r} is {type(example).__name__}, not an example."
+                f"Row {position} of dataset {label!r} is {type(example).__name__}, not an example."
             )
-        yield name_of(example, place), example
+        yield name_of(example, position), example
 
 
 def _given(spec: SystemSpec) -> dict[str, Any]:

@@ -1,10 +1,10 @@
 """The one place through which text reaches a terminal, or a file that a command writes.
 
-Labels, ids, model output and file names come from elsewhere, and may hold what a terminal obeys.
-Whatever passes here is made printable first: control characters, escape sequences and those that
-turn the reading direction are written out (``\\x1b``). Results go to standard output with
-:func:`echo`, everything else to standard error with :func:`echo_err` and :func:`warn`. Tables and
-progress bars are drawn on :func:`drawing`, and files are written with :func:`atomic_write`.
+Labels, ids, model output and file names come from outside, and may contain what a terminal obeys.
+This module makes every text printable first: it writes control characters, escape sequences and
+characters that turn the reading direction as escapes (``\\x1b``). Results go to standard output
+with :func:`echo`, everything else to standard error with :func:`echo_err` and :func:`warn`. Tables
+and progress bars are drawn on :func:`drawing`, and files are written with :func:`atomic_write`.
 ``tests/contract/test_repository_rules.py`` refuses every other way to a terminal.
 
 This module is stable API: see ``docs/reference/public-api.md``.
@@ -47,16 +47,16 @@ _hide: ContextVar[Callable[[str], str]] = ContextVar("hide", default=str)
 
 @contextmanager
 def hiding(hide: Callable[[str], str]) -> Iterator[None]:
-    """Take secrets out of all that is written here in the meantime.
+    """Remove secrets from everything that this module writes in this context.
 
     Args:
         hide: Returns a text without secrets.
     """
-    before = _hide.set(hide)
+    token = _hide.set(hide)
     try:
         yield
     finally:
-        _hide.reset(before)
+        _hide.reset(token)
 
 
 def echo(text: str = "") -> None:
@@ -66,7 +66,7 @@ def echo(text: str = "") -> None:
 
 def echo_err(text: str = "") -> None:
     """Write text and a line end to standard error."""
-    with suppress(OSError, ValueError):  # nobody reads what is told besides: that ends nothing
+    with suppress(OSError, ValueError):  # standard error may be closed: nothing stops for that
         _write(text, to_errors=True)
 
 
@@ -76,34 +76,37 @@ def warn(text: str) -> None:
 
 
 def stdout_aside() -> redirect_stdout[TextIO]:
-    """Return a context in which what other code prints goes to standard error: standard output is
-    for results."""
+    """Return a context in which other code prints to standard error.
+
+    Standard output is for results.
+    """
     return redirect_stdout(cast("TextIO", Screen(aside=True)))
 
 
 def capture_python_output() -> None:
-    """Take what Python itself writes to standard error, too: warnings, log records, and errors that
-    nobody caught."""
+    """Write warnings, log records and uncaught errors of Python through this module, too."""
     import logging
     import threading
     import warnings
 
-    class Told(logging.Handler):
+    class RedactingHandler(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
             echo_err(self.format(record))
 
-    logging.lastResort = Told(logging.WARNING)
+    logging.lastResort = RedactingHandler(logging.WARNING)
     warnings.showwarning = _show_warning
-    sys.excepthook = lambda *error: _tell_error("", threading.ExceptHookArgs((*error, None)))
-    sys.unraisablehook = lambda found: _tell_error(
-        f"{found.err_msg or 'Exception ignored in'}: {found.object!r}\n", found
+    sys.excepthook = lambda *error: _write_error("", threading.ExceptHookArgs((*error, None)))
+    sys.unraisablehook = lambda error: _write_error(
+        f"{error.err_msg or 'Exception ignored in'}: {error.object!r}\n", error
     )
-    threading.excepthook = lambda found: _tell_error(f"Exception in {found.thread}:\n", found)
+    threading.excepthook = lambda error: _write_error(f"Exception in {error.thread}:\n", error)
 
 
 def escape_what_standard_output_lacks() -> None:
-    """Have characters that the encoding of standard output lacks written as ``\\u`` escapes, of
-    which JSON stays JSON."""
+    """Write characters that the encoding of standard output lacks as ``\\u`` escapes.
+
+    JSON stays JSON with them.
+    """
     if isinstance(sys.stdout, TextIOWrapper) and sys.stdout.encoding != "utf-8":
         from codecs import register_error
 
@@ -118,38 +121,43 @@ def _escaped(error: Any) -> tuple[str, int]:
 
 
 def _show_warning(
-    message: Warning | str, category: type[Warning], *where: Any, **more: Any
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    *_: Any,
+    **__: Any,
 ) -> None:
-    """Write a warning: one that is meant for the user is a line of ours."""
+    """Write a warning; a warning for the user as one line."""
     from warnings import formatwarning
 
     if category is UserWarning:
         warn(str(message))
     else:
-        echo_err(formatwarning(message, category, *where[:2]).rstrip())
+        echo_err(formatwarning(message, category, filename, lineno).rstrip())
 
 
-def _tell_error(where: str, found: Any) -> None:
-    """Write an error that Python has told of; what ends a process or a thread on purpose is
-    none."""
-    if not issubclass(found.exc_type, SystemExit):
+def _write_error(heading: str, error: Any) -> None:
+    """Write an error that Python reports; SystemExit ends a process or a thread on purpose."""
+    if not issubclass(error.exc_type, SystemExit):
         from traceback import format_exception
 
-        lines = format_exception(found.exc_type, found.exc_value, found.exc_traceback)
-        echo_err(f"{where}{''.join(lines)}".rstrip())
+        lines = format_exception(error.exc_type, error.exc_value, error.exc_traceback)
+        echo_err(f"{heading}{''.join(lines)}".rstrip())
 
 
 def write_json(value: Any, indent: int | None = 2) -> None:
-    """Write a value to standard output as strict JSON: numbers that are not finite are null, what
-    is not printable is escaped.
+    """Write a value to standard output as strict JSON.
+
+    Numbers that are not finite become null, and characters that are not printable are escaped.
 
     Args:
         value: The value.
-        indent: Spaces of each level; None writes one line; 0 one line for each item of a list,
-            which takes a third of the time.
+        indent: Spaces of each level; None writes one line; 0 writes one line for each item of a
+            list, which takes a third of the time.
     """
     if indent == 0 and isinstance(value, list):
-        lines = ",\n".join(_strict(one, None) for one in value)
+        lines = ",\n".join(_strict(item, None) for item in value)
         sys.stdout.write(f"[\n{lines}\n]\n")
         return
     sys.stdout.write(_strict(value, indent) + "\n")
@@ -159,35 +167,35 @@ def write_json(value: Any, indent: int | None = 2) -> None:
 
 @contextmanager
 def atomic_write(path: str | os.PathLike[str], what: str = "The file") -> Iterator[TextIO]:
-    """Yield a stream whose text takes the place of a file once all of it is written; when that
-    fails the file stays as it was.
+    """Yield a stream whose text replaces a file once all of it is written.
 
-    The text is made printable as it is written. Bytes that go into the stream's ``buffer`` stay as
-    they are.
+    If that fails, the file stays as it was. The text is made printable as it is written. Bytes that
+    are written to the stream's ``buffer`` are not changed.
 
     Args:
-        path: Where it lies. What is no file (``/dev/stdout``), or lies where nothing can be put
-            beside it, is written directly.
-        what: What it is called when it cannot be written.
+        path: Path of the file. It is written directly if it is not a regular file
+            (``/dev/stdout``), or if its folder cannot be written.
+        what: Name of the file in the message of an error.
 
     Raises:
-        ConfigurationError: It cannot be written, or a run file lies there, whose answers may have
-            been paid for.
+        ConfigurationError: It cannot be written, or it is a run file, whose answers may have been
+            paid for.
     """
     import os
 
-    place = os.path.realpath(path)
-    folder, is_there = os.path.dirname(place), os.path.exists(place)
-    is_direct = (is_there and not os.path.isfile(place)) or not os.access(folder, os.W_OK)
-    target = place if is_direct else os.path.join(folder, f".context-bench-{os.getpid()}.new")
+    file = os.path.realpath(path)
+    folder = os.path.dirname(file)
+    exists = os.path.exists(file)
+    is_direct = (exists and not os.path.isfile(file)) or not os.access(folder, os.W_OK)
+    target = file if is_direct else os.path.join(folder, f".context-bench-{os.getpid()}.new")
     check_place(path, what)
     try:
         with PrintableFile(open(target, "wb"), encoding="utf-8", newline="") as stream:
             yield stream
         if not is_direct:
-            if is_there:
-                os.chmod(target, os.stat(place).st_mode)
-            os.replace(target, place)
+            if exists:
+                os.chmod(target, os.stat(file).st_mode)
+            os.replace(target, file)
     except OSError as error:
         raise ConfigurationError(
             f"{what} {path} cannot be written: {error.strerror or error}."
@@ -199,28 +207,27 @@ def atomic_write(path: str | os.PathLike[str], what: str = "The file") -> Iterat
 
 
 def check_place(path: str | os.PathLike[str], what: str) -> None:
-    """Refuse a place where :func:`atomic_write` could not write, before the work is done that a
-    file is to hold.
+    """Refuse a path that :func:`atomic_write` could not write, before the work for it is done.
 
     Raises:
-        ConfigurationError: A folder or a run file lies there, or a file or folder that may not be
+        ConfigurationError: It is a folder or a run file, or a file or folder that may not be
             written.
     """
     import os
 
-    place = os.path.realpath(path)
+    file = os.path.realpath(path)
     try:
-        if os.path.isfile(place):
-            with open(place, "rb+") as before:  # what may not be written is not replaced either
-                if before.read(16) == b"SQLite format 3\0":
+        if os.path.isfile(file):
+            with open(file, "rb+") as current:  # a file that may not be written is not replaced
+                if current.read(16) == b"SQLite format 3\0":
                     raise ConfigurationError(
                         f"{what} {path} cannot be written: a run file lies there. Name another "
                         "file."
                     )
-        elif os.path.isdir(place) or not (
-            os.path.exists(place) or os.access(os.path.dirname(place), os.W_OK)
+        elif os.path.isdir(file) or not (
+            os.path.exists(file) or os.access(os.path.dirname(file), os.W_OK)
         ):
-            open(place, "ab").close()
+            open(file, "ab").close()
     except OSError as error:
         raise ConfigurationError(
             f"{what} {path} cannot be written: {error.strerror or error}."
@@ -228,38 +235,40 @@ def check_place(path: str | os.PathLike[str], what: str) -> None:
 
 
 def _strict(value: Any, indent: int | None) -> str:
-    if _hide.get() is str:  # then most values need no copy first
-        with suppress(
-            TypeError, ValueError
-        ):  # keys that are no texts, and numbers that are not finite
+    if _hide.get() is str:
+        # Most values need no copy. Keys that are not texts do, and numbers that are not finite.
+        with suppress(TypeError, ValueError):
             return json_text(value, indent, None)
     return json_text(finite(value, _hide.get()), indent)
 
 
-def finite(value: Any, told: Callable[[str], str]) -> Any:
-    """Return a value as JSON can hold it: numbers that are not finite become None, and what JSON
-    does not know its text.
+def finite(value: Any, rewrite: Callable[[str], str]) -> Any:
+    """Return a value that JSON can represent.
+
+    Numbers that are not finite become None, and values of other types become text.
 
     Args:
         value: The value.
-        told: Returns a text as it is to be written.
+        rewrite: Returns a text as it is to be written.
     """
     if isinstance(value, str):
-        return told(value)
+        return rewrite(value)
     if isinstance(value, Mapping):
-        return {told(str(key)): finite(one, told) for key, one in value.items()}
+        return {rewrite(str(key)): finite(item, rewrite) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [finite(one, told) for one in value]
+        return [finite(item, rewrite) for item in value]
     if isinstance(value, float):
         return value if isfinite(value) else None
-    return value if value is None or isinstance(value, bool | int) else told(str(value))
+    return value if value is None or isinstance(value, bool | int) else rewrite(str(value))
 
 
 def json_text(
     value: Any, indent: int | None = None, default: Callable[[Any], str] | None = str
 ) -> str:
-    """Return a value without numbers that are not finite as JSON in which what is not printable is
-    escaped."""
+    """Return a value as JSON in which characters that are not printable are escaped.
+
+    Its numbers must be finite.
+    """
     import json
 
     written = json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False, default=default)
@@ -267,7 +276,7 @@ def json_text(
 
 
 class PrintableFile(TextIOWrapper):
-    """A file of text in which everything is printable, whoever writes it."""
+    """A text file that makes everything printable that is written to it."""
 
     def write(self, text: str) -> int:
         """Write a text, made printable; a line may end as on Windows."""
@@ -286,13 +295,12 @@ def result_stream(*, is_drawn: bool = False) -> TextIO:
 
 
 class Screen:
-    """Standard output as a stream for what packages write: all of it is made printable, and takes
-    no colors.
+    """Standard output as a stream for packages: everything is made printable, without colors.
 
-    A pipe may end on a terminal, so that what is not a terminal gets the same.
+    A pipe may end on a terminal, so output to a pipe is made printable, too.
 
     Args:
-        aside: Whether this is standard error in its place.
+        aside: Whether the stream is standard error.
     """
 
     encoding = "utf-8"
@@ -306,11 +314,11 @@ class Screen:
         return len(text)
 
     def flush(self) -> None:
-        """Write what waits."""
+        """Write what is buffered."""
         self._stream.flush()
 
     def isatty(self) -> bool:
-        """Return False: nobody writes escape sequences here."""
+        """Return False: no escape sequences are written here."""
         return False
 
 
@@ -318,16 +326,17 @@ def write_line(stream: TextIO, text: str) -> None:
     """Write a line to a stream at once, made printable.
 
     Raises:
-        OSError: Nobody reads the stream.
-        ValueError: It is closed.
+        OSError: The reader of the stream has closed it.
+        ValueError: The stream is closed.
     """
     stream.write(escape_control(text) + "\n")
     stream.flush()
 
 
 def drawing(stream: TextIO | None = None, **settings: Any) -> Console:
-    """Return a console of rich on which everything drawn is printable; rich adds its own colors and
-    cursor moves.
+    """Return a console of rich on which all text is made printable.
+
+    Colors and cursor moves of rich itself are not changed.
 
     Args:
         stream: Where to draw; None draws on standard output.
@@ -351,12 +360,12 @@ def drawing(stream: TextIO | None = None, **settings: Any) -> Console:
 
 
 def escape_control(text: object, *, lines: bool = True, is_json: bool = False) -> str:
-    """Return a text in which nothing is left that a terminal obeys.
+    """Return a text without anything that a terminal obeys.
 
     Args:
         text: Any value; its ``str()`` is taken.
-        lines: Whether line ends and tabs stay; without, they are written out, too.
-        is_json: Whether it is JSON, which means the same afterwards.
+        lines: Whether line ends and tabs stay; if not, they are escaped, too.
+        is_json: Whether it is JSON, whose meaning does not change.
     """
     shown = _hide.get()(str(text))
     if shown.isprintable():
@@ -376,16 +385,20 @@ def _python_escape(match: re.Match[str]) -> str:
 
 
 def style(text: object, *, color: str | None = None, bold: bool = False) -> str:
-    """Return a text that :func:`echo` and :func:`echo_err` write in a color, or in bold letters,
-    where there is a terminal.
+    """Return a text that :func:`echo` and :func:`echo_err` write in color or bold on a terminal.
 
     Args:
         text: What to write; it is made printable.
         color: ``red``, ``green``, ``yellow`` or ``cyan``; None for none.
         bold: Whether to write it in bold letters.
     """
-    codes = ";".join([*(["1"] if bold else []), *([_COLORS[color]] if color else [])])
-    return f"{_mark()}{codes}m{escape_control(text)}{_mark()}0m" if codes else escape_control(text)
+    codes: list[str] = []
+    if bold:
+        codes.append("1")
+    if color:
+        codes.append(_COLORS[color])
+    shown = escape_control(text)
+    return f"{_mark()}{';'.join(codes)}m{shown}{_mark()}0m" if codes else shown
 
 
 def width() -> int:
@@ -395,9 +408,8 @@ def width() -> int:
     columns = environ.get("COLUMNS", "")
     if columns.isdecimal() and int(columns) > 0:
         return max(40, int(columns))
-    if (
-        sys.__stdout__ is None or not sys.__stdout__.isatty()
-    ):  # which costs less than asking in vain
+    # This costs less than a request that fails.
+    if sys.__stdout__ is None or not sys.__stdout__.isatty():
         return 80
     from shutil import get_terminal_size
 
@@ -405,22 +417,26 @@ def width() -> int:
 
 
 def wrap_text(label: str, text: str, indent: int = 4, gutter: int = 10) -> str:
-    """Return ``label`` and a text wrapped beside it, to the width of the terminal.
+    """Return a label and a text that is wrapped next to it, to the width of the terminal.
 
     Args:
-        label: Stands before the first line.
-        text: What to wrap; ``-`` stands for an empty one.
+        label: Comes before the first line.
+        text: The text; an empty one is written as ``-``.
         indent: Spaces before the label.
-        gutter: Columns that the label is given.
+        gutter: Columns of the label.
     """
-    head, rest = " " * indent + escape_control(label).ljust(gutter), escape_control(text) or "-"
-    rest = rest.expandtabs().replace("\n", " ").strip(" ")
-    room, lines, margin = width() - len(head), list[str](), " " * len(head)
-    while len(rest) > room and " " in rest:
-        end = max(0, rest.rfind(" ", 0, max(0, room) + 1)) or rest.find(" ")
-        lines.append(rest[:end].rstrip(" "))
-        rest = rest[end:].lstrip(" ")
-    return (head + f"\n{margin}".join([*lines, rest])).rstrip(" ")
+    head = " " * indent + escape_control(label).ljust(gutter)
+    margin = " " * len(head)
+    columns = max(0, width() - len(head))
+    text = escape_control(text) or "-"
+    text = text.expandtabs().replace("\n", " ").strip(" ")
+    lines: list[str] = []
+    while len(text) > columns and " " in text:
+        end = max(0, text.rfind(" ", 0, columns + 1)) or text.find(" ")
+        lines.append(text[:end].rstrip(" "))
+        text = text[end:].lstrip(" ")
+    lines.append(text)
+    return (head + f"\n{margin}".join(lines)).rstrip(" ")
 
 
 _COLORS = {"red": "31", "green": "32", "yellow": "33", "cyan": "36"}
@@ -439,31 +455,29 @@ _UNPRINTABLE_OR_LINES = re.compile(f"[\x00-\x0a{_OBEYED}]")
 
 @lru_cache(maxsize=1)
 def _mark() -> str:
-    """Return what stands for an escape sequence of ours until it is written; nobody else's text can
-    know it."""
+    """Return the mark of an escape sequence of this module; no other text can contain it."""
     from os import urandom
 
     return f"\ufdd0{urandom(8).hex()}"
 
 
 def _write(text: str, to_errors: bool = False) -> None:
-    pieces = str(text).split(_mark()) if "\ufdd0" in str(text) else [str(text)]
-    shown = plain = escape_control(pieces[0])
+    text = str(text)
+    pieces = text.split(_mark()) if "\ufdd0" in text else [text]
+    plain = escape_control(pieces[0])
+    colored = plain
     for piece in pieces[1:]:
-        codes, _, rest = piece.partition("m")
-        rest = escape_control(rest)
-        shown, plain = f"{shown}\x1b[{codes}m{rest}", plain + rest
+        codes, _, content = piece.partition("m")
+        content = escape_control(content)
+        plain += content
+        colored += f"\x1b[{codes}m{content}"
     stream = sys.stderr if to_errors else sys.stdout
-    if (
-        "click" not in sys.modules
-        and getattr(stream, "encoding", None) == "utf-8"
-        and sys.platform != "win32"
-    ):
-        stream.write(
-            (shown if stream.isatty() else plain) + "\n"
-        )  # as click does, without its import
+    is_utf8 = getattr(stream, "encoding", None) == "utf-8"
+    if "click" not in sys.modules and is_utf8 and sys.platform != "win32":
+        # as click does, without its import
+        stream.write((colored if stream.isatty() else plain) + "\n")
         stream.flush()
         return
     import click
 
-    click.echo(shown, err=to_errors)
+    click.echo(colored, err=to_errors)

@@ -1,9 +1,9 @@
-"""Messages as an example holds them, and systems that rewrite messages.
+"""Messages of an example, and systems that rewrite messages.
 
 An example of a session has ``messages`` - ``role``, ``content``, for the agent's ``tool_calls``
-(``id``, ``name``, ``arguments``), for results ``tool_call_id`` - and ``region``, the first message
-that may be taken away and the one behind the last. Its ``context`` is that region as one text, so
-that what rewrites texts can rewrite it too.
+(``id``, ``name``, ``arguments``), for results ``tool_call_id`` - and ``region``: the positions of
+the first message that may be removed and of the message after the last one. Its ``context`` is that
+region as one text, so that systems that rewrite texts can rewrite it, too.
 """
 
 from __future__ import annotations
@@ -13,27 +13,33 @@ from typing import Any
 
 
 def whole_text(message: Mapping[str, Any]) -> str:
-    """Return all that a message says: its text, then the arguments of its calls, a line each; a
-    provider's message too.
+    """Return the text of a message, then the arguments of its calls, a line each.
+
+    A message in the form of a provider is read, too.
 
     >>> calls = [{"id": "1", "name": "read", "arguments": "{}"}]
     >>> whole_text({"role": "assistant", "content": "I look.", "tool_calls": calls})
     'I look.\\n{}'
     """
-    if not (asked := message.get("tool_calls")) or not isinstance(asked, list | tuple):
-        return _told(message.get("content"))
-    calls = [one for one in asked if isinstance(one, Mapping)]
-    made = [one["function"] if isinstance(one.get("function"), Mapping) else one for one in calls]
-    return "\n".join([_told(message.get("content")), *(str(one.get("arguments")) for one in made)])
+    lines = [_text_of_content(message.get("content"))]
+    calls = message.get("tool_calls")
+    if isinstance(calls, list | tuple):
+        lines += [_arguments(call) for call in calls if isinstance(call, Mapping)]
+    return "\n".join(lines)
 
 
-def _told(content: Any) -> str:
+def _arguments(call: Mapping[str, Any]) -> str:
+    function = call.get("function")
+    return str((function if isinstance(function, Mapping) else call).get("arguments"))
+
+
+def _text_of_content(content: Any) -> str:
     if isinstance(content, str):
         return content
     if isinstance(content, Mapping):
         content = content.get("text", content.get("content", content.get("input")))
     if isinstance(content, list | tuple):
-        return "\n".join(map(_told, content))
+        return "\n".join(map(_text_of_content, content))
     return "" if content is None else str(content)
 
 
@@ -44,45 +50,46 @@ def region_text(messages: Sequence[Mapping[str, Any]], region: Sequence[int]) ->
 
 
 def as_sent(example: Mapping[str, Any], output: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an example with what a system put out, its messages as one text that says everything
-    once.
+    """Return an example with the output of a system, its messages as one text without repetition.
 
-    Where there are messages, ``context`` is their region: it is not told beside them, and where a
-    system put out nothing but a new context, that stands in the region's place.
+    Where there are messages, ``context`` is their region, so it is left out. If a system returned
+    only a new context, the context replaces the region.
 
     >>> messages = [{"role": "user", "content": "one"}, {"role": "tool", "content": "two"}]
     >>> as_sent({"messages": messages, "region": [1, 2]}, {"context": "2"})["messages"]
     'one\\n2'
     """
-    told, before, after = {**example, **output}, example.get("messages"), output.get("messages")
-    if not (before and _are_messages(before) and _are_messages(after or [])):
-        return told
+    sent = {**example, **output}
+    recorded = example.get("messages")
+    rewritten = output.get("messages")
+    if not (recorded and _are_messages(recorded) and _are_messages(rewritten or [])):
+        return sent
     if "region" not in example and example.get("context"):
-        return told
-    messages, context = after or before, told.pop("context", None)
-    start, end = example.get("region") or (0, len(before))
-    if "context" in output and after is None:
-        messages = [*before[:start], {"content": context}, *before[end:]]
-    told["messages"] = "\n".join(map(whole_text, messages))
-    return told
+        return sent
+    messages = rewritten or recorded
+    context = sent.pop("context", None)
+    start, end = example.get("region") or (0, len(recorded))
+    if "context" in output and rewritten is None:
+        messages = [*recorded[:start], {"content": context}, *recorded[end:]]
+    sent["messages"] = "\n".join(map(whole_text, messages))
+    return sent
 
 
-def _are_messages(found: Any) -> bool:
-    return isinstance(found, list | tuple) and all(isinstance(one, Mapping) for one in found)
+def _are_messages(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(item, Mapping) for item in value)
 
 
 class MessageTransformer:
     """An object with ``transform(messages, tools) -> messages`` as a system.
 
-    Its output holds the new ``messages``, their ``region`` (between as many messages as stood
-    before and behind it) and ``context``, the region's text. Where the messages changed, the
-    recorded ones are laid aside: ``raw_messages`` is empty, so that no later step sends what was
-    compressed away.
+    Its output contains the new ``messages``, their ``region`` (with as many messages before and
+    after it as before) and ``context``, the region's text. Where the messages changed,
+    ``raw_messages`` is empty, so that no later step sends the recorded messages.
 
     Args:
-        transformer: The object. ``name``, ``fingerprint``, ``reads`` and ``close`` of it count,
-            where it has them, and ``redeem(messages)``: what each of its markers in them brings
-            back, by reference; it is put out as ``redeemed``.
+        transformer: The object. Its ``name``, ``fingerprint``, ``reads`` and ``close`` are used,
+            where it has them, and ``redeem(messages)``, which returns the text that each of its
+            markers stands for, by reference; the output has it as ``redeemed``.
     """
 
     def __init__(self, transformer: Any) -> None:
@@ -99,31 +106,35 @@ class MessageTransformer:
             ValueError: The example has no messages.
             TypeError: The transformer returned no list of messages.
         """
-        before = example.get("messages")
-        if not before:
+        recorded = example.get("messages")
+        if not recorded:
             raise ValueError(
                 f"{self.name} rewrites messages, and the example has none. Give it a dataset of "
                 "sessions."
             )
-        found = self.transformer.transform(
-            [dict(message) for message in before], list(example.get("tools") or ())
+        result = self.transformer.transform(
+            [dict(message) for message in recorded], list(example.get("tools") or ())
         )
-        if not isinstance(found, Sequence) or not all(
-            isinstance(one, Mapping) and "role" in one for one in found
-        ):
+        if not isinstance(result, Sequence) or not all(map(_has_role, result)):
             raise TypeError(
                 f"{self.name}: transform() must return a list of messages, not "
-                f"{type(found).__name__}."
+                f"{type(result).__name__}."
             )
-        messages = [dict(message) for message in found]
-        start, end = example.get("region") or (0, len(before))
-        region = [start, max(start, len(messages) - (len(before) - end))]
-        changed: dict[str, Any] = {} if messages == before else {"raw_messages": []}
-        if callable(redeem := getattr(self.transformer, "redeem", None)):
-            changed["redeemed"] = dict(redeem(messages))
-        return {
+        messages = [dict(message) for message in result]
+        start, end = example.get("region") or (0, len(recorded))
+        region = [start, max(start, len(messages) - (len(recorded) - end))]
+        output: dict[str, Any] = {
             "messages": messages,
             "region": region,
             "context": region_text(messages, region),
-            **changed,
         }
+        if messages != recorded:
+            output["raw_messages"] = []
+        redeem = getattr(self.transformer, "redeem", None)
+        if callable(redeem):
+            output["redeemed"] = dict(redeem(messages))
+        return output
+
+
+def _has_role(message: object) -> bool:
+    return isinstance(message, Mapping) and "role" in message

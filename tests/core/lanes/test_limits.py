@@ -13,9 +13,8 @@ from typing import Any
 import pytest
 
 from context_bench import evaluate
-from context_bench.run.admission import is_refusal, wait_asked_for
-from context_bench.run.limits import Limiter
-from context_bench.run.rates import ToldRates
+from context_bench.run.admission import is_refusal, requested_wait
+from context_bench.run.limits import EvenRates, Limiter
 
 
 class RefusedError(Exception):
@@ -66,12 +65,12 @@ def test_a_refusal_and_its_wait_are_read_from_any_library(
     error: Any, refusal: bool, seconds: float | None
 ) -> None:
     assert is_refusal(error) is refusal
-    assert wait_asked_for(error, datetime(2026, 1, 1, tzinfo=timezone.utc)) == seconds
+    assert requested_wait(error, datetime(2026, 1, 1, tzinfo=timezone.utc)) == seconds
 
 
 def test_a_known_rate_is_kept() -> None:
     now = [0.0]
-    limiter = Limiter(1000, ToldRates(600, None), clock=lambda: now[0])
+    limiter = Limiter(1000, EvenRates(600, None), clock=lambda: now[0])
     sent = 0
     while now[0] < 10.0:
         wait = limiter.enter()
@@ -82,7 +81,7 @@ def test_a_known_rate_is_kept() -> None:
 
 def test_tokens_are_counted_against_their_limit() -> None:
     now = [0.0]
-    limiter = Limiter(8, ToldRates(None, 6000), clock=lambda: now[0])
+    limiter = Limiter(8, EvenRates(None, 6000), clock=lambda: now[0])
     sent = 0
     while now[0] < 30.0:
         wait = limiter.enter()

@@ -14,7 +14,7 @@ import pytest
 from context_bench import evaluate
 from context_bench.errors import RunStoppedError
 from context_bench.run import admission, calls, limits, stopping
-from context_bench.run.admission import pause, wait_asked_for
+from context_bench.run.admission import pause, requested_wait
 from context_bench.run.limits import Limiter
 from context_bench.store.rows import StoredRow
 from context_bench.store.runfile import RunFile
@@ -114,7 +114,7 @@ def test_the_pause_of_a_call_is_a_part_of_a_time_that_doubles() -> None:
 
 def test_a_date_is_read_by_the_clock_of_the_server_that_wrote_it() -> None:
     error = RefusedError(headers=IN_40_SECONDS)
-    assert wait_asked_for(error) == wait_asked_for(error, LATE - timedelta(days=1)) == 40.0
+    assert requested_wait(error) == requested_wait(error, LATE - timedelta(days=1)) == 40.0
 
 
 def test_a_call_that_is_always_refused_is_given_up(

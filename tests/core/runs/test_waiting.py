@@ -328,7 +328,7 @@ def test_rows_that_fail_in_the_end_were_asked_again_too(
     serve: Callable[..., Server], same: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(admission, "pause", lambda attempt, asked, jitter: 0.001)
-    monkeypatch.setattr(admission, "_MOST_REFUSALS", 3)
+    monkeypatch.setattr(admission, "_MAX_REFUSED_ATTEMPTS", 3)
     server = serve({"1": [0.0] * 1000})
     result, _ = run(Client("c", server), count=3, same=same, max_workers=1)
     failed = [row for row in result.rows if row.errors]

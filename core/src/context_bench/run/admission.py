@@ -1,5 +1,4 @@
-"""Admission: what every system is asked, through the limits of its endpoint and the hooks of the
-run."""
+"""Admission of calls: through the limits of an endpoint, and the hooks of the run."""
 
 from __future__ import annotations
 
@@ -25,40 +24,46 @@ if TYPE_CHECKING:
     from context_bench.run.limits import EndpointState
 
 _TOO_OFTEN = frozenset({429, 529})
-_MOST_REFUSALS, _MOST_FAILURES = 10, 4
+_MAX_REFUSED_ATTEMPTS = 10
+_MAX_FAILED_ATTEMPTS = 4
 """Attempts of one row at most, where it is refused, and where the endpoint fails."""
 
-_LONGEST_WAIT, _LONGEST_PAUSE = 300.0, 30.0
-LONGEST_OF_ASKED = 8.0
-"""How many times as long as an endpoint asks for it is left alone, when it refuses again and
-again."""
+_LONGEST_WAIT = 300.0
+_LONGEST_PAUSE = 30.0
+LONGEST_OF_REQUESTED = 8.0
+"""Longest pause of an endpoint that refuses again and again, in times of the pause that it
+requests."""
 _GLANCE = 0.25
 
 
 class Admission:
-    """Lets calls go, and learns from what became of them. Safe to use from any thread.
+    """Admits calls, and learns from their results. Safe to use from any thread.
 
     Args:
-        slots: The systems.
+        systems: The systems.
         workers: Calls in flight at most.
-        requests_per_minute, tokens_per_minute: What the user knows of each endpoint's limits.
+        requests_per_minute: Limit of each endpoint, as far as the user knows it.
+        tokens_per_minute: Limit of each endpoint, as far as the user knows it.
         hooks: The hooks of calls: they admit or refuse a call, and learn what it used.
         stop: Ends every wait.
-        learned: What :attr:`learned` told at the end of an earlier session.
-        rates: What makes the rates of an endpoint, as the hook ``rate_limiter`` does; None where
-            nobody learns them.
-        is_patient: Whether to go on where an endpoint is dead, or has only refused for two minutes.
+        learned: The value of :attr:`learned` at the end of an earlier session.
+        is_patient: Whether to continue where an endpoint is dead, or has only refused for two
+            minutes.
+        rates: Returns the rates of an endpoint, as the hook ``rate_limiter`` does; None where no
+            extension learns them.
 
     Attributes:
-        in_flight, retried, cost: Calls in flight, attempts repeated, and money spent, by slot.
-        failures: What the latest attempt that is repeated failed of, behind the moment, by slot.
-        bill: Says what a response cost.
-        currency: What the money is called.
+        in_flight: Calls in flight by number of the system.
+        retried: Repeated attempts by number of the system.
+        cost: Total cost by number of the system.
+        failures: Time and error of the latest attempt that is repeated, by number of the system.
+        cost_function: Returns the cost of a response.
+        currency: The currency of costs.
     """
 
     def __init__(
         self,
-        slots: Iterable[RunSystem],
+        systems: Iterable[RunSystem],
         workers: int,
         requests_per_minute: float | None = None,
         tokens_per_minute: float | None = None,
@@ -70,7 +75,7 @@ class Admission:
     ) -> None:
         self.is_patient = is_patient
         self.hooks = hooks or CallHooks()
-        self.bill = self.hooks.cost_function(reported_cost)
+        self.cost_function = self.hooks.cost_function(reported_cost)
         self.currency = self.hooks.currency
         self.stop = stop or CancelToken()
         self.in_flight: dict[int, int] = {}
@@ -83,113 +88,152 @@ class Admission:
             or not self.hooks.is_empty
         )
         self._lock = Lock()
-        self._workers, self._limits = workers, (requests_per_minute, tokens_per_minute)
-        self._learned, self._rates = learned or {}, rates
+        self._workers = workers
+        self._requests_per_minute = requests_per_minute
+        self._tokens_per_minute = tokens_per_minute
+        self._learned = learned or {}
+        self._rates = rates
         self._endpoints: dict[int, str | None] = {}
-        self._roads: dict[int, EndpointState] = {}
-        for slot in slots:
-            endpoint = self._endpoints[slot.number] = endpoint_of(slot.system)
-            self.in_flight[slot.number] = self.retried[slot.number] = 0
+        self._states: dict[int, EndpointState] = {}
+        for run_system in systems:
+            endpoint = endpoint_of(run_system.system)
+            self._endpoints[run_system.number] = endpoint
+            self.in_flight[run_system.number] = 0
+            self.retried[run_system.number] = 0
             self.is_limited = self.is_limited or endpoint is not None
 
     @property
     def learned(self) -> dict[str, Mapping[str, Any]]:
         """What was learned of the limits of endpoints, for the next session."""
         with self._lock:
-            made = list(self._roads.values())
-        roads = {road.endpoint: road.limiter.learned for road in made if road.endpoint is not None}
-        return {endpoint: learned for endpoint, learned in roads.items() if learned}
+            states = list(self._states.values())
+        learned: dict[str, Mapping[str, Any]] = {}
+        for state in states:
+            limits = state.limiter.learned if state.endpoint is not None else {}
+            if state.endpoint is not None and limits:
+                learned[state.endpoint] = limits
+        return learned
 
-    def road(self, slot: RunSystem) -> EndpointState:
-        """Return the road of a slot, made when it is first needed; slots of one endpoint share
-        it."""
-        if (known := self._roads.get(slot.number)) is not None:
-            return known
+    def state_of(self, run_system: RunSystem) -> EndpointState:
+        """Return the state of a system's endpoint, created when it is first needed.
+
+        Systems that call the same endpoint share it.
+        """
+        state = self._states.get(run_system.number)
+        if state is not None:
+            return state
         with self._lock:
-            if slot.number not in self._roads:
-                endpoint = self._endpoints[slot.number]
-                same = (
-                    made
-                    for made in self._roads.values()
-                    if endpoint is not None and made.endpoint == endpoint
-                )
-                self._roads[slot.number] = next(same, None) or self._road_to(endpoint)
-            return self._roads[slot.number]
+            if run_system.number not in self._states:
+                endpoint = self._endpoints[run_system.number]
+                state = self._find_state(endpoint) or self._create_state(endpoint)
+                self._states[run_system.number] = state
+            return self._states[run_system.number]
 
-    def _road_to(self, endpoint: str | None) -> EndpointState:
-        from context_bench.run import limits  # a run on the caller's thread asks for no leave
+    def _find_state(self, endpoint: str | None) -> EndpointState | None:
+        if endpoint is not None:
+            for state in self._states.values():
+                if state.endpoint == endpoint:
+                    return state
+        return None
 
-        rates = self._rates and self._rates(
-            endpoint or "", *self._limits, self._learned.get(endpoint or "", {})
-        )
+    def _create_state(self, endpoint: str | None) -> EndpointState:
+        from context_bench.run import limits  # a run on the caller's thread needs no permits
+
+        rates: RateLimiter | None = None
+        if self._rates is not None:
+            address = endpoint or ""
+            rates = self._rates(
+                address,
+                self._requests_per_minute,
+                self._tokens_per_minute,
+                self._learned.get(address, {}),
+            )
         if rates is None:
-            from context_bench.run.rates import ToldRates
-
-            rates = ToldRates(*self._limits)
+            rates = limits.EvenRates(self._requests_per_minute, self._tokens_per_minute)
         return limits.EndpointState(endpoint, limits.Limiter(self._workers, rates))
 
     def enter(self, job: Job, attempt: int = 1, is_first: bool = False) -> CallPermit | float:
-        """Return leave to make a call; or the seconds after which to ask again.
+        """Return a permit for a call; or the seconds after which to try again.
 
         Args:
             job: The job.
-            attempt: The how manieth attempt it is.
-            is_first: Whether the call stands first in the line; one that has not lined up goes only
-                where none stands.
+            attempt: Number of the attempt, counted from 1.
+            is_first: Whether the call is the first one in the queue; a call outside of the queue is
+                admitted only if the queue is empty.
         """
-        slot, road = job.slot, self.road(job.slot)
-        if not is_first and len(road.line):
+        run_system = job.slot
+        state = self.state_of(run_system)
+        if not is_first and len(state.queue):
             return _GLANCE
-        wait = road.enter(job.input_tokens)
+        wait = state.enter(job.input_tokens)
         if wait > 0:
             return min(wait, _GLANCE)
         with self._lock:
-            self.in_flight[slot.number] += 1
+            self.in_flight[run_system.number] += 1
         admission = None
         if not self.hooks.is_empty:
-            identity = RowId(job.wiring.label, job.id.position, job.id.repetition)
             call = Call(
-                slot.number, slot.label, road.endpoint, identity, job.input_tokens, attempt - 1
+                system_number=run_system.number,
+                system=run_system.label,
+                endpoint=state.endpoint,
+                identity=RowId(job.wiring.label, job.id.position, job.id.repetition),
+                tokens=job.input_tokens,
+                attempt=attempt - 1,
             )
             admission = self.hooks.admission_of(call)
-        return CallPermit(self, job, road, admission)
+        return CallPermit(self, job, state, admission)
 
-    def leave(self, slot: RunSystem, cost: float | None) -> None:
+    def leave(self, run_system: RunSystem, cost: float | None) -> None:
         """Count a call as ended."""
-        road = self.road(slot)
-        road.limiter.leave()
+        state = self.state_of(run_system)
+        state.limiter.leave()
         with self._lock:
-            self.in_flight[slot.number] -= 1
+            self.in_flight[run_system.number] -= 1
             if cost is not None:
-                self.cost[slot.number] = self.cost.get(slot.number, 0.0) + cost
-        road.line.move()
+                self.cost[run_system.number] = self.cost.get(run_system.number, 0.0) + cost
+        state.queue.move()
 
-    def retry(self, slot: RunSystem, error: BaseException, wait: float, *what: str) -> None:
-        """Count an attempt that is repeated so many seconds after an error, and what is waited for
-        until then."""
+    def retry(
+        self, run_system: RunSystem, error: BaseException, wait: float, reason: str | None = None
+    ) -> None:
+        """Count an attempt that is repeated.
+
+        Args:
+            run_system: The system.
+            error: The error of the attempt.
+            wait: Seconds until the next attempt.
+            reason: The reason for the wait, as the progress shows it; None for the rate limit.
+        """
+        state = self.state_of(run_system)
         with self._lock:
-            self.retried[slot.number] += 1
-            self.failures[slot.number] = monotonic(), f"{type(error).__name__}: {message_of(error)}"
-        self.road(slot).wait(wait, *what)
+            self.retried[run_system.number] += 1
+            text = f"{type(error).__name__}: {message_of(error)}"
+            self.failures[run_system.number] = (monotonic(), text)
+        if reason is None:
+            state.wait(wait)
+        else:
+            state.wait(wait, reason)
 
-    def waiting(self, slot: int) -> str | None:
-        """Return what the calls of a slot wait for, and for how long: ``42 s for the rate limit of
-        http://...``."""
-        road = self._roads.get(slot)
-        return None if road is None else road.waiting
+    def waiting(self, number: int) -> str | None:
+        """Return what the calls of a system wait for, and for how long.
+
+        For example ``42 s for the rate limit of http://...``.
+        """
+        state = self._states.get(number)
+        return None if state is None else state.waiting
 
 
 @define(eq=False)
 class CallPermit:
-    """Leave to make one call. It is given back once, by whoever ends the call first.
+    """A permit for one call. It is returned once, at the end of the call or of the row.
 
-    The turns of a conversation that is asked turn by turn share the place, and each is admitted and
-    resolve_baselines as a call.
+    The turns of a conversation that is called turn by turn share the permit, and each is admitted
+    and settled as a call.
     """
 
     _admission: Admission
     _job: Job
-    _road: EndpointState
+    _state: EndpointState
     _call: CallAdmission | None
     _usage: Usage | None = None
     _total: float | None = None
@@ -197,49 +241,49 @@ class CallPermit:
 
     def __attrs_post_init__(self) -> None:
         if self._job.transcript is not None:
-            self._job.transcript.place = self
+            self._job.transcript.permit = self
 
     @property
     def has_hooks(self) -> bool:
         """Whether extensions admit the call, too."""
         return self._call is not None
 
-    def govern(self) -> None:
+    def admit(self) -> None:
         """Return when the extensions have admitted the call; each may wait.
 
         Raises:
-            CallRefusedError: One of them does not let the call be made.
+            CallRefusedError: An extension refuses the call.
         """
         assert self._call is not None
         self._call.admit()
 
     def next_turn(self) -> None:
-        """Settle what the turn before has used, and have the extensions admit another one.
+        """Settle the usage of the previous turn, and ask the extensions to admit another one.
 
         Raises:
-            CallRefusedError: One of them does not let it be asked.
-            TimeoutError: The place was given back meanwhile.
+            CallRefusedError: An extension refuses the turn.
+            TimeoutError: The permit was returned meanwhile.
         """
         if self._call is None:
             return
-        used = self._usage.output_tokens if self._usage is not None else None
+        used_tokens = self._usage.output_tokens if self._usage is not None else None
         call = self._call.call
         self._settle()
-        call = evolve(call, tokens=call.tokens + int(used or 0))
+        call = evolve(call, tokens=call.tokens + int(used_tokens or 0))
         self._call = self._admission.hooks.admission_of(call)
-        self.govern()
+        self.admit()
         if self._open.locked():
             self._settle()
             raise TimeoutError("the row's time was up before its next turn.")
 
     def note(self, output: Any) -> Usage:
-        """Note what an output, or that of a turn, has used, with its cost where that is known; and
-        return it."""
+        """Note the usage of an output, or of a turn, with its cost where that is known; return
+        it."""
         usage = _usage_of(output)
         if usage is not _NO_USAGE:
-            usage = evolve(
-                usage, cost=self._admission.bill(usage, models_of(self._job.slot, output))[0]
-            )
+            models = models_of(self._job.slot, output)
+            cost, _ = self._admission.cost_function(usage, models)
+            usage = evolve(usage, cost=cost)
         self._usage = usage
         if usage.cost is not None:
             self._total = (self._total or 0.0) + usage.cost
@@ -248,45 +292,47 @@ class CallPermit:
     def answered(self, output: Any, seconds: float) -> None:
         """Learn from an output, and note its usage; that of a conversation is noted turn by
         turn."""
-        used = _usage_of(output) if self._job.turns else self.note(output)
-        tokens = int((used.input_tokens or 0) + (used.output_tokens or 0))
-        self._road.answered()
+        usage = _usage_of(output) if self._job.turns else self.note(output)
+        tokens = int((usage.input_tokens or 0) + (usage.output_tokens or 0))
+        self._state.answered()
         headers = output.get("headers") if type(output) is dict else None
-        self._road.limiter.answered(seconds, tokens, headers, self._job.input_tokens)
+        self._state.limiter.answered(seconds, tokens, headers, self._job.input_tokens)
 
     def refused(self, error: BaseException, seconds: float, attempt: int) -> float | None:
-        """Learn from an error, and return the seconds after which to ask again; None when that is
-        of no use."""
-        asked = wait_asked_for(error)
+        """Learn from an error, and return the seconds after which to repeat the call; None when it
+        is not repeated."""
+        requested = requested_wait(error)
         if not is_refusal(error):
-            return self._pause_after_failure(error, asked, attempt) if is_retryable(error) else None
+            if not is_retryable(error):
+                return None
+            return self._pause_after_failure(error, requested, attempt)
         if not self._admission.is_patient:
-            self._road.check(error)
-        self._road.limiter.refused(asked, seconds, next(headers_of(error), None))
-        wait = self._pause(attempt, asked)
-        if wait is None or attempt >= _MOST_REFUSALS:
+            self._state.check(error)
+        self._state.limiter.refused(requested, seconds, next(headers_of(error), None))
+        wait = self._pause(attempt, requested)
+        if wait is None or attempt >= _MAX_REFUSED_ATTEMPTS:
             return None
         self._admission.retry(self._job.slot, error, wait)
         return wait
 
     def _pause_after_failure(
-        self, error: BaseException, asked: float | None, attempt: int
+        self, error: BaseException, requested: float | None, attempt: int
     ) -> float | None:
         """Return the seconds after which to repeat a call that failed and was not refused; None
-        where it is not repeated."""
-        wait = self._pause(attempt, asked)
-        if wait is None or attempt >= _MOST_FAILURES:
+        when it is not repeated."""
+        wait = self._pause(attempt, requested)
+        if wait is None or attempt >= _MAX_FAILED_ATTEMPTS:
             return None
         self._admission.retry(self._job.slot, error, wait, "to ask {} again")
         return wait
 
-    def _pause(self, attempt: int, asked: float | None) -> float | None:
+    def _pause(self, attempt: int, requested: float | None) -> float | None:
         """Return how long the row waits before its next attempt; equal runs wait equally long."""
         jitter = crc32(self._job.key + attempt.to_bytes(2, "big")) / 2**32
-        return pause(attempt, asked, jitter)
+        return pause(attempt, requested, jitter)
 
     def leave(self) -> None:
-        """Give the place back."""
+        """Return the permit."""
         if not self._open.acquire(blocking=False):
             return
         self._admission.leave(self._job.slot, self._total)
@@ -294,9 +340,10 @@ class CallPermit:
             self._settle()
 
     def _settle(self) -> None:
-        """Pass on what the call has used to the extensions that admitted it, once."""
+        """Report the usage of the call to the extensions that admitted it, once."""
         assert self._call is not None
-        usage, self._usage = self._usage, None
+        usage = self._usage
+        self._usage = None
         self._call.settle(usage, None if usage is None else usage.cost)
 
 
@@ -304,58 +351,61 @@ _NO_USAGE = Usage()
 
 
 def _usage_of(output: Any) -> Usage:
-    found = capture(Usage.read, output)
-    return (
-        found if type(found) is Usage else _NO_USAGE
-    )  # what cannot be read is found out when the output is taken
+    """Return the usage of an output; an output that cannot be read fails later, when it is
+    stored."""
+    usage = capture(Usage.read, output)
+    return usage if type(usage) is Usage else _NO_USAGE
 
 
 def is_refusal(error: BaseException) -> bool:
-    """Whether an error says that its endpoint is asked too often.
+    """Whether an error means that its endpoint is called too often.
 
     Seen is a status of 429 or 529 in ``status``, ``status_code`` or ``code`` of the error or of its
     ``response``; one of 503 where the server says when to ask again, as some refuse what is too
     much (RFC 9110, 15.6.4). An error that says of itself ``retryable = False`` is none: a quota
     that is spent does not come back by waiting.
     """
-    if _told(error, "retryable") is False:
+    if _attribute(error, "retryable") is False:
         return False
-    holders = error, _told(error, "response")
-    said = [_told(holder, name) for holder in holders for name in ("status", "status_code", "code")]
-    too_often = _TOO_OFTEN if wait_asked_for(error) is None else {*_TOO_OFTEN, 503}
-    return any(isinstance(status, int) and status in too_often for status in said)
+    too_often = _TOO_OFTEN if requested_wait(error) is None else {*_TOO_OFTEN, 503}
+    for holder in (error, _attribute(error, "response")):
+        for name in ("status", "status_code", "code"):
+            status = _attribute(holder, name)
+            if isinstance(status, int) and status in too_often:
+                return True
+    return False
 
 
 def is_retryable(error: BaseException) -> bool:
-    """Whether an error says that the same call may succeed later."""
-    return _told(error, "retryable") is True
+    """Whether an error declares that the same call may succeed later."""
+    return _attribute(error, "retryable") is True
 
 
 def headers_of(error: BaseException) -> Iterator[Any]:
-    """Yield the response headers that an error carries, or its ``response``."""
-    for holder in (error, _told(error, "response")):
-        headers = _told(holder, "headers")
-        if _told(headers, "get") is not None:
+    """Yield the response headers of an error, and of its ``response``."""
+    for holder in (error, _attribute(error, "response")):
+        headers = _attribute(holder, "headers")
+        if _attribute(headers, "get") is not None:
             yield headers
 
 
-def _told(holder: object, name: str) -> Any:
-    """Return an attribute of what somebody else's code raised; None where it has none, or it cannot
-    be read."""
-    found = capture(getattr, holder, name, None)
-    return None if type(found) is CaughtError else found
+def _attribute(holder: object, name: str) -> Any:
+    """Return an attribute of an error of other code; None if it is missing or cannot be read."""
+    value = capture(getattr, holder, name, None)
+    return None if type(value) is CaughtError else value
 
 
-def wait_asked_for(error: BaseException, now: datetime | None = None) -> float | None:
-    """Return the seconds that a refusal asks to wait, or None when it does not say.
+def requested_wait(error: BaseException, now: datetime | None = None) -> float | None:
+    """Return the seconds that a refusal requests to wait; None when it requests none.
 
     Understood are an attribute ``retry_after`` and the header ``Retry-After``, in seconds or as a
     date; a date is measured against the answer's own ``Date``, so that a wrong clock does no harm
     (RFC 9110, 10.2.3).
     """
-    said = _told(error, "retry_after")
-    if isinstance(said, int | float) and not isinstance(said, bool) and 0 <= said < float("inf"):
-        return float(said)
+    seconds = _attribute(error, "retry_after")
+    is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+    if is_number and 0 <= seconds < float("inf"):
+        return float(seconds)
     waits = (capture(_retry_after, headers, now) for headers in headers_of(error))
     return next((wait for wait in waits if isinstance(wait, float)), None)
 
@@ -380,10 +430,9 @@ def _retry_after(headers: Any, now: datetime | None) -> float | None:
 
 
 def date_of(text: Any) -> datetime | None:
-    """Return the moment that a header such as ``Date`` says; None where it says none."""
-    from datetime import (
-        timezone,
-    )  # here and below: most runs are refused nothing, and these imports take a while
+    """Return the time of a header such as ``Date``; None if it is not a time."""
+    # Here and above: most runs need none of these imports, which take a while.
+    from datetime import timezone
     from email.utils import parsedate_to_datetime
 
     try:
@@ -393,20 +442,21 @@ def date_of(text: Any) -> datetime | None:
     return date if date.tzinfo else date.replace(tzinfo=timezone.utc)
 
 
-def pause(attempt: int, asked: float | None, jitter: float) -> float | None:
-    """Return how long to wait before asking again: a part of a time that doubles, never less than
-    was asked for.
+def pause(attempt: int, requested: float | None, jitter: float) -> float | None:
+    """Return the seconds to wait before the next attempt.
 
-    None when the server asks for more than five minutes: such a row is better resumed.
+    They are a part of a time that doubles, and not less than the server requests. None when the
+    server requests more than five minutes: such a row is better resumed.
 
     Args:
         attempt: The attempt that failed, counted from 1.
-        asked: Seconds that the server asked for; None where it said nothing.
-        jitter: The part, from 0 to 1: rows that were refused together ask at different moments.
+        requested: Seconds that the server requests; None without a request.
+        jitter: The part, from 0 to 1: rows that were refused together are repeated at different
+            times.
     """
-    if asked is not None and asked > _LONGEST_WAIT:
+    if requested is not None and requested > _LONGEST_WAIT:
         return None
     longest = min(_LONGEST_PAUSE, 0.5 * 2.0 ** min(attempt, 16))
-    if asked is None:
+    if requested is None:
         return jitter * longest
-    return max(asked, jitter * min(longest, max(1.0, LONGEST_OF_ASKED * asked)))
+    return max(requested, jitter * min(longest, max(1.0, LONGEST_OF_REQUESTED * requested)))

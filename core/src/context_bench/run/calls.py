@@ -193,7 +193,7 @@ class SystemCalls:
             task.first = task.job.failed_attempt
             return CaughtError(task.first.error)
         if permit.has_hooks:
-            admitted = await self._pool.submit(permit.govern).future
+            admitted = await self._pool.submit(permit.admit).future
             if isinstance(admitted, CaughtError):
                 raise admitted.error
             if self._stop.is_set():
@@ -222,7 +222,7 @@ class SystemCalls:
     async def _wait_for_permit(self, task: RowTask, attempt: int) -> CallPermit | None:
         """Queue for leave to call; return None when there is none any more: the run stops, or the
         row has ended."""
-        queue = self._admission.road(task.job.slot).line
+        queue = self._admission.state_of(task.job.slot).queue
         waiter = queue.join(task.wake, attempt > 1, monotonic())
         try:
             while not self._is_over(task):

@@ -53,18 +53,18 @@ class Transcript:
     """The answered turns of one row, in order; see :class:`~context_bench.protocols.Turns`.
 
     Attributes:
-        run: Keeps them.
+        run: Stores them.
         job: The row.
-        seen: Key of the example as the system sees it.
-        length: How many turns are kept.
-        place: Leave to make the call that is under way; None where nobody has to give it.
+        seen: Key of the example as the system receives it.
+        length: How many turns are stored.
+        permit: Permit of the call in flight; None where calls need none.
     """
 
     run: Conversations
     job: Job
     seen: bytes
     length: int = 0
-    place: CallPermit | None = None
+    permit: CallPermit | None = None
     _turns: list[TurnColumns] | None = None
     _is_over: bool = False
     _has_asked: bool = False
@@ -90,8 +90,8 @@ class Transcript:
         if number < len(self._turns) and self._turns[number].key == self._key(history):
             return self._said(self._turns[number])
         del self._turns[number:]
-        if self.place is not None and self._has_asked:
-            self.place.next_turn()
+        if self.permit is not None and self._has_asked:
+            self.permit.next_turn()
         self._has_asked = True
         return None
 
@@ -118,8 +118,8 @@ class Transcript:
             measured=measured.rest,
         )
         self.run.store.keep_turn(turn)
-        if self.place is not None:
-            self.place.note(from_json(answer.text))
+        if self.permit is not None:
+            self.permit.note(from_json(answer.text))
         assert self._turns is not None
         self._turns.append(turn)
         return self._said(turn)

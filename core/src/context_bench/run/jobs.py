@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from attrs import Factory, define, evolve, frozen
@@ -313,11 +313,6 @@ class Timing:
     attempts: int = 1
     before: float = 0.0
     waiting: float = 0.0
-
-
-CostFunction = Callable[["Usage | None", Iterable["str | None"]], "tuple[float | None, str | None]"]
-"""Returns what a response cost, and the source of that, from its usage and the names of its
-model."""
 
 
 def reported_cost(

@@ -15,12 +15,12 @@ from attrs import evolve
 from context_bench.answers import text_of
 from context_bench.columns import positive_count
 from context_bench.outcomes import outcome_of
+from context_bench.plugins.call_hooks import CostFunction
 from context_bench.records import Failure, Usage, quantity
 from context_bench.redaction import Redactor
 from context_bench.run.admission import is_refusal, is_retryable
 from context_bench.run.jobs import (
     Answer,
-    CostFunction,
     FailedAttempt,
     Job,
     Measured,

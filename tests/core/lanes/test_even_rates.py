@@ -14,9 +14,8 @@ from typing import Any
 
 import pytest
 
-from context_bench.run.admission import _MOST_REFUSALS, pause
-from context_bench.run.limits import FULL, Limiter
-from context_bench.run.rates import ToldRates
+from context_bench.run.admission import _MAX_REFUSED_ATTEMPTS, pause
+from context_bench.run.limits import FULL, EvenRates, Limiter
 
 
 def load() -> Any:
@@ -35,7 +34,7 @@ Server = load().Server
 
 
 def told(clock: Callable[[], float], most: int = 64) -> Limiter:
-    return Limiter(most, ToldRates(None, None), clock=clock)
+    return Limiter(most, EvenRates(None, None), clock=clock)
 
 
 def refusals_of(server: Any, seconds: float, rows: int, says: bool) -> list[int]:
@@ -103,7 +102,7 @@ def test_no_row_is_refused_so_often_that_it_is_given_up(
 ) -> None:
     refused = refusals_of(Server(limit, window, kind), seconds, min(400, 12 * limit), says)
     assert sum(refused) > 0
-    assert max(refused) < _MOST_REFUSALS
+    assert max(refused) < _MAX_REFUSED_ATTEMPTS
 
 
 def test_one_goes_ahead_and_the_others_follow_when_it_is_not_refused() -> None:
