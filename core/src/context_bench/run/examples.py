@@ -1,7 +1,7 @@
-"""The feed: examples are pulled one by one, given an identity and keys, and become jobs.
+"""The source of jobs: examples are read one by one, get an identity and keys, and become jobs.
 
-Each keeps its place in the dataset, so that runs can be compared. What a dataset raises is told
-with its place, and one that hangs is left.
+Each example has a position in its dataset, so that runs can be compared. An error of a dataset is
+reported with its position, and a dataset that hangs is left.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import math
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from operator import itemgetter
 from queue import Empty, SimpleQueue
 from random import Random
 from threading import Thread
@@ -34,49 +35,51 @@ if TYPE_CHECKING:
     from context_bench.store.runfile import RunFile
 
 _REMEMBERED_IDS = 50_000
-_WORTH_TELLING = 2.0
+_WORTH_REPORTING = 2.0
 _NO_ROW = 1 << 64
-_NOTHING = _NO_ROW, b"", b""
+_NO_MORE_ROWS = (_NO_ROW, b"", b"")
 _CONTENT = 64
 """Bits of an example's key that tell two examples with one id apart."""
-_WHOLE_CONTENT = (1 << _CONTENT) - 1
-_END, _LATE = object(), CaughtError(TimeoutError())
+_ALL_OF_CONTENT = (1 << _CONTENT) - 1
+_END = object()
+_LATE = CaughtError(TimeoutError())
 _TICK = 0.25
-"""Seconds after which a wait looks up: on Windows a Ctrl-C ends no wait."""
+"""Seconds after which a wait checks its end: on Windows a Ctrl-C ends no wait."""
 
-Placed = tuple[int, Mapping[str, Any]]
-"""An example behind its place."""
+Positioned = tuple[int, Mapping[str, Any]]
+"""The position of an example, and the example."""
 
 
 @define(eq=False)
 class JobSource:
-    """Turns streams of examples into jobs.
+    """Turns datasets into jobs.
 
     Attributes:
-        slots: The systems.
-        streams: The datasets.
+        systems: The systems.
+        datasets: The datasets.
         wire: Returns the wiring of a label; called once for each, before the first job of its rows.
         processor: Counts tokens.
-        samples: How often each example is given to each system.
-        store: The run file; rows that are done in it are not done again.
-        reuse: Finds a response of an earlier run by its key: (output, latency), or None.
+        samples: How often each system receives each example.
+        store: The run file; rows that are finished in it are skipped.
+        reuse: Returns output and latency of an earlier run by the response key, or None.
         keep_bodies: Whether examples are stored whole.
         order: ``"interleaved"`` gives each example to all systems before the next example, so that
             no system meets a warmer server than another; ``"system"`` gives all examples to one
             system before the next system.
-        converse: Has a job asked as a conversation, given its example's key as the system sees it.
-        unscored: Evaluators that have said nothing of a response that is done, by its packed
-            identity: they get it again.
-        reference: The system whose responses stand in for gold answers; it is asked twice where
-            there is none.
-        timeout: Seconds that a dataset may take for one example; None for any.
-        skipped: Rows that were done already.
+        converse: Prepares a job whose example is a conversation; receives the job and the key of
+            the example as the system receives it.
+        unscored: Evaluators that have not scored a stored response, by its packed identity: they
+            score it now.
+        reference: The system whose responses replace missing gold answers; it is called twice where
+            there is no gold answer.
+        timeout: Seconds that a dataset may take for one example; None for no limit.
+        skipped: Rows that were finished already.
     """
 
-    _slots: Sequence[RunSystem]
-    _streams: Sequence[RunDataset]
+    _systems: Sequence[RunSystem]
+    _datasets: Sequence[RunDataset]
     _wire: Callable[[str], LabelWiring]
-    _workbench: RowProcessor
+    _processor: RowProcessor
     _samples: int
     _store: RunFile
     _reuse: Callable[[bytes], tuple[Mapping[str, Any], float] | None] | None
@@ -89,162 +92,161 @@ class JobSource:
     skipped: int = field(default=0, init=False)
     _changed: set[tuple[int, int]] = field(factory=set, init=False)
     _wirings: dict[str, LabelWiring] = field(factory=dict, init=False)
-    _pulled: RunDataset | None = field(default=None, init=False)
+    _current: RunDataset | None = field(default=None, init=False)
     _since: float = field(default=math.inf, init=False)
 
     def jobs(self) -> Iterator[Job]:
         """Yield the jobs that are still to be done.
 
         Raises:
-            DatasetError: A dataset cannot be read or a row is no example.
+            DatasetError: A dataset cannot be read, or one of its rows is not an example.
             ContextBenchError: The wiring of a label failed.
         """
-        if self._order != "system" or len(self._slots) == 1:
-            yield from self._pass(self._slots, self._read())
+        if self._order != "system" or len(self._systems) == 1:
+            yield from self._pass(self._systems, self._read())
             return
         from tempfile import TemporaryFile
 
         with TemporaryFile("w+", encoding="utf-8", newline="\n") as spool:
-            for number, slot in enumerate(self._slots):
-                yield from self._pass(
-                    [slot], _again(spool) if number else _keep(self._read(), spool)
-                )
+            for number, run_system in enumerate(self._systems):
+                examples = _spooled(spool) if number else _spool(self._read(), spool)
+                yield from self._pass([run_system], examples)
 
     @property
     def waiting(self) -> str | None:
-        """Which dataset is waited for, and for how long; None where none takes long."""
-        stream, seconds = self._pulled, monotonic() - self._since
-        return (
-            f"{seconds:.0f} s so far for {called(stream)}"
-            if stream and seconds >= _WORTH_TELLING
-            else None
-        )
+        """The dataset that the run waits for, and for how long; None if for less than 2 s."""
+        dataset = self._current
+        seconds = monotonic() - self._since
+        if dataset is None or seconds < _WORTH_REPORTING:
+            return None
+        return f"{seconds:.0f} s so far for {called(dataset)}"
 
     def _read(self) -> Iterator[SourceExample]:
-        for stream in self._streams:
+        for dataset in self._datasets:
             length = 0
-            names = _Names(stream)
-            self._pulled, self._since = stream, monotonic()
+            names = _Names(dataset)
+            self._current = dataset
+            self._since = monotonic()
             content = dataset_hash()
-            for position, example in chosen(stream, self._timeout):
-                if type(example) is not dict and not isinstance(example, Mapping):
-                    raise DatasetError(
-                        f"Row {position} of {called(stream)} is of type {type(example).__name__}; "
-                        "an example is a mapping of field names to values."
-                    )
-                try:
-                    key = example_key(example)
-                    name = names.name(example, position, key)
-                except DatasetError:
-                    raise
-                except Exception as error:
-                    raise _damaged(stream, position, error) from error
-                content.update(key)
+            for position, example in chosen(dataset, self._timeout):
+                source = _identify(dataset, position, example, names)
+                content.update(source.key)
                 length += 1
                 self._since = math.inf
-                yield SourceExample(
-                    stream.number, position, name, _label(stream, example), key, example
-                )
+                yield source
                 self._since = monotonic()
             self._since = math.inf
             if not length:
-                raise DatasetError(f"{named(stream)} is empty: it gave no example.")
-            self._store.close_dataset(stream.number, length, content.digest())
+                raise DatasetError(f"{named(dataset)} is empty: it gave no example.")
+            self._store.close_dataset(dataset.number, length, content.digest())
 
-    def _pass(self, slots: Sequence[RunSystem], examples: Iterable[SourceExample]) -> Iterator[Job]:
-        streams, reference = {stream.number: stream for stream in self._streams}, self._reference
-        done = self._store.finished()
-        number, known, held = next(done, _NOTHING)
-        for fed in examples:
-            dataset, position, _, label, key, example = fed
-            wiring = self._wirings.get(label) or self._wiring(label)
-            if reference is not None and reference.is_needed(wiring, example):
-                wiring = self._wiring(reference.name(label))
-            stored: StoredExample | None = None
-            tokens = None
-            for slot in slots:
-                sent = (
-                    example if slot.sees == EVERYTHING else shown(slot, streams[dataset], example)
+    def _pass(
+        self, systems: Sequence[RunSystem], examples: Iterable[SourceExample]
+    ) -> Iterator[Job]:
+        datasets = {dataset.number: dataset for dataset in self._datasets}
+        finished = _FinishedRows(self._store.finished())
+        for source in examples:
+            yield from self._jobs_of(source, systems, datasets[source.dataset], finished)
+
+    def _jobs_of(
+        self,
+        source: SourceExample,
+        systems: Sequence[RunSystem],
+        dataset: RunDataset,
+        finished: _FinishedRows,
+    ) -> Iterator[Job]:
+        """Yield the jobs of an example that are still to be done."""
+        example = source.example
+        wiring = self._wirings.get(source.label) or self._wiring(source.label)
+        reference = self._reference
+        if reference is not None and reference.is_needed(wiring, example):
+            wiring = self._wiring(reference.name(source.label))
+        samples = self._samples
+        stored: StoredExample | None = None
+        tokens: int | None = None
+        for run_system in systems:
+            visible = example
+            if run_system.sees != EVERYTHING:
+                visible = shown(run_system, dataset, example)
+            visible_key = source.key
+            if run_system.reads is not None or visible is not example:
+                visible_key = example_key(visible, run_system.reads)
+            if reference is not None:
+                samples = reference.samples_of(run_system.number, wiring.label, self._samples)
+            for sample in range(samples):
+                row = RowId(source.dataset, source.position, run_system.number, sample)
+                key = response_key(run_system.key, visible_key, sample)
+                example_hash = finished.example_hash(row, key)
+                if example_hash is not None and self._is_skipped(row, source, example_hash):
+                    continue
+                job = Job(
+                    id=row,
+                    slot=run_system,
+                    wiring=wiring,
+                    example=example,
+                    key=key,
+                    input_tokens=0,
+                    example_key=source.key,
                 )
-                seen = (
-                    key if slot.reads is None and sent is example else example_key(sent, slot.reads)
-                )
-                samples = self._samples
-                if reference is not None:
-                    samples = reference.samples_of(slot.number, wiring.label, samples)
-                for sample in range(samples):
-                    row = RowId(dataset, position, slot.number, sample)
-                    response = response_key(slot.key, seen, sample)
-                    packed = number if number == _NO_ROW else row.pack()
-                    while number < packed:
-                        number, known, held = next(done, _NOTHING)
-                    if number == packed and known == response:
-                        if held != key:
-                            self._changed.add(
-                                (dataset, position)
-                            )  # the first of its rows writes it anew
-                        is_changed = (dataset, position) in self._changed
-                        self.skipped += not is_changed
-                        if is_changed or packed in self._unscored:
-                            yield self._scored_again(
-                                Job(row, slot, wiring, example, response, 0, key), fed, is_changed
-                            )
-                        continue
-                    if tokens is None:
-                        tokens, stored = self._prepared(fed, wiring)
-                    output, latency = None, 0.0
-                    if self._reuse is not None and slot.shared:
-                        output, latency = self._reuse(response) or (None, 0.0)
-                    job = Job(
-                        row,
-                        slot,
-                        wiring,
-                        example,
-                        response,
-                        tokens,
-                        key,
-                        stored,
-                        output,
-                        latency,
-                        shown=sent,
-                    )
-                    if (
-                        output is None
-                        and "multi_turn" in sent
-                        and is_conversation(sent, slot.system)
-                    ):
-                        self._converse(job, seen)
+                if example_hash is not None:
+                    self._score_again(job, source)
                     yield job
-                    stored = None
+                    continue
+                if tokens is None:
+                    tokens, stored = self._prepared(source, wiring)
+                job.input_tokens = tokens
+                job.stored = stored
+                job.shown = visible
+                self._reuse_response(job)
+                is_new = job.output is None and "multi_turn" in visible
+                if is_new and is_conversation(visible, run_system.system):
+                    self._converse(job, visible_key)
+                yield job
+                stored = None
 
-    def _scored_again(self, job: Job, fed: SourceExample, is_changed: bool) -> Job:
-        """Return the job with the response of a row that is done.
+    def _reuse_response(self, job: Job) -> None:
+        """Complete a job with the response of an earlier run, if there is one."""
+        if self._reuse is not None and job.slot.shared:
+            response = self._reuse(job.key)
+            if response is not None:
+                job.output, job.latency = response
 
-        The example may not be the one that was answered: its gold differs, for a system that is not
-        shown it. Else it is for the evaluators that an earlier session did not wait for.
+    def _is_skipped(self, row: RowId, source: SourceExample, example_hash: bytes) -> bool:
+        """Return whether a finished row needs no job.
+
+        It is scored again if the example has changed: its gold differs, for a system that does not
+        receive gold. It is scored by the evaluators that an earlier session did not wait for.
         """
+        position = (source.dataset, source.position)
+        if example_hash != source.key:
+            self._changed.add(position)  # the first of its rows stores it again
+        if position in self._changed:
+            return False
+        self.skipped += 1
+        return row.pack() not in self._unscored
+
+    def _score_again(self, job: Job, source: SourceExample) -> None:
+        """Complete the job of a finished row with its response."""
         number = job.id.pack()
-        if is_changed:
-            _, job.stored = self._prepared(fed, job.wiring)
+        if (source.dataset, source.position) in self._changed:
+            _, job.stored = self._prepared(source, job.wiring)
         else:
             job.only = job.wiring.numbered(self._unscored[number])
         job.output = from_json(self._store.output(number))
-        return job
 
-    def _prepared(self, fed: SourceExample, wiring: LabelWiring) -> tuple[int, StoredExample]:
-        """Return an example's tokens, and how it is written before the first row of it that is not
-        done."""
+    def _prepared(self, source: SourceExample, wiring: LabelWiring) -> tuple[int, StoredExample]:
+        """Return an example's tokens, and the example as it is stored before its first row."""
         try:
-            body = to_json(fed.example) if self._keep_bodies else None
-            tokens = self._workbench.input_tokens(fed.example)
+            body = to_json(source.example) if self._keep_bodies else None
+            tokens = self._processor.input_tokens(source.example)
         except Exception as error:
-            stream = next(one for one in self._streams if one.number == fed.dataset)
-            raise _damaged(stream, fed.position, error) from error
+            dataset = next(item for item in self._datasets if item.number == source.dataset)
+            raise _damaged(dataset, source.position, error) from error
         return tokens, StoredExample(
-            id=RowId(fed.dataset, fed.position),
-            example_id=fed.name,
+            id=RowId(source.dataset, source.position),
+            example_id=source.name,
             label=wiring.number,
-            hash=fed.key,
+            hash=source.key,
             body=body,
         )
 
@@ -252,6 +254,28 @@ class JobSource:
         if label not in self._wirings:
             self._wirings[label] = self._wire(label).without_reference()
         return self._wirings[label]
+
+
+class _FinishedRows:
+    """The finished rows of a run file, read once in the order of the jobs.
+
+    Args:
+        rows: Packed identity, response key and hash of the example of each row, in order.
+    """
+
+    def __init__(self, rows: Iterator[tuple[int, bytes, bytes]]) -> None:
+        self._rows = rows
+        self._number, self._key, self._example_hash = next(rows, _NO_MORE_ROWS)
+
+    def example_hash(self, row: RowId, key: bytes) -> bytes | None:
+        """Return the hash of a row's example; None if the row is not finished with this response
+        key."""
+        if self._number == _NO_ROW:
+            return None
+        packed = row.pack()
+        while self._number < packed:
+            self._number, self._key, self._example_hash = next(self._rows, _NO_MORE_ROWS)
+        return self._example_hash if self._number == packed and self._key == key else None
 
 
 class SourceExample(NamedTuple):
@@ -265,15 +289,38 @@ class SourceExample(NamedTuple):
     example: Mapping[str, Any]
 
 
-def _keep(examples: Iterable[SourceExample], spool: IO[str]) -> Iterator[SourceExample]:
-    """Yield examples, and keep each for the passes of further systems."""
-    for fed in examples:
-        spool.write(to_json([*fed._replace(key=b""), fed.key.hex()]) + "\n")
-        yield fed
+def _identify(
+    dataset: RunDataset, position: int, example: Mapping[str, Any], names: _Names
+) -> SourceExample:
+    """Return an example with its identity.
+
+    Raises:
+        DatasetError: It is not an example, or its id is that of another example.
+    """
+    if type(example) is not dict and not isinstance(example, Mapping):
+        raise DatasetError(
+            f"Row {position} of {called(dataset)} is of type {type(example).__name__}; "
+            "an example is a mapping of field names to values."
+        )
+    try:
+        key = example_key(example)
+        name = names.name(example, position, key)
+    except DatasetError:
+        raise
+    except Exception as error:
+        raise _damaged(dataset, position, error) from error
+    return SourceExample(dataset.number, position, name, _label(dataset, example), key, example)
 
 
-def _again(spool: IO[str]) -> Iterator[SourceExample]:
-    """Yield the examples that are kept."""
+def _spool(examples: Iterable[SourceExample], spool: IO[str]) -> Iterator[SourceExample]:
+    """Yield examples, and write each to a file for the passes of further systems."""
+    for source in examples:
+        spool.write(to_json([*source._replace(key=b""), source.key.hex()]) + "\n")
+        yield source
+
+
+def _spooled(spool: IO[str]) -> Iterator[SourceExample]:
+    """Yield the examples that were written."""
     spool.seek(0)
     for line in spool:
         *fields, key = from_json(line)
@@ -283,52 +330,50 @@ def _again(spool: IO[str]) -> Iterator[SourceExample]:
 class _Names:
     """Gives each example of a dataset its name, and finds one name on two different examples."""
 
-    def __init__(self, stream: RunDataset) -> None:
-        self._stream = stream
-        self._seen: dict[
-            int, int
-        ] = {}  # by hash of the name: position and beginning of the key, in one small integer
-        self._further: Further | None = None  # what memory need not hold
+    def __init__(self, dataset: RunDataset) -> None:
+        self._dataset = dataset
+        # By hash of the name: position and beginning of the key, in one small integer.
+        self._first: dict[int, int] = {}
+        self._on_disk: Further | None = None
 
     def name(self, example: Mapping[str, Any], position: int, key: bytes) -> str:
         name = name_of(example, position)
         if example.get("id") is not None:
             content = int.from_bytes(key[:8], "big")
-            number, place = hash(name), position << _CONTENT | content
-            if number not in self._seen and len(self._seen) < _REMEMBERED_IDS:
-                self._seen[number] = place
+            name_hash = hash(name)
+            entry = position << _CONTENT | content
+            if name_hash not in self._first and len(self._first) < _REMEMBERED_IDS:
+                self._first[name_hash] = entry
                 return name
-            found = self._first(number, place)
-            if found & _WHOLE_CONTENT != content:
-                hint = (
-                    " (a number and the same text are one)"
-                    if name.lstrip("-")[:1].isdigit()
-                    else ""
-                )
+            first = self._find_first(name_hash, entry)
+            if first & _ALL_OF_CONTENT != content:
+                hint = ""
+                if name.lstrip("-")[:1].isdigit():
+                    hint = " (a number and the same text are one)"
                 raise DatasetError(
-                    f"Rows {found >> _CONTENT} and {position} of {called(self._stream)} are "
+                    f"Rows {first >> _CONTENT} and {position} of {called(self._dataset)} are "
                     f"different examples with one id, {name!r}{hint}. Give each its own, or take "
                     "the id from another column "
                     "(--field id=COLUMN)."
                 )
         return name
 
-    def _first(self, name: int, place: int) -> int:
-        """The first place of a name that is known, or that memory need not hold."""
-        if name in self._seen:
-            return self._seen[name]
-        if self._further is None:
+    def _find_first(self, name_hash: int, entry: int) -> int:
+        """Return the first entry of a name, from memory or from disk; else store this one."""
+        if name_hash in self._first:
+            return self._first[name_hash]
+        if self._on_disk is None:
             from context_bench.store.reader import Further
 
-            self._further = Further()
-        return self._further.setdefault(name, place)
+            self._on_disk = Further()
+        return self._on_disk.setdefault(name_hash, entry)
 
 
-def _label(stream: RunDataset, example: Mapping[str, Any]) -> str:
-    if stream.label is not None:
-        return stream.label
-    found = example.get("dataset")
-    return storable(found) if isinstance(found, str) and found else stream.fallback
+def _label(dataset: RunDataset, example: Mapping[str, Any]) -> str:
+    if dataset.label is not None:
+        return dataset.label
+    label = example.get("dataset")
+    return storable(label) if isinstance(label, str) and label else dataset.fallback
 
 
 def name_of(example: Mapping[str, Any], position: int) -> str:
@@ -338,10 +383,10 @@ def name_of(example: Mapping[str, Any], position: int) -> str:
     together in a dataset. An example without one is called ``#<position>``; a given id that begins
     with ``#`` gets one more, so that the two never collide.
     """
-    given = example.get("id")
-    if given is None:
+    identifier = example.get("id")
+    if identifier is None:
         return f"#{position}"
-    name = given if isinstance(given, str) else to_json(given)
+    name = identifier if isinstance(identifier, str) else to_json(identifier)
     return f"#{name}" if name.startswith("#") else name
 
 
@@ -357,16 +402,18 @@ class RandomSample:
     size: int
     seed: int = 0
 
-    def of(self, examples: Iterable[Placed]) -> Iterable[Placed]:
+    def of(self, examples: Iterable[Positioned]) -> Iterable[Positioned]:
         """Return the sample."""
         chance = Random(self.seed)
-        kept: list[Placed] = []
-        for seen, placed in enumerate(examples):
-            if seen < self.size:
-                kept.append(placed)
-            elif (place := chance.randrange(seen + 1)) < self.size:
-                kept[place] = placed
-        return sorted(kept, key=lambda placed: placed[0])
+        sample: list[Positioned] = []
+        for count, example in enumerate(examples):
+            if count < self.size:
+                sample.append(example)
+                continue
+            index = chance.randrange(count + 1)
+            if index < self.size:
+                sample[index] = example
+        return sorted(sample, key=itemgetter(0))
 
 
 @frozen
@@ -376,16 +423,17 @@ class ById:
 
     ids: tuple[str, ...]
 
-    def of(self, examples: Iterable[Placed]) -> Iterator[Placed]:
+    def of(self, examples: Iterable[Positioned]) -> Iterator[Positioned]:
         """Yield them in the order of the dataset.
 
         Raises:
             DatasetError: The dataset has no such example.
         """
-        wanted, missing = set(self.ids), dict.fromkeys(self.ids)
+        names = set(self.ids)
+        missing = dict.fromkeys(self.ids)
         for position, example in examples:
             name = name_of(example, position)
-            if name in wanted:
+            if name in names:
                 missing.pop(name, None)
                 yield position, example
         if missing:
@@ -397,11 +445,11 @@ class ById:
 Selection = RandomSample | ById
 
 
-def chosen(stream: RunDataset, timeout: float | None = None) -> Iterable[Placed]:
-    """Return the examples that a run takes of a dataset, each behind its place.
+def chosen(dataset: RunDataset, timeout: float | None = None) -> Iterable[Positioned]:
+    """Return the examples of a dataset that a run uses, each after its position.
 
     Args:
-        stream: The dataset.
+        dataset: The dataset.
         timeout: Seconds that it may take for one example; None for any. With a timeout it is read
             on a thread of its own, which is left behind when it hangs and keeps no process alive.
 
@@ -409,70 +457,79 @@ def chosen(stream: RunDataset, timeout: float | None = None) -> Iterable[Placed]
         DatasetError: It cannot be read, or did not give an example in time; raised while it is
             read.
     """
-    placed = _placed(stream, timeout)
-    return placed if stream.selection is None else stream.selection.of(placed)
+    examples = _positioned(dataset, timeout)
+    return examples if dataset.selection is None else dataset.selection.of(examples)
 
 
-def _placed(stream: RunDataset, timeout: float | None) -> Iterator[Placed]:
-    position, examples = 0, None
+def _positioned(dataset: RunDataset, timeout: float | None) -> Iterator[Positioned]:
+    position = 0
+    examples: Iterator[Any] | None = None
     while True:
         try:
             if examples is None:
-                examples = iter(
-                    stream.examples if timeout is None else _elsewhere(stream.examples, timeout)
-                )
-            found: Any = private(next(examples, _END))
+                source = dataset.examples
+                examples = iter(source if timeout is None else _on_a_thread(source, timeout))
+            example: Any = private(next(examples, _END))
         except BaseException as error:
             if is_control_flow(error):
                 raise
-            found = CaughtError(error)
-        if found is _END:
+            example = CaughtError(error)
+        if example is _END:
             return
-        if type(found) is CaughtError:
-            where = f"after row {position - 1}" if position else "at its beginning"
-            if found is _LATE:
-                raise _hangs(named(stream), f"{where}: it gave no example", timeout)
-            if isinstance(found.error, ContextBenchError):
-                raise found.error
-            raise DatasetError(
-                f"{named(stream)} cannot be read {where}: {reason_of(found.error)}"
-            ) from found.error
-        yield position, found
+        if type(example) is CaughtError:
+            raise _error_of(example, dataset, position, timeout)
+        yield position, example
         position += 1
 
 
-def _damaged(stream: RunDataset, position: int, error: Exception) -> DatasetError:
-    done = "stored" if isinstance(error, UnstorableError) else "taken"
-    return DatasetError(f"Row {position} of {called(stream)} cannot be {done}: {reason_of(error)}")
+def _error_of(
+    caught: CaughtError, dataset: RunDataset, position: int, timeout: float | None
+) -> ContextBenchError:
+    """Return the error of a dataset that could not give the example of a position."""
+    where = f"after row {position - 1}" if position else "at its beginning"
+    if caught is _LATE:
+        return _hangs(named(dataset), f"{where}: it gave no example", timeout)
+    if isinstance(caught.error, ContextBenchError):
+        return caught.error
+    reason = reason_of(caught.error)
+    error = DatasetError(f"{named(dataset)} cannot be read {where}: {reason}")
+    error.__cause__ = caught.error
+    return error
 
 
-def _elsewhere(items: Iterable[Any], timeout: float) -> Iterator[Any]:
+def _damaged(dataset: RunDataset, position: int, error: Exception) -> DatasetError:
+    action = "stored" if isinstance(error, UnstorableError) else "taken"
+    reason = reason_of(error)
+    return DatasetError(f"Row {position} of {called(dataset)} cannot be {action}: {reason}")
+
+
+def _on_a_thread(items: Iterable[Any], timeout: float) -> Iterator[Any]:
     """Yield items, pulled on a thread of its own, never one more than is asked for; last what they
     raise, or :data:`_LATE`."""
-    wanted: SimpleQueue[bool] = SimpleQueue()
-    given: SimpleQueue[Any] = SimpleQueue()
+    requests: SimpleQueue[bool] = SimpleQueue()
+    results: SimpleQueue[Any] = SimpleQueue()
 
     def pull() -> None:
         source = capture(iter, items)
-        while wanted.get():
-            given.put(source if isinstance(source, CaughtError) else capture(next, source, _END))
+        while requests.get():
+            results.put(source if isinstance(source, CaughtError) else capture(next, source, _END))
 
     Thread(target=pull, name="context-bench-dataset", daemon=True).start()
     try:
-        wanted.put(True)
-        while (found := _received(given, timeout)) is not _END:
-            yield found
-            wanted.put(True)
+        requests.put(True)
+        while (item := _received(results, timeout)) is not _END:
+            yield item
+            requests.put(True)
     finally:
-        wanted.put(False)
+        requests.put(False)
 
 
-def _received(given: SimpleQueue[Any], timeout: float) -> Any:
+def _received(results: SimpleQueue[Any], timeout: float) -> Any:
     """Return what is put into a queue within so many seconds; else :data:`_LATE`."""
     until = monotonic() + timeout
     while (left := until - monotonic()) > 0:
         with suppress(Empty):
-            return given.get(timeout=min(left, _TICK))
+            return results.get(timeout=min(left, _TICK))
     return _LATE
 
 
@@ -490,16 +547,16 @@ def bounded(load: Callable[[], Any], timeout: float | None, name: str) -> Any:
     """
     if timeout is None:
         return load()
-    out = sys.stdout
-    found = next(_elsewhere((make() for make in [load]), timeout))
-    if found is _LATE:
-        sys.stdout = out  # whoever imports a package has put another one in its place
+    stdout = sys.stdout
+    result = next(_on_a_thread((function() for function in [load]), timeout))
+    if result is _LATE:
+        sys.stdout = stdout  # the import of a package replaces it while it lasts
         raise _hangs(
             f"{name[:1].upper()}{name[1:]}", "before its first row: it was not loaded", timeout
         )
-    if isinstance(found, CaughtError):
-        raise found.error
-    return found
+    if isinstance(result, CaughtError):
+        raise result.error
+    return result
 
 
 def _hangs(name: str, how: str, timeout: float | None) -> DatasetError:
@@ -509,14 +566,13 @@ def _hangs(name: str, how: str, timeout: float | None) -> DatasetError:
     )
 
 
-def named(stream: RunDataset) -> str:
-    """Return what a stream is called at the beginning of a sentence; its own name keeps its
-    letters."""
-    name = called(stream)
+def named(dataset: RunDataset) -> str:
+    """Return the name of a dataset at the beginning of a sentence; its label is not changed."""
+    name = called(dataset)
     return name[:1].upper() + name[1:]
 
 
-def called(stream: RunDataset) -> str:
-    """Return what a stream is called within a sentence."""
-    name = stream.label or stream.fallback
+def called(dataset: RunDataset) -> str:
+    """Return the name of a dataset within a sentence."""
+    name = dataset.label or dataset.fallback
     return f"dataset {name!r}" if name else "the dataset"

@@ -1,13 +1,11 @@
-"""The loop of a run: jobs are done and their rows committed, on the caller's thread or many at
-once.
+"""The loop of a run: it does jobs and commits their rows, on the caller's thread or concurrently.
 
 One call at a time needs no second thread: systems, evaluators and commits then run on the caller's.
 Everything else - several calls in flight, async code, a deadline, an endpoint with limits - is done
 by :class:`~context_bench.run.concurrent_runner.ConcurrentRunner`.
 
-On the caller's thread rows whose calls took less than :data:`CHEAP` seconds are committed in
-groups, when enough rows lie safe that a group is a small share of them: what a kill costs then is
-next to nothing of what is stored.
+On the caller's thread, rows whose calls took less than :data:`CHEAP` seconds are committed in
+groups as soon as a group is a small share of the stored rows. So a kill loses next to nothing.
 """
 
 from __future__ import annotations
@@ -30,14 +28,13 @@ CHEAP = 0.0002
 _LARGEST_GROUP = 500
 _SMALLEST_SHARE = 20
 _ONE_BY_ONE = 128
-"""A group is at most that part of what is committed, and none of the first rows and examples waits
+"""A group is at most that part of the committed rows, and none of the first rows and examples waits
 for another."""
 _LONGEST_WAIT = 0.05
 
 
 def largest_group(committed: int) -> int:
-    """Return how many cheap rows may wait for their commit, of a session that has committed so many
-    rows."""
+    """Return how many cheap rows may wait for their commit, after so many committed rows."""
     return 1 if committed < _ONE_BY_ONE else min(_LARGEST_GROUP, committed // _SMALLEST_SHARE)
 
 
@@ -80,37 +77,38 @@ class RunLoop:
         Raises:
             Interruption: A signal ended the run.
         """
-        admission, signals = self.admission, self.signals
+        admission = self.admission
+        signals = self.signals
         signals.in_flight = lambda: max(1, sum(admission.in_flight.values()))
         try:
             signals.is_at_once = False
-            rest: Iterable[Job] | None = jobs
+            remaining: Iterable[Job] | None = jobs
             if self.workers == 1 and self.deadline is None and not admission.is_limited:
-                rest = self._do_here(iter(jobs))
-            if rest is not None and not admission.stop.is_set():
+                remaining = self._do_on_this_thread(iter(jobs))
+            if remaining is not None and not admission.stop.is_set():
                 from context_bench.run.concurrent_runner import ConcurrentRunner
 
-                ConcurrentRunner(self).run(rest)
+                ConcurrentRunner(self).run(remaining)
         finally:
-            signals.in_flight, signals.is_at_once = int, True
+            signals.in_flight = int
+            signals.is_at_once = True
         if signals.number is not None:
             raise Interruption(signals.number)
 
-    def _do_here(self, jobs: Iterator[Job]) -> Iterator[Job] | None:
-        """Do jobs on the caller's thread, which costs no hand-over; return those that are better
-        done concurrently, or None."""
-        pull, plain, oldest, most, do = self.signals.pull, self._plain, 0.0, 1, self.processor.do
+    def _do_on_this_thread(self, jobs: Iterator[Job]) -> Iterator[Job] | None:
+        """Do jobs on the caller's thread, which costs no hand-over.
+
+        Returns:
+            The jobs that are better done concurrently, or None.
+        """
+        pull = self.signals.pull
+        do = self.processor.do
+        oldest = 0.0
+        group_size = 1
         try:
             while (job := pull(jobs)) is not None:
-                is_asked = job.output is None
-                if (
-                    job.wiring not in plain
-                    or (is_asked and job.slot not in plain)
-                    or job.only is not None
-                ):
-                    if needs_concurrency(job):
-                        return chain([job], jobs)
-                    plain.update((job.wiring, job.slot) if is_asked else (job.wiring,))
+                if not self._is_plain(job):
+                    return chain([job], jobs)
                 if not self._group:
                     oldest = monotonic()
                 if job.stored is not None:
@@ -122,15 +120,31 @@ class RunLoop:
                     return chain([repeated], jobs)
                 self._group.append(row)
                 is_cheap = row.latency < CHEAP and row.output is not None
-                if not is_cheap or len(self._group) >= most or monotonic() - oldest > _LONGEST_WAIT:
+                is_full = len(self._group) >= group_size
+                if not is_cheap or is_full or monotonic() - oldest > _LONGEST_WAIT:
                     self._commit()
-                    most = largest_group(self._committed)
+                    group_size = largest_group(self._committed)
         finally:
             self._commit()
         return None
 
+    def _is_plain(self, job: Job) -> bool:
+        """Whether a job can run on the caller's thread; the answer is stored until the next
+        commit."""
+        plain = self._plain
+        is_called = job.output is None
+        is_known = job.wiring in plain and (job.slot in plain or not is_called)
+        if is_known and job.only is None:
+            return True
+        if needs_concurrency(job):
+            return False
+        plain.add(job.wiring)
+        if is_called:
+            plain.add(job.slot)
+        return True
+
     def _commit(self) -> None:
-        self._plain.clear()  # an evaluator may have cost enough by now to be run elsewhere
+        self._plain.clear()  # an evaluator may have cost enough by now for another process
         if not self._group:
             return
         group = self._group

@@ -62,8 +62,8 @@ class RowProcessor:
     Args:
         tokenizer: Counts tokens.
         text_fields: Fields to count instead of the prompt's; None counts the prompt's.
-        redactor: Takes secrets out of whatever is written.
-        bill: Says what a response cost, and where that comes from.
+        redactor: Removes secrets from everything that is written.
+        cost_function: Returns the cost of a response, and the source of the cost.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class RowProcessor:
         tokenizer: Any,
         text_fields: Sequence[str] | None = None,
         redactor: Redactor | None = None,
-        bill: CostFunction = reported_cost,
+        cost_function: CostFunction = reported_cost,
     ) -> None:
         self._redactor = redactor or Redactor()
         self._is_secretive = bool(self._redactor)
@@ -79,17 +79,17 @@ class RowProcessor:
         self.score = self._scoring.score
         self.judge = self._scoring.judge
         self._tokenizer = tokenizer
-        self._bill = bill
+        self._cost_function = cost_function
         self._is_of_prompt = text_fields is None
         self._counted = tuple(text_fields or PROMPT_FIELDS)
         self.unseen = set(text_fields or ())
 
     def input_tokens(self, example: Mapping[str, Any]) -> int:
-        """Return the tokens of the text that a system is given."""
+        """Return the tokens of the text that a system receives."""
         if self.unseen:
             self.unseen.difference_update(example)
-        told = self._told(example, {}) if "messages" in example else example
-        return count_fields(self._tokenizer, told, self._counted)
+        sent = self._sent(example, {}) if "messages" in example else example
+        return count_fields(self._tokenizer, sent, self._counted)
 
     def do(self, job: Job) -> StoredRow:
         """Return the finished row of a job.
@@ -102,7 +102,7 @@ class RowProcessor:
         began = monotonic()
         started = perf_counter()
         try:
-            found = job.output if job.output is not None else private(job.call_system())
+            output = job.output if job.output is not None else private(job.call_system())
         except BaseException as error:
             if is_control_flow(error):
                 raise
@@ -110,31 +110,33 @@ class RowProcessor:
                 attempt = FailedAttempt(error, began, started, perf_counter() - started)
                 raise RetryableCallError(attempt) from error
             return self.failed(job, error, perf_counter() - started)
-        answer = self.take(job, found, Timing(perf_counter() - started))
+        answer = self.take(job, output, Timing(perf_counter() - started))
         if isinstance(answer, StoredRow):
             return answer
-        return self.row(job, answer, *self.score(job, answer))
+        evaluations, failures = self.score(job, answer)
+        return self.row(job, answer, evaluations, failures)
 
-    def take(self, job: Job, found: Any, timing: Timing) -> Answer | StoredRow:
-        """Return what a system said, or the row of its failure when that is no output.
+    def take(self, job: Job, output: Any, timing: Timing) -> Answer | StoredRow:
+        """Return the answer of a system, or the row of its failure when it is not an output.
 
         Args:
             job: The job.
-            found: What the system returned, or the job's own output.
-            timing: When it came.
+            output: The value that the system returned, or the job's own output.
+            timing: When it arrived.
         """
         if job.only is not None:
-            return Answer(found, "", output_key(found), Measured(0.0))
+            return Answer(output, "", output_key(output), Measured(0.0))
         try:
-            if job.output is not None:
-                answer = self.answer(found, Measured(job.latency))
-            else:
-                answer = self.answer(*take_apart(found, timing, job.slot.system))
-            if "usage" in (output := answer.output):
-                answer.usage = Usage.read(output)
-            answer.response_tokens = self._response_tokens(output, answer.usage)
-            if not output.keys().isdisjoint(self._counted):
-                answer.context_tokens = self._context_tokens(job.example, output)
+            measured = Measured(job.latency)
+            if job.output is None:
+                output, measured = take_apart(output, timing, job.slot.system)
+            answer = self.answer(output, measured)
+            fields = answer.output
+            if "usage" in fields:
+                answer.usage = Usage.read(fields)
+            answer.response_tokens = self._response_tokens(fields, answer.usage)
+            if not fields.keys().isdisjoint(self._counted):
+                answer.context_tokens = self._context_tokens(job.example, fields)
             return answer
         except BaseException as error:  # a value that cannot be stored is this row's failure
             if is_control_flow(error):
@@ -142,7 +144,7 @@ class RowProcessor:
             return self.failed(job, error, timing.before + timing.seconds, timing.attempts)
 
     def answer(self, output: Mapping[str, Any], measured: Measured) -> Answer:
-        """Return what a system said as it is kept: without secrets."""
+        """Return the answer of a system as it is stored: without secrets."""
         text = to_json(output)
         if self._is_secretive:
             if self._redactor.is_told_in(text):
@@ -165,13 +167,17 @@ class RowProcessor:
         already, this alone."""
         if job.only is not None:
             return scores_only(job, evaluations, failures)
-        measured, usage = answer.measured, answer.usage
-        reported_tokens = cached_tokens = cost = cost_source = None
+        measured = answer.measured
+        usage = answer.usage
+        reported_tokens: int | None = None
+        cached_tokens: int | None = None
+        cost: float | None = None
+        cost_source: str | None = None
         if usage is not None:
             reported_tokens = positive_count(usage.input_tokens)
             if usage.cache_read_tokens is not None:
                 cached_tokens = int(usage.cache_read_tokens)
-            cost, cost_source = self._bill(usage, models_of(job.slot, answer.output))
+            cost, cost_source = self._cost_function(usage, models_of(job.slot, answer.output))
         return StoredRow(
             id=job.id,
             key=job.key,
@@ -227,18 +233,16 @@ class RowProcessor:
             (scorer.number, self._scoring.failure("evaluator", error, scorer.id))
             for scorer in scorers_of(job)
         ]
-        return (
-            scores_only(job, [], failures)
-            if answer is None
-            else self.row(job, answer, (), failures)
-        )
+        if answer is None:
+            return scores_only(job, [], failures)
+        return self.row(job, answer, (), failures)
 
     def _context_tokens(self, example: Mapping[str, Any], output: Mapping[str, Any]) -> int:
         if self.unseen:
             self.unseen.difference_update(output)
-        return count_fields(self._tokenizer, self._told(example, output), self._counted)
+        return count_fields(self._tokenizer, self._sent(example, output), self._counted)
 
-    def _told(self, example: Mapping[str, Any], output: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _sent(self, example: Mapping[str, Any], output: Mapping[str, Any]) -> Mapping[str, Any]:
         if not self._is_of_prompt or "messages" not in example:
             return {**example, **output} if output else example
         from context_bench.messages import as_sent
@@ -249,7 +253,9 @@ class RowProcessor:
         if usage is not None and usage.output_tokens is not None:
             return int(usage.output_tokens)
         response = output.get("response")
-        if type(response) is not str and (response := text_of(response)) is None:
+        if type(response) is not str:
+            response = text_of(response)
+        if response is None:
             return 0
         return self._tokenizer.count(response)  # type: ignore[no-any-return]
 
@@ -277,27 +283,28 @@ def take_apart(
             f"the system returned {type(output).__name__}, not a mapping such as "
             "{'response': ...} or {'context': ...}"
         )
-    if type(response := output.get("response", "")) is not str and text_of(response) is None:
-        found = "None" if response is None else f"of type {type(response).__name__}, not text"
-        raise ValueError(f"the system returned no response: 'response' is {found}")
+    response = output.get("response", "")
+    if type(response) is not str and text_of(response) is None:
+        kind = "None" if response is None else f"of type {type(response).__name__}, not text"
+        raise ValueError(f"the system returned no response: 'response' is {kind}")
     if timing.waiting == 0.0 and output.keys().isdisjoint(_MEASUREMENTS):
         return output, Measured(timing.seconds)
-    told, attempts = seconds_of(output.get("latency"), timing.seconds), output.get("attempts")
-    own_attempts = int(quantity(attempts) or 1)
-    whole = (
-        max(told, timing.seconds) if own_attempts > 1 and "turn_responses" not in output else told
-    )
+    reported = seconds_of(output.get("latency"), timing.seconds)
+    attempts = int(quantity(output.get("attempts")) or 1)
+    seconds = reported
+    if attempts > 1 and "turn_responses" not in output:
+        seconds = max(reported, timing.seconds)
     rest = {name: output[name] for name in _MEASUREMENTS[3:] if output.get(name) is not None}
-    waiting = timing.waiting + whole - told
-    if timing.before + whole > told:
-        rest["attempt_latency"] = round(told, _DIGITS)
+    waiting = timing.waiting + seconds - reported
+    if timing.before + seconds > reported:
+        rest["attempt_latency"] = round(reported, _DIGITS)
     if waiting > 0:
         rest["waiting"] = round(waiting, _DIGITS)
     measured = Measured(
-        timing.before + whole,
-        timing.attempts + own_attempts - 1,
-        to_json(rest) if rest else None,
-        _system_latency(output, whole, system),
+        latency=timing.before + seconds,
+        attempts=timing.attempts + attempts - 1,
+        rest=to_json(rest) if rest else None,
+        system_latency=_system_latency(output, seconds, system),
     )
     return {name: value for name, value in output.items() if name not in _MEASUREMENTS}, measured
 
@@ -309,12 +316,19 @@ def _system_latency(output: Mapping[str, Any], latency: float, system: Any) -> f
     The headers of a conversation are those of its last turn, so they tell nothing of the whole.
     Nobody takes longer than the whole call.
     """
-    told = seconds_of(output.get("system_latency"), -1.0)
-    headers = output.get("headers")
-    if told < 0 and isinstance(headers, Mapping) and "turn_responses" not in output:
-        names = [str(name).lower() for name in getattr(system, "latency_headers", None) or ()]
-        for name, value in headers.items() if names else ():
+    seconds = seconds_of(output.get("system_latency"), -1.0)
+    if seconds < 0 and "turn_responses" not in output:
+        seconds = _latency_in_headers(output.get("headers"), system)
+    return min(seconds, latency) if seconds >= 0 else None
+
+
+def _latency_in_headers(headers: object, system: Any) -> float:
+    """Return the seconds of the response header that a system names; -1 without one."""
+    names = {str(name).lower() for name in getattr(system, "latency_headers", None) or ()}
+    seconds = -1.0
+    if names and isinstance(headers, Mapping):
+        for name, value in headers.items():
             if str(name).lower() in names:
                 with suppress(TypeError, ValueError):
-                    told = seconds_of(float(value) / 1000, -1.0)
-    return min(told, latency) if told >= 0 else None
+                    seconds = seconds_of(float(value) / 1000, -1.0)
+    return seconds

@@ -1,5 +1,5 @@
-"""Progress: how far a run is, on standard error. A bar for each system on a terminal, else a line
-now and then."""
+"""Progress of a run on standard error: a bar for each system on a terminal, or else a line now and
+then."""
 
 from __future__ import annotations
 
@@ -23,26 +23,31 @@ if TYPE_CHECKING:
 
 _SECONDS_BETWEEN_LINES = 5.0
 _REMEMBERED_LATENCIES = 1000
-_LONGEST_FAILURE, _SHOWN_OF_FAILURE = 300, 120
+_LONGEST_FAILURE = 300
+_SHOWN_OF_FAILURE = 120
 _NO_FAILURE = (0.0, "")
 _NO_NEWS = (0, None, "")
 
 
 class Tally:
-    """What is known of one system's rows.
+    """The counts of one system's rows.
 
     Attributes:
-        done: Rows committed, failed ones included.
-        kept: Those of them that an earlier session of the run had done.
+        done: Committed rows, with failed ones.
+        earlier: Those of them that an earlier session of the run has committed.
         failed: Rows whose system failed.
-        unjudged: Rows that were answered, and that an evaluator failed on.
-        reused: Rows taken from earlier runs.
+        scoring_failed: Answered rows with an evaluator that failed.
+        reused: Rows of earlier runs.
         latencies: Seconds of the latest calls.
-        failure: What failed last, a system or an evaluator, behind the moment.
+        failure: Time and error of the latest failure of a system or an evaluator.
     """
 
     def __init__(self) -> None:
-        self.done = self.kept = self.failed = self.unjudged = self.reused = 0
+        self.done = 0
+        self.earlier = 0
+        self.failed = 0
+        self.scoring_failed = 0
+        self.reused = 0
         self._tokens: dict[bool, int] = {}  # by whether the endpoint reported them
         self.latencies: deque[float] = deque(maxlen=_REMEMBERED_LATENCIES)
         self.failure = _NO_FAILURE
@@ -51,43 +56,43 @@ class Tally:
         """Count a row."""
         self.done += 1
         self.failed += row.output is None
-        self.unjudged += row.output is not None and bool(row.failures)
+        self.scoring_failed += row.output is not None and bool(row.failures)
         self.reused += row.reused
-        if (
-            row.output is not None or row.reported_tokens is not None
-        ):  # what was refused spent nothing
-            known = (
-                count for count in (row.reported_tokens, row.context_tokens) if count is not None
-            )
-            is_reported, tokens = (
-                row.reported_tokens is not None,
-                next(known, row.input_tokens) + row.response_tokens,
-            )
+        is_reported = row.reported_tokens is not None
+        if row.output is not None or is_reported:  # a refused call has used no tokens
+            tokens = _prompt_tokens(row) + row.response_tokens
             self._tokens[is_reported] = self._tokens.get(is_reported, 0) + tokens
         if row.failures:
-            self.failure = monotonic(), cause_of(row)
+            self.failure = (monotonic(), cause_of(row))
         if row.output is not None and not row.reused:
             self.latencies.append(row.latency)
 
     @property
     def tokens(self) -> int | None:
-        """Tokens of prompts and responses; None where some are the endpoint's and others our own,
-        which nobody adds."""
+        """Tokens of prompts and responses; None if only some of them were reported: reported and
+        counted tokens are not added."""
         return None if len(self._tokens) > 1 else sum(self._tokens.values())
 
     @property
     def p95(self) -> float | None:
         """Seconds within which 95 of 100 of the latest calls ended."""
-        ordered = sorted(self.latencies.copy())  # rows are counted on other threads meanwhile
+        ordered = sorted(self.latencies.copy())  # other threads count rows meanwhile
         return ordered[(19 * len(ordered) - 1) // 20] if ordered else None
+
+
+def _prompt_tokens(row: StoredRow) -> int:
+    """Return the tokens of a row's prompt: reported, else those of its context or its example."""
+    if row.reported_tokens is not None:
+        return row.reported_tokens
+    return row.input_tokens if row.context_tokens is None else row.context_tokens
 
 
 class Progress:
     """Shows committed rows.
 
     Args:
-        slots: The systems.
-        total: Rows expected of each system; None when nobody knows.
+        systems: The systems.
+        total: Expected rows of each system; None when they are unknown.
         stream: Where to write; None takes standard error.
         log_format: How lines are written where there is no terminal: ``"text"``, or ``"json"`` for
             one object a line, which is written on a terminal, too.
@@ -95,24 +100,25 @@ class Progress:
 
     def __init__(
         self,
-        slots: Sequence[RunSystem],
+        systems: Sequence[RunSystem],
         total: int | None = None,
         stream: TextIO | None = None,
         log_format: str = "text",
     ) -> None:
         self._stream: TextIO | None = stream or sys.stderr
-        self._labels = {slot.number: slot.label for slot in slots}
+        self._labels = {run_system.number: run_system.label for run_system in systems}
         self._total = total
         self._tallies = {number: Tally() for number in self._labels}
         self._admission: Admission | None = None
-        self._feed: JobSource | None = None
+        self._job_source: JobSource | None = None
         self._clean: Callable[[str], str] = str
         self._lock = Lock()
         self._closed = Event()
         self._is_json = log_format == "json"
         self._bars: Bars | None = None
-        self._told: dict[int, tuple[Any, ...]] = {}
-        self._started = self._last_line = monotonic()
+        self._written: dict[int, tuple[Any, ...]] = {}
+        self._started = monotonic()
+        self._last_line = self._started
         if self._stream is not None and _is_terminal(self._stream) and not self._is_json:
             from context_bench.run.progress_bars import Bars
 
@@ -120,16 +126,21 @@ class Progress:
             self._bars.start()
 
     def watch(
-        self, admission: Admission, feed: JobSource | None = None, clean: Callable[[str], str] = str
+        self,
+        admission: Admission,
+        job_source: JobSource | None = None,
+        clean: Callable[[str], str] = str,
     ) -> None:
-        """Show, too, what is in flight, what was asked again, what is waited for, and what it cost.
+        """Show calls in flight, repeated calls, waits and costs, too.
 
         Args:
-            admission: Lets calls go.
-            feed: Pulls examples.
-            clean: Takes secrets out of what a system raised.
+            admission: Admits calls.
+            job_source: Reads examples.
+            clean: Removes secrets from the errors of systems.
         """
-        self._admission, self._feed, self._clean = admission, feed, clean
+        self._admission = admission
+        self._job_source = job_source
+        self._clean = clean
         if self._bars is None:
             Thread(target=self._keep_time, name="context-bench-progress", daemon=True).start()
 
@@ -138,17 +149,17 @@ class Progress:
             self.tick()
 
     def tick(self) -> None:
-        """Write a line, though no row has ended, where there is news: a failure, or something else
-        that is waited for."""
+        """Write a line although no row has ended, if there is a new failure or another wait."""
         now = monotonic()
         if now - self._last_line >= _SECONDS_BETWEEN_LINES:
             self._last_line = now
             self._write()
 
     def resume(self, done: Mapping[int, int]) -> None:
-        """Begin with the rows that an earlier session of the run has done, by slot."""
-        for slot, count in done.items():
-            self._tallies[slot].done = self._tallies[slot].kept = count
+        """Start with the rows that an earlier session has committed, by number of the system."""
+        for number, count in done.items():
+            self._tallies[number].done = count
+            self._tallies[number].earlier = count
         if self._bars is not None:
             self._bars.refresh()
 
@@ -182,51 +193,60 @@ class Progress:
         elif any(tally.done for tally in self._tallies.values()):
             self._write(is_last=True)
 
-    def state(self, slot: int) -> dict[str, Any]:
-        """Return what is known of a system's rows; ``eta`` and ``p95`` are seconds."""
-        tally, admission = self._tallies[slot], self._admission
+    def state(self, number: int) -> dict[str, Any]:
+        """Return the state of a system's rows; ``eta`` and ``p95`` are seconds."""
+        tally = self._tallies[number]
         seconds = monotonic() - self._started
-        fresh = tally.done - tally.reused - tally.kept
+        called = tally.done - tally.reused - tally.earlier
         left = None if self._total is None else max(0, self._total - tally.done)
-        _, failure = max(
-            tally.failure, admission.failures.get(slot, _NO_FAILURE) if admission else _NO_FAILURE
-        )
-        waiting = (admission and admission.waiting(slot)) or (self._feed and self._feed.waiting)
-        return {
-            "system": self._labels[slot],
+        eta = None if left is None or not called else round(left * seconds / called, 1)
+        p95 = tally.p95
+        state: dict[str, Any] = {
+            "system": self._labels[number],
             "done": tally.done,
             "total": self._total,
             "reused": tally.reused,
             "failed": tally.failed,
-            "scoring_failed": tally.unjudged,
-            "retried": admission.retried.get(slot, 0) if admission else 0,
-            "in_flight": admission.in_flight.get(slot, 0) if admission else 0,
-            "rows_per_second": round((tally.done - tally.kept) / max(seconds, 1e-9), 4),
-            "p95": None if tally.p95 is None else round(tally.p95, 6),
+            "scoring_failed": tally.scoring_failed,
+            "retried": 0,
+            "in_flight": 0,
+            "rows_per_second": round((tally.done - tally.earlier) / max(seconds, 1e-9), 4),
+            "p95": None if p95 is None else round(p95, 6),
             "tokens": tally.tokens,
-            "cost": admission.cost.get(slot) if admission else None,
-            "currency": admission.currency if admission else "USD",
-            "eta": None if left is None or not fresh else round(left * seconds / fresh, 1),
-            "latest_failure": " ".join(self._clean(failure).split())[:_LONGEST_FAILURE] or None,
-            "waiting": self._clean(waiting) if waiting and left != 0 else None,
+            "cost": None,
+            "currency": "USD",
+            "eta": eta,
         }
+        failure = tally.failure
+        waiting: str | None = None
+        if self._admission is not None:
+            failure = max(failure, self._admission.failures.get(number, _NO_FAILURE))
+            waiting = self._admission.waiting(number)
+            state["retried"] = self._admission.retried.get(number, 0)
+            state["in_flight"] = self._admission.in_flight.get(number, 0)
+            state["cost"] = self._admission.cost.get(number)
+            state["currency"] = self._admission.currency
+        if not waiting and self._job_source is not None:
+            waiting = self._job_source.waiting
+        message = " ".join(self._clean(failure[1]).split())
+        state["latest_failure"] = message[:_LONGEST_FAILURE] or None
+        state["waiting"] = self._clean(waiting) if waiting and left != 0 else None
+        return state
 
     def _write(self, is_last: bool = False) -> None:
-        """Write a line for each system; meanwhile only for those that have rows left, and of none
-        the same line twice."""
+        """Write a line for each system.
+
+        Before the end, only systems with rows left get a line, and no line is written twice.
+        """
         with self._lock:
-            for slot in self._labels:
-                state = self.state(slot)
-                news = (
-                    state["done"],
-                    state["latest_failure"],
-                    (state["waiting"] or "").partition(" ")[2],
-                )
-                if not is_last and (
-                    state["done"] == state["total"] or news == self._told.get(slot, _NO_NEWS)
-                ):
+            for number in self._labels:
+                state = self.state(number)
+                wait = (state["waiting"] or "").partition(" ")[2]
+                news = (state["done"], state["latest_failure"], wait)
+                is_old = news == self._written.get(number, _NO_NEWS)
+                if not is_last and (state["done"] == state["total"] or is_old):
                     continue
-                self._told[slot] = news
+                self._written[number] = news
                 line = json_text({"event": "progress", **state}) if self._is_json else _line(state)
                 self._show(line)
 
@@ -234,11 +254,8 @@ class Progress:
         if self._stream is not None:
             try:
                 write_line(self._stream, line)
-            except (
-                OSError,
-                ValueError,
-            ):  # nobody reads it any more, which is no reason to end a run
-                self._stream = None
+            except (OSError, ValueError):
+                self._stream = None  # its reader has gone, which is no reason to end a run
 
 
 def _is_terminal(stream: TextIO) -> bool:
@@ -249,43 +266,40 @@ def _is_terminal(stream: TextIO) -> bool:
 def _line(state: dict[str, Any]) -> str:
     total = "" if state["total"] is None else f"/{state['total']}"
     counts = f"{state['system']}: {state['done']}{total} rows, {state['failed']} failed"
-    speed = state["rows_per_second"] and _rate(
-        state["rows_per_second"]
-    )  # without a fresh row there is none
-    left = state["eta"] and f"about {state['eta']:.0f} s left"
-    return ", ".join(
-        filter(None, [counts, speed, *_facts({**state, "failed": 0}), left, *_trouble(state)])
-    )
+    phrases = [counts]
+    if state["rows_per_second"]:
+        phrases.append(_rate(state["rows_per_second"]))
+    phrases += _facts({**state, "failed": 0})
+    if state["eta"]:
+        phrases.append(f"about {state['eta']:.0f} s left")
+    phrases += _trouble(state)
+    return ", ".join(phrases)
 
 
 def _note(state: dict[str, Any]) -> str:
-    return ", ".join(filter(None, [*_facts(state), *_trouble(state)]))
+    return ", ".join([*_facts(state), *_trouble(state)])
 
 
 def _facts(state: dict[str, Any]) -> Iterator[str]:
-    """Yield what has been counted and measured, but for what is nothing."""
+    """Yield the counts and measurements that are not zero."""
     for name in ("reused", "failed", "scoring_failed", "retried", "in_flight"):
         if state[name]:
             yield f"{state[name]} {name.replace('_', ' ')}"
-    if state["p95"] is not None:
-        yield (
-            f"p95 {state['p95']:.1f} s"
-            if state["p95"] >= 0.9995
-            else f"p95 {1000 * state['p95']:.3g} ms"
-        )
+    p95 = state["p95"]
+    if p95 is not None:
+        yield f"p95 {p95:.1f} s" if p95 >= 0.9995 else f"p95 {1000 * p95:.3g} ms"
     if state["tokens"]:
         yield f"{state['tokens']:,} tokens"
     if state["cost"] is not None:
         yield f"{state['cost']:.4f} {state['currency']}"
 
 
-def _trouble(state: dict[str, Any]) -> tuple[str | None, str | None]:
-    """Return what is waited for, and what failed last; None for nothing."""
-    failure, waiting = state["latest_failure"], state["waiting"]
-    return (
-        waiting and f"waiting {waiting}",
-        failure and f"latest failure: {failure[:_SHOWN_OF_FAILURE]}",
-    )
+def _trouble(state: dict[str, Any]) -> Iterator[str]:
+    """Yield the wait and the latest failure, where there is one."""
+    if state["waiting"]:
+        yield f"waiting {state['waiting']}"
+    if state["latest_failure"]:
+        yield f"latest failure: {state['latest_failure'][:_SHOWN_OF_FAILURE]}"
 
 
 def _rate(rows_per_second: float) -> str:

@@ -38,6 +38,7 @@ from context_bench.store.keys import (
     score_key,
 )
 from context_bench.store.queries import (
+    ResponseKey,
     ScoredResponse,
     examples,
     response_keys,
@@ -63,7 +64,7 @@ class RescoreJobs:
     """
 
     _store: RunReader
-    _slots: Iterable[RunSystem]
+    _systems: Iterable[RunSystem]
     _wire: Callable[[str], LabelWiring]
     _force: bool = False
     _reference: Reference | None = None
@@ -83,8 +84,10 @@ class RescoreJobs:
 
     def _jobs(self, reader: RunReader) -> Iterator[Job]:
         labels = {label.number: label.label for label in self._store.labels()}
-        slots = {slot.number: slot for slot in self._slots}
-        place, plain, agreed = None, _NO_EXAMPLE, _NO_EXAMPLE
+        systems = {run_system.number: run_system for run_system in self._systems}
+        current: tuple[int, int] | None = None
+        plain = _NO_EXAMPLE
+        agreed = _NO_EXAMPLE
         for number, group in groupby(responses_to_score(reader), key=attrgetter("number")):
             lines = list(group)
             response = lines[0]
@@ -95,60 +98,58 @@ class RescoreJobs:
                 for scorer in wiring.scorers
                 if scorer.agrees or not self._agreement_only
             }
-            if kinds and place != row[:2]:
-                place = row[:2]
+            if kinds and current != row[:2]:
+                current = row[:2]
                 example = self._example(response.body)
-                plain = _Seen(example, example_key(example))
+                plain = _ScoredExample(example, example_key(example))
                 agreed = self._agreed(reader, number, plain) if True in kinds else plain
-            before = {line.evaluator: line for line in lines}
+            stored = {line.evaluator: line for line in lines}
             for agrees in sorted(kinds):
-                seen = self._unless_itself(agreed, row) if agrees else plain
-                found = from_json(response.output)
+                scored = self._unless_itself(agreed, row) if agrees else plain
                 job = Job(
-                    row,
-                    slots[row.system_number],
-                    wiring,
-                    seen.example,
-                    response.key,
-                    0,
-                    seen.key,
-                    output=found,
+                    id=row,
+                    slot=systems[row.system_number],
+                    wiring=wiring,
+                    example=scored.example,
+                    key=response.key,
+                    input_tokens=0,
+                    example_key=scored.key,
+                    output=from_json(response.output),
                     agrees=agrees,
+                    unscored=scored.unscored,
                 )
-                job.unscored = seen.unscored
-                job.only = tuple(
-                    scorer
-                    for scorer in wiring.scorers
-                    if scorer.agrees == agrees
-                    and (self._force or _is_stale(scorer, before.get(scorer.number), job))
-                )
-                if job.only:
+                scorers = [scorer for scorer in wiring.scorers if scorer.agrees == agrees]
+                if not self._force:
+                    scorers = [
+                        scorer
+                        for scorer in scorers
+                        if _is_stale(scorer, stored.get(scorer.number), job)
+                    ]
+                if scorers:
+                    job.only = tuple(scorers)
                     yield job
 
-    def _unless_itself(self, seen: _Seen, row: RowId) -> _Seen:
-        """Return what a row is held against: the reference's first response not against itself."""
-        if self._reference is None or (row.system_number, row.repetition) != (
-            self._reference.slot,
-            0,
-        ):
-            return seen
-        return seen._replace(unscored="it is the reference itself")
+    def _unless_itself(self, scored: _ScoredExample, row: RowId) -> _ScoredExample:
+        """Return the example; the reference's first response is not compared with itself."""
+        if self._reference is None or row.repetition != 0:
+            return scored
+        if row.system_number != self._reference.number:
+            return scored
+        return scored._replace(unscored="it is the reference itself")
 
-    def _agreed(self, reader: RunReader, number: int, plain: _Seen) -> _Seen:
-        """Return the example of a row with the reference's first response in the place of the
-        answer."""
+    def _agreed(self, reader: RunReader, number: int, plain: _ScoredExample) -> _ScoredExample:
+        """Return the example of a row with the reference's first response instead of the answer."""
         if self._reference is None:
             return plain
-        first = (
-            RowId.unpack(number)._replace(system_number=self._reference.slot, repetition=0).pack()
-        )
+        row = RowId.unpack(number)
+        first = row._replace(system_number=self._reference.number, repetition=0).pack()
         example = None
         if any(first == line.number for line in response_keys(reader, example_of(number))):
             example = self._reference.part.filled(plain.example, from_json(reader.output(first)))
         if example is None:
             label = self._reference.label
             return plain._replace(unscored=f"the reference {label} has no response to this example")
-        return _Seen(example, example_key(example))
+        return _ScoredExample(example, example_key(example))
 
     def _example(self, body: str | None) -> Mapping[str, Any]:
         if body is None:
@@ -156,30 +157,30 @@ class RescoreJobs:
                 f"{self._store.path} was written without its examples, so its responses cannot be "
                 "scored again."
             )
-        found: Mapping[str, Any] = from_json(body)
-        return found
+        example: Mapping[str, Any] = from_json(body)
+        return example
 
 
-class _Seen(NamedTuple):
-    """An example as scorers see it, its key, and why nobody can score with it."""
+class _ScoredExample(NamedTuple):
+    """An example as scorers receive it, its key, and why it cannot be scored."""
 
     example: Mapping[str, Any]
     key: bytes
     unscored: str | None = None
 
 
-_NO_EXAMPLE = _Seen({}, b"")
+_NO_EXAMPLE = _ScoredExample({}, b"")
 
 
-def _is_stale(scorer: Scorer, before: ScoredResponse | None, job: Job) -> bool:
-    """Whether a scorer has not scored a response as it is now, may have changed, or may score what
-    it could not then."""
-    if before is None or not scorer.provenance.get("version"):
+def _is_stale(scorer: Scorer, stored: ScoredResponse | None, job: Job) -> bool:
+    """Whether a scorer has not scored the current response, may have changed, or may score what it
+    could not score before."""
+    if stored is None or not scorer.provenance.get("version"):
         return True
     gold = job.gold_key(scorer.reads)
-    if before.score_key != score_key(job.key, before.output_hash, scorer.key, gold):
+    if stored.score_key != score_key(job.key, stored.output_hash, scorer.key, gold):
         return True
-    return before.unscored is not None and not scorer.deterministic
+    return stored.unscored is not None and not scorer.deterministic
 
 
 @frozen
@@ -197,17 +198,20 @@ class Reference:
 
     part: AnswerSource
     label: str
-    slot: int
+    number: int
     samples: int = 1
 
-    def samples_of(self, slot: int, label: str, asked: int) -> int:
-        """Return how often a system is given an example of a label, when the run asks for a number
-        of times."""
-        return (
-            max(asked, self.part.least_samples)
-            if slot == self.slot and label == self.name(label)
-            else asked
-        )
+    def samples_of(self, number: int, label: str, requested: int) -> int:
+        """Return how often a system receives each example of a label.
+
+        Args:
+            number: Number of the system.
+            label: The label.
+            requested: How often the run calls each system with each example.
+        """
+        if number == self.number and label == self.name(label):
+            return max(requested, self.part.least_samples)
+        return requested
 
     def is_needed(self, wiring: LabelWiring, example: Mapping[str, Any]) -> bool:
         """Whether evaluators of a label need a gold answer, and an example has none for any of
@@ -224,19 +228,23 @@ class Reference:
         for any other label."""
         return label.removesuffix(_MARK) if label.endswith(_MARK) else None
 
-    def described(self, slots: Iterable[RunSystem]) -> list[RunSystem]:
-        """Return the slots of a run, with what is recorded of the reference."""
-        told = {"reference": {"repetitions": self.samples}}
-        return [
-            evolve(slot, description={**slot.description, **told})
-            if slot.number == self.slot
-            else slot
-            for slot in slots
-        ]
+    def described(self, systems: Iterable[RunSystem]) -> list[RunSystem]:
+        """Return the systems of a run, the reference with its number of repetitions."""
+        described = []
+        for run_system in systems:
+            if run_system.number == self.number:
+                entry = {"reference": {"repetitions": self.samples}}
+                run_system = evolve(run_system, description={**run_system.description, **entry})
+            described.append(run_system)
+        return described
 
     def agreeing(self, wiring: LabelWiring, number: int) -> LabelWiring:
-        """Return the wiring of the rows of a label that have no gold answer; the new label has that
-        number."""
+        """Return the wiring of the rows of a label that have no gold answer.
+
+        Args:
+            wiring: The wiring of the label.
+            number: Number of the new label.
+        """
         needy = [scorer for scorer in wiring.scorers if self._gold(scorer)]
         scorers = tuple(
             evolve(scorer.prefixed(AGREEMENT), agrees=True) if scorer in needy else scorer
@@ -246,7 +254,8 @@ class Reference:
         if any(primary in scorer.keys for scorer in needy):
             primary = f"{AGREEMENT}{primary}"
         plan = {**wiring.plan, "agreement": {"of": wiring.label, "reference": self.label}}
-        return LabelWiring(number, f"{wiring.label}{_MARK}", scorers, primary, plan)
+        label = f"{wiring.label}{_MARK}"
+        return LabelWiring(number, label, scorers, primary, plan)
 
     def _gold(self, scorer: Scorer) -> Sequence[str]:
         """Return the gold fields of an evaluator; one without a manifest needs an answer for all
@@ -256,25 +265,27 @@ class Reference:
 
 
 class NothingToDeriveError(Exception):
-    """The row that another one was to be derived from has no output."""
+    """The source row of a derived row has no output."""
 
 
 class DerivedSystem:
-    """The system of a derived slot.
+    """A system whose outputs are derived from those of another system.
 
     Args:
-        derived: What makes its outputs.
-        reader: Answers from these outputs; None where nobody does.
+        derived: Returns its outputs.
+        reader: Answers from these outputs; None without a reader.
     """
 
     def __init__(self, derived: DerivedSystemSpec, reader: System | None = None) -> None:
-        self.name, self._derived, self._reader = derived.label, derived, reader
+        self.name = derived.label
+        self._derived = derived
+        self._reader = reader
         self.steps = () if reader is None else (reader,)
 
     def process(
         self, example: dict[str, Any], source: Mapping[str, Any] | None = None
     ) -> Mapping[str, Any]:
-        """Return what is made of a source's output, with the reader's answer.
+        """Return the output that is derived from a source's output, with the reader's answer.
 
         Raises:
             NothingToDeriveError: The source has no output.
@@ -283,12 +294,10 @@ class DerivedSystem:
             raise NothingToDeriveError(
                 f"{self._derived.source_label} has no output for this example"
             )
-        found = self._derived.process(isolate(example), source)
-        return (
-            found
-            if self._reader is None
-            else {**found, **self._reader.process({**example, **isolate(found)})}
-        )
+        output = self._derived.process(isolate(example), source)
+        if self._reader is None:
+            return output
+        return {**output, **self._reader.process({**example, **isolate(output)})}
 
 
 @define(eq=False)
@@ -302,14 +311,14 @@ class DerivedRow(Job):
     source: Mapping[str, Any] | None = None
 
     def call_system(self) -> Any:
-        """Return what the slot makes of the source's output."""
+        """Return the output that is derived from the source's output."""
         system: Any = self.slot.system
         return system.process(self.system_input, self.source)
 
 
 @define(eq=False)
 class DerivedRows:
-    """Turns the rows of a run file into jobs of the slots that derive from them.
+    """Turns the rows of a run file into jobs of the systems that derive from them.
 
     Attributes:
         store: The run file; the sources' rows are finished, and its examples are kept whole.
@@ -323,43 +332,62 @@ class DerivedRows:
     """
 
     _store: RunReader
-    _slots: Iterable[RunSystem]
-    _streams: Iterable[RunDataset]
+    _systems: Iterable[RunSystem]
+    _datasets: Iterable[RunDataset]
     _wire: Callable[[str], LabelWiring]
-    _workbench: RowProcessor
+    _processor: RowProcessor
     _samples: int
     _unscored: Mapping[int, Collection[int]]
 
     def jobs(self) -> Iterator[Job]:
         """Yield the jobs that are still to be done, in the order of the examples."""
         labels = {label.number: label.label for label in self._store.labels()}
-        streams = {stream.number: stream for stream in self._streams}
+        derived_systems = [system for system in self._systems if system.source is not None]
         with self._store.apart() as reader:
             for line in examples(reader):
-                place = RowId.unpack(line.number)
+                row = RowId.unpack(line.number)
                 example = from_json(line.body or "null")
                 wiring = self._wire(labels[line.label]).without_reference()
-                answered = {
+                responses = {
                     response.number: response for response in response_keys(reader, line.number)
                 }
-                tokens = self._workbench.input_tokens(example)
-                for slot, sample in product(self._slots, range(self._samples)):
-                    if slot.source is None:
-                        continue
-                    row = place._replace(system_number=slot.number, repetition=sample)
-                    source = place._replace(system_number=slot.source, repetition=sample).pack()
-                    source_keys = (b"", b"")
-                    if source in answered:
-                        source_keys = (answered[source].key, answered[source].output_hash)
-                    own = response_key(slot.key, derived_key(line.hash, *source_keys), sample)
-                    job = DerivedRow(row, slot, wiring, example, own, tokens, line.hash)
-                    if row.pack() not in answered or answered[row.pack()].key != own:
-                        job.shown = shown(slot, streams[place.dataset], example)
-                        job.source = (
-                            from_json(reader.output(source)) if source in answered else None
-                        )
+                tokens = self._processor.input_tokens(example)
+                for run_system, repetition in product(derived_systems, range(self._samples)):
+                    job = DerivedRow(
+                        id=row._replace(system_number=run_system.number, repetition=repetition),
+                        slot=run_system,
+                        wiring=wiring,
+                        example=example,
+                        key=b"",
+                        input_tokens=tokens,
+                        example_key=line.hash,
+                    )
+                    if self._is_open(job, responses, reader):
                         yield job
-                    elif row.pack() in self._unscored:
-                        job.only = wiring.numbered(self._unscored[row.pack()])
-                        job.output = from_json(reader.output(row.pack()))
-                        yield job
+
+    def _is_open(
+        self, job: DerivedRow, responses: Mapping[int, ResponseKey], reader: RunReader
+    ) -> bool:
+        """Complete a job with its key and its source; return whether it is still to be done."""
+        run_system = job.slot
+        assert run_system.source is not None
+        source = job.id._replace(system_number=run_system.source).pack()
+        source_key = b""
+        source_hash = b""
+        if source in responses:
+            source_key = responses[source].key
+            source_hash = responses[source].output_hash
+        example = derived_key(job.example_key, source_key, source_hash)
+        job.key = response_key(run_system.key, example, job.id.repetition)
+        number = job.id.pack()
+        if number not in responses or responses[number].key != job.key:
+            dataset = next(item for item in self._datasets if item.number == job.id.dataset)
+            job.shown = shown(run_system, dataset, job.example)
+            if source in responses:
+                job.source = from_json(reader.output(source))
+            return True
+        if number in self._unscored:
+            job.only = job.wiring.numbered(self._unscored[number])
+            job.output = from_json(reader.output(number))
+            return True
+        return False

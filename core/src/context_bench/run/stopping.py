@@ -49,7 +49,8 @@ class CancelToken(Event):
         """End all waits, those that begin later included."""
         with self._lock:
             super().set()
-            wakers, self._wakers = self._wakers, set()
+            wakers = self._wakers
+            self._wakers = set()
         for wake in wakers:
             wake()
 
@@ -62,7 +63,7 @@ class CancelToken(Event):
         wake()
 
     def discard(self, wake: Callable[[], None]) -> None:
-        """Forget what :meth:`add` was told."""
+        """Undo :meth:`add`."""
         with self._lock:
             self._wakers.discard(wake)
 
@@ -148,17 +149,16 @@ class Signals:
             self.is_at_once = False
 
     def _take(self, number: int, frame: FrameType | None) -> None:
-        is_first, self.number = self.number is None, self.number or number
+        is_first = self.number is None
+        self.number = self.number or number
         is_at_once = self.is_at_once or not is_first
         if is_first:
-            try:  # no Thread: that takes locks, and the main thread may hold any of them here
-                start_new_thread(
-                    self._attend, ()
-                )  # not before: with a second thread in the process every lock costs more
-            except (
-                RuntimeError
-            ):  # no thread is to be had, and nobody would keep the time of the calls in flight
-                is_at_once = True
+            # A Thread takes locks, and the main thread may hold any of them here. No thread is
+            # started before: with a second thread in the process every lock costs more.
+            try:
+                start_new_thread(self._attend, ())
+            except RuntimeError:
+                is_at_once = True  # without a thread nothing limits the time of calls in flight
         if is_at_once and not self._is_deaf:
             raise Interruption(self.number)
 
@@ -170,10 +170,10 @@ class Signals:
         self.stop.set()
         if self._say and (count := self.in_flight()):
             calls = f"{count} call{'s' * (count != 1)}"
-            told = f"Finishing {calls} in flight, for {LONGEST:g} s at most; again to stop now."
+            message = f"Finishing {calls} in flight, for {LONGEST:g} s at most; again to stop now."
             # It may block.
             Thread(
-                target=self._say, args=(told,), name="context-bench-signal-line", daemon=True
+                target=self._say, args=(message,), name="context-bench-signal-line", daemon=True
             ).start()
         while not self._over.wait(LONGEST):  # more than once: code that tries again may swallow one
             with self._ending:
@@ -255,14 +255,14 @@ def capture(function: Callable[..., Any], *arguments: Any) -> Any:
 def failure_of(stage: str, error: BaseException, evaluator: str | None = None) -> Failure:
     """Return the failure that an error is; one that cannot even be written down is a failure,
     too."""
-    told = capture(lambda: "".join(format_exception(type(error), error, error.__traceback__)))
+    traceback = capture(lambda: "".join(format_exception(type(error), error, error.__traceback__)))
     return Failure(
         stage=stage,
         kind=type(error).__name__,
         message=message_of(error),
         evaluator=evaluator,
         attempts=attempts_of(error),
-        traceback=told if isinstance(told, str) else "",
+        traceback=traceback if isinstance(traceback, str) else "",
     )
 
 
@@ -274,15 +274,17 @@ def add_attempts(error: BaseException, more: int) -> None:
 
 def attempts_of(error: BaseException) -> int:
     """Return how often a call was made before it failed, as its error counts."""
-    found = capture(getattr, error, "attempts", 1)
-    return found if type(found) is int and found > 0 else 1
+    attempts = capture(getattr, error, "attempts", 1)
+    return attempts if type(attempts) is int and attempts > 0 else 1
 
 
-FIRST, LATER = 10, 30
+FIRST = 10
+LATER = 30
 """Rows that fail with one cause and stop a run: its first ones, and later ones in a row."""
 
 _CAUSE_LENGTH = 300
-_TOGETHER, _EACH = 24, 3
+_LIMIT_OF_A_GROUP = 24
+_ROWS_OF_EACH = 3
 _NUMBER = re.compile(r"[\w-]*\d[\w-]*|\w{16,}")
 
 
@@ -323,7 +325,9 @@ class Failures:
     """
 
     def __init__(self, share: float, expected: int | None) -> None:
-        self._share, self._expected, self._failed = share, expected, 0
+        self._share = share
+        self._expected = expected
+        self._failed = 0
 
     def rows(self, rows: Iterable[StoredRow]) -> None:
         """Count rows.
@@ -338,11 +342,11 @@ class Failures:
         if row.output is not None or row.again:
             return
         self._failed += 1
-        if (
-            not self._share
-            if self._expected is None
-            else self._failed > self._share * self._expected
-        ):
+        if self._expected is None:
+            is_exceeded = not self._share
+        else:
+            is_exceeded = self._failed > self._share * self._expected
+        if is_exceeded:
             of = self._expected or "an unknown number of"
             raise TooManyFailuresError(
                 f"{self._failed} of {of} rows have failed, more than the {100 * self._share:g} % "
@@ -374,9 +378,10 @@ class CircuitBreaker:
         endpoints: Mapping[int, str | None] | None = None,
     ) -> None:
         self._expected = expected
-        self._failed_before = {
-            slot: failed for slot, (answered, failed) in (before or {}).items() if answered
-        }
+        self._failed_before: dict[int, int] = {}
+        for number, (answered, failed) in (before or {}).items():
+            if answered:
+                self._failed_before[number] = failed
         self._endpoints = endpoints or {}
         self._seen = 0
         self._causes: dict[int, tuple[str, int]] = {}
@@ -389,46 +394,51 @@ class CircuitBreaker:
             DeadSystemError: A system fails again and again with one cause.
         """
         for row in rows:
-            self._look_at(row)
+            self._check(row)
 
-    def _look_at(self, row: StoredRow) -> None:
+    def _systems_of(self, endpoint: str | None) -> list[int]:
+        """Return the numbers of the systems that call an endpoint."""
+        if endpoint is None:
+            return []
+        return [number for number, other in self._endpoints.items() if other == endpoint]
+
+    def _failed_in_a_row(self, number: int) -> int:
+        """Return how many rows of a system failed in a row with one cause."""
+        return self._causes[number][1] if number in self._causes else 0
+
+    def _check(self, row: StoredRow) -> None:
         if row.again:
             return
         self._seen += 1
-        slot = row.id.system_number
+        number = row.id.system_number
         if row.output is not None:
-            if not row.reused and (self._causes or slot not in self._answered):
-                self._answered.add(slot)
-                self._causes.pop(slot, None)
+            if not row.reused and (self._causes or number not in self._answered):
+                self._answered.add(number)
+                self._causes.pop(number, None)
             return
         failure = row.failures[0][1]
-        endpoint = self._endpoints.get(slot)
-        group = [
-            one for one, its in self._endpoints.items() if its == endpoint and its is not None
-        ] or [slot]
+        endpoint = self._endpoints.get(number)
+        group = self._systems_of(endpoint) or [number]
         has_answered = not self._answered.isdisjoint(group)
-        is_kind_enough = endpoint is not None and not has_answered
-        cause = (
-            failure.kind
-            if is_kind_enough
-            else f"{failure.kind}: {_NUMBER.sub('0', failure.message[:_CAUSE_LENGTH])}"
-        )
-        before, count = self._causes.get(slot, (cause, 0))
-        self._causes[slot] = cause, count + 1 if before == cause else 1
-        counted = [slot] if has_answered else group
-        count = sum(self._causes.get(one, ("", 0))[1] for one in counted)
-        most = LATER if slot in self._answered else max(FIRST, min(_TOGETHER, _EACH * len(counted)))
-        most += sum(self._failed_before.get(one, 0) for one in counted)
-        if count >= most and self._seen != self._expected:
-            which = (
-                f"{count} rows in a row" if slot in self._answered else f"The first {count} rows"
-            )
-            whose = (
-                "one system"
-                if len(counted) == 1
-                else f"the {len(counted)} systems that ask {endpoint}"
-            )
+        cause = failure.kind
+        if endpoint is None or has_answered:
+            cause += f": {_NUMBER.sub('0', failure.message[:_CAUSE_LENGTH])}"
+        previous, count = self._causes.get(number, (cause, 0))
+        self._causes[number] = (cause, count + 1 if previous == cause else 1)
+        counted = [number] if has_answered else group
+        failed = sum(self._failed_in_a_row(system) for system in counted)
+        limit = LATER
+        if number not in self._answered:
+            limit = max(FIRST, min(_LIMIT_OF_A_GROUP, _ROWS_OF_EACH * len(counted)))
+        limit += sum(self._failed_before.get(system, 0) for system in counted)
+        if failed >= limit and self._seen != self._expected:
+            rows = f"The first {failed} rows"
+            if number in self._answered:
+                rows = f"{failed} rows in a row"
+            systems = "one system"
+            if len(counted) > 1:
+                systems = f"the {len(counted)} systems that ask {endpoint}"
             raise DeadSystemError(
-                f"{which} of {whose} failed with one cause, which asking again will not mend "
+                f"{rows} of {systems} failed with one cause, which asking again will not mend "
                 f"(--keep-going goes on): {cause_of(row)}"
             )

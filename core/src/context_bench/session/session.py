@@ -173,10 +173,10 @@ class RunSession:
         prepared = self._prepared
         config = prepared.config
         return JobSource(
-            slots=prepared.called_systems,
-            streams=prepared.datasets,
+            systems=prepared.called_systems,
+            datasets=prepared.datasets,
             wire=prepared.wiring.wire,
-            workbench=processor,
+            processor=processor,
             samples=prepared.repeat,
             store=self._store,
             reuse=None if prepared.earlier is None else prepared.earlier.find,
