@@ -51,7 +51,8 @@ def outcome_of_finish(finish_reason: Any) -> str | None:
 
 
 def outcome_of(output: Mapping[str, Any]) -> str | None:
-    """Return how the reply in the output of a system ended; None for a complete answer, and for an output without a reply.
+    """Return how the reply in the output of a system ended; None for a complete answer, and for an
+    output without a reply.
 
     >>> outcome_of({"response": "", "finish_reason": "length"}), outcome_of({"response": "Paris"})
     ('cut-empty', None)
