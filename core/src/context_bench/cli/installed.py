@@ -112,6 +112,7 @@ def _fields(text: str) -> list[str]:
 def show(name: str, as_json: bool, catalog: Catalog) -> None:
     """Show everything that is known about a component or a distribution."""
     found = [component for component in catalog if name in component.names]
+    found = found or [component for component in catalog if name in component.aliases]
     if not found:
         raise UnknownNameError(
             "plugin", name, {n for c in catalog for n in c.names if "/" not in n}, PACKAGE_HINT

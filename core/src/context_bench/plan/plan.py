@@ -133,7 +133,7 @@ def make_plan(catalog: Catalog, config: RunConfig, labels: Sequence[str] = ()) -
             fit together.
     """
     warnings: list[str] = []
-    config = resolve_baselines(catalog, config)
+    config = resolve_baselines(catalog, config).without_aliases(catalog)
     extensions = tuple(known_extensions(catalog, config, warnings.append))
     hooks = load_wiring_hooks(extensions, warnings.append)
     systems = plan_systems(catalog, config)

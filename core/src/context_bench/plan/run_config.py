@@ -12,7 +12,7 @@ from functools import partial
 from math import inf
 from typing import Any
 
-from attrs import fields, frozen
+from attrs import evolve, fields, frozen
 
 from context_bench.errors import ConfigurationError, ExclusiveOptionsError, UnusedOptionError
 from context_bench.plan import spec_types, value_types
@@ -394,6 +394,25 @@ class RunConfig:
             yield "hooks", name, options
         for name in self.allow:
             yield "capabilities", name, {}
+
+    def without_aliases(self, catalog: Catalog) -> RunConfig:
+        """Return the configuration with the names of evaluators instead of their aliases."""
+
+        def name_of(item: Any) -> Any:
+            return catalog.without_alias("evaluators", item) if isinstance(item, str) else item
+
+        options: dict[str, Mapping[str, Any]] = {}
+        for name, given in self.options.items():
+            options[name_of(name)] = {**options.get(name_of(name), {}), **given}
+        exact = self.evaluators
+        return evolve(
+            self,
+            evaluators=None if exact is None else tuple(map(name_of, exact)),
+            add_evaluators=tuple(map(name_of, self.add_evaluators)),
+            exclude=tuple(map(name_of, self.exclude)),
+            score_prefixes={name_of(name): p for name, p in self.score_prefixes.items()},
+            options=options,
+        )
 
     def options_of(self, evaluator: Component) -> dict[str, Any]:
         """Return the options of an evaluator, given by its short name or its id."""

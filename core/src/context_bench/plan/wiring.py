@@ -86,7 +86,7 @@ class WiringPlanner:
 
     Attributes:
         catalog: As above.
-        request: As above.
+        request: As above, with the names of evaluators instead of their aliases.
         objects: The evaluators that are objects.
         prefixes: Prefixes of the keys of evaluators, by name.
         plans: The plans made so far, by label.
@@ -108,7 +108,7 @@ class WiringPlanner:
         flags: Iterable[str] = (),
     ) -> None:
         self.catalog = catalog
-        self.request = request
+        self.request = request = request.without_aliases(catalog)
         self.objects = _objects_in(request)
         self.plans: dict[str, DatasetPlan] = dict(plans or {})
         self.warn = on_warning or (lambda line: None)

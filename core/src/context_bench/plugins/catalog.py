@@ -36,10 +36,25 @@ class Catalog:
         return (component for component in self.components if component.kind == kind)
 
     def named(self, kind: str, name: str) -> list[Component]:
-        """Return every component of a kind that answers to a short name or canonical id."""
-        return [
+        """Return every component of a kind that has a short name or canonical id, or else the alias."""
+        components = [
             component for component in self.of_kind(kind) if name in (component.name, component.id)
         ]
+        return components or [
+            component for component in self.of_kind(kind) if name in component.aliases
+        ]
+
+    def without_alias(self, kind: str, name: str) -> str:
+        """Return the short name of the component that an alias means, or its id if its short name is contested.
+
+        Any other name is returned unchanged, and so is the alias of several components.
+        """
+        components = [c for c in self.named(kind, name) if name in c.aliases]
+        usable = [c for c in components if _may_have_its_name(c)] or components
+        if len(usable) != 1:
+            return name
+        component = usable[0]
+        return component.id if component.conflicts_with else component.name
 
     @property
     def proxy_system(self) -> str:

@@ -150,6 +150,11 @@ class Component:
         return frozenset({self.name, self.id, self.distribution.name})
 
     @property
+    def aliases(self) -> tuple[str, ...]:
+        """Names that mean it where no component of its kind has them: those of an evaluator."""
+        return self.evaluator.aliases if self.kind == "evaluators" else ()
+
+    @property
     def evaluator(self) -> EvaluatorManifest:
         """What its manifest declares about an evaluator."""
         return self._declared(EvaluatorManifest)

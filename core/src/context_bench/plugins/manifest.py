@@ -66,6 +66,7 @@ _COMPONENT_NAME = Pattern(
     r"[a-z][a-z0-9.-]*", "lower-case letters, digits, '-' and '.', and a letter first"
 )
 _SCORE_KEY = Pattern(r"[^\W\d][\w@]*", "a score key in snake_case")
+_ALIAS = Pattern(r"[a-z][a-z0-9._-]*", "lower-case letters, digits, '-', '_' and '.'")
 _METRIC_KEY = Pattern(r"[\w:]+\*?|\*", "a key of a metric in snake_case, with '*' only at its end")
 _OPTION_NAME = Pattern(r"[a-z_]\w*", "a keyword argument, in snake_case")
 _CAPABILITY = Pattern(
@@ -296,6 +297,7 @@ class EvaluatorManifest(ComponentManifest):
         needs: Fields that it requires.
         reads: Fields of the example that can change a score; None means any.
         wire: Rules that choose it automatically.
+        aliases: Names that it also has where no other evaluator has them.
         cpu_bound: Whether it is better run in a separate process.
     """
 
@@ -308,6 +310,7 @@ class EvaluatorManifest(ComponentManifest):
     needs: Needs = entry(Needs())
     reads: tuple[str, ...] | None = entry(None)
     wire: tuple[WireRule, ...] = entry(())
+    aliases: tuple[str, ...] = entry((), pattern=_ALIAS)
     cpu_bound: bool = entry(False)
 
     def contradictions(self, table: Mapping[str, object]) -> Iterator[tuple[str, str]]:
