@@ -24,7 +24,7 @@ for package in PACKAGES:
 
 TEN = {
     "bertscore": "bertscore",
-    "scorer-exact-match": "scorer_exact_match",
+    "exact_match": "scorer_exact_match",
     "hallucination": "hallucination",
     "hedging-language": "hedging_language",
     "python-unit-testing": "python_unit_testing",
@@ -34,6 +34,11 @@ TEN = {
     "summary-quality": "summary_quality",
     "word-count-match": "word_count_match",
 }
+PACKAGED = [
+    part
+    for name in ("bertscore", "hedging-language")
+    for part in ("--set", f"evaluators.{name}.model_type=packaged/all-MiniLM-L6-v2-int8")
+]
 ROWS = [
     {
         "id": str(number),
@@ -157,7 +162,7 @@ def run(
 def test_all_ten_of_arthur_s_run_beside_answer_quality(
     rows: Path, judge: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    told = run(rows, capsys, ",".join(TEN), judge)
+    told = run(rows, capsys, ",".join(TEN), judge, *PACKAGED)
     assert len(told["rows"]) == len(ROWS)
     for row in told["rows"]:
         assert row["errors"] == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import doctest
 import importlib
+import inspect
 import json
 import pkgutil
 import socket
@@ -14,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tomli
 
 import context_bench_scorers_embedding
 from context_bench_scorers import UserTypeError, UserValueError, scorer_from_string
@@ -30,6 +32,7 @@ from context_bench_scorers_embedding import (
     match_pairs,
     wordpiece,
 )
+from context_bench_scorers_embedding.embedders import _embedder_for
 from context_bench_scorers_embedding.hedging_language import HEDGE
 from context_bench_scorers_embedding.wordpiece import WordPiece
 
@@ -125,18 +128,36 @@ def test_the_documented_default_is_never_another_model() -> None:
 
 
 def test_the_model_stands_in_details_and_fingerprint() -> None:
-    scores = BERTScoreEvaluator().score({"answers": ["Paris", "In Paris"]}, {"response": "Paris"})
+    evaluator = BERTScoreEvaluator(model_type=PACKAGED_MINILM)
+    scores = evaluator.score({"answers": ["Paris", "In Paris"]}, {"response": "Paris"})
     assert scores == {"bertscore": pytest.approx(1.0, abs=1e-5)}
     assert scores.details["model"] == PACKAGED_MINILM
     assert scores.details["f1"] == pytest.approx(1.0, abs=1e-5)
-    assert BERTScoreEvaluator().fingerprint()["model_type"] == PACKAGED_MINILM
-    assert (
-        BERTScoreEvaluator(model_type="bert-base-uncased").fingerprint()["model_type"]
-        == "bert-base-uncased"
-    )
-    assert HedgingLanguageEvaluator().score({}, {"response": HEDGE}).details == {
-        "model": PACKAGED_MINILM
-    }
+    assert evaluator.fingerprint()["model_type"] == PACKAGED_MINILM
+    hedging = HedgingLanguageEvaluator(model_type=PACKAGED_MINILM)
+    assert hedging.score({}, {"response": HEDGE}).details == {"model": PACKAGED_MINILM}
+
+
+EVALUATORS = [
+    ("bertscore", BERTScoreEvaluator, BERTScore),
+    ("hedging-language", HedgingLanguageEvaluator, HedgingLanguage),
+]
+
+
+@pytest.mark.parametrize(("name", "evaluator", "scorer"), EVALUATORS)
+def test_an_evaluator_has_the_model_of_its_class(
+    name: str, evaluator: Any, scorer: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    default = inspect.signature(evaluator).parameters["model_type"].default
+    assert default == scorer().model_type
+    manifest = tomli.loads((PACKAGE / "context_bench_plugin.toml").read_text("utf-8"))
+    assert manifest["evaluators"][name]["options"]["model_type"]["default"] == default
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    _embedder_for.cache_clear()
+    with pytest.raises(
+        ScorerError, match=rf"--set evaluators\.{name}\.model_type={PACKAGED_MINILM}"
+    ):
+        evaluator()
 
 
 def test_the_hedge_itself_is_one_and_other_texts_are_less() -> None:
