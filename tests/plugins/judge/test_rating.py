@@ -334,12 +334,15 @@ NONE: list[tuple[str, float | None]] = [
         "Rating: 3 and 4",
         "Rating: 2 -> 4",
         "Rating: 2 → 4.",
-        "Rating: ~~2~~ 4",
         "Rating: 2, revised to 4",
         "Rating: 2. Actually, 4.",
     )
 ]
 NUMBERS_BEHIND_A_RATING: list[tuple[str, float | None]] = [
+    ("Rating: ~~2~~ 4", 4),
+    ("Rating: ~~2~~", None),
+    ("Rating: *4", 4),
+    ("Rating: `4", 4),
     ("Rating: 4, 5 facts right", 4),
     ("Rating: 4 5 facts are right", 4),
     ("Rating: 4. 5 facts are right.", 4),

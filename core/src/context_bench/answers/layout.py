@@ -81,6 +81,10 @@ _OPERATOR_BEFORE = re.compile(r"[0-9A-Za-z)\]}]\Z")
 _ITALIC = re.compile(r"(?<![\w*\\)}\]])\*(?=[^\s*])([^*\n]+)(?<=[^\s*])\*(?![\w*])")
 _UNDERLINED = re.compile(r"(?<![\w\\)}\]$])(_{1,3})(?=[^\s_])([^_\n]+)(?<=[^\s_])\1(?!\w)")
 _CODE = re.compile(r"(?<![`\\])(`{1,2})(?!`|</?\w+>`)([^`\n]+)\1(?!`)")
+_STRUCK = re.compile(r"(?<![\w\\)}\]$~])~~(?=[^\s~])[^~\n]{0,300}(?<=[^\s~])~~(?![\w\\($~])[ ]?")
+_UNCLOSED = re.compile(  # at the start of a word; the star between two operands is a product
+    r"(?:\A|(?<=[:(\"\n])|(?<=[:,.;] )|(?<=[A-Za-z]{2} ))(?:\*|(?<!\\)`)(?=\w)"
+)
 _SIGNS = re.compile(r"[*_`#>|~<•‣◦▪●○■□→⇒➜➤▶►=&–—-]|(?<=\d)[.)]")
 
 
@@ -115,17 +119,26 @@ def without_layout(text: str, *, hashes: bool = False, emphasis: bool = True) ->
 
 
 def without_emphasis(text: str) -> str:
-    """Return a text without the marks of bold, italic and code within its lines; ``2**3`` and
-    ``x_1`` stay.
+    """Return a text without the marks of bold, italic and code within its lines, and without what
+    is struck out.
+
+    ``2**3`` and ``x_1`` stay. A star or back-quote at the start of a word goes also where nothing
+    closes it.
 
     >>> without_emphasis("**The answer** is _B_, as `2**3` says")
     'The answer is B, as 2**3 says'
+    >>> without_emphasis("Rating: ~~2~~ *4")
+    'Rating: 4'
     """
+    if "~~" in text:
+        text = _STRUCK.sub("", text)
     if "`" in text:
         text = _CODE.sub(r"\2", text)
     if "*" in text:
         text = _ITALIC.sub(r"\1", _BOLD.sub(_without_bold, text))
-    return _UNDERLINED.sub(r"\2", text) if "_" in text else text
+    if "_" in text:
+        text = _UNDERLINED.sub(r"\2", text)
+    return _UNCLOSED.sub("", text) if "`" in text or "*" in text else text
 
 
 def _without_bold(stars: re.Match[str]) -> str:

@@ -104,8 +104,7 @@ def _plain(reply: str) -> str:
     text = re.sub(r"[‘’ʼ]", "'", re.sub(r"[“”„«»]", '"', text))
     text = re.sub(r"\s*—\s*", " - ", re.sub(r"[–−‑‒]", "-", text))
     text = _SUM.sub("", _BETWEEN.sub(r"\1-\2", text))
-    text = re.sub(r"\\[()\[\]]", "", text)  # the marks of formulas
-    return re.sub(r"\*+|`+|~~|(?<!\w)_+|(?<!_)_+(?!\w)", "", text)
+    return re.sub(r"\\[()\[\]]", "", text)  # the marks of formulas
 
 
 def _narrow(gap: re.Match[str]) -> str:

@@ -21,8 +21,8 @@ FIRST = "first of several bare answers"
 _BOX = re.compile(r"(?m)^([^\w\n]*)\[x\]")
 # A line of the text that is the answer sentence and nothing else.
 _BARE = re.compile(
-    r"[ \t]*[*_]{0,3}(?i:(?:the (?:correct |best )?answer is:?|answer:))[ \t*_]*"
-    r"\(?(?P<letter>[A-Z])\)?[*_]{0,3}\.?[*_]{0,3}[ \t]*(?:\n|$)"
+    r"[ \t]*(?i:(?:the (?:correct |best )?answer is:?|answer:))[ \t]*"
+    r"\(?(?P<letter>[A-Z])\)?\.?[ \t]*(?:\n|$)"
 )
 
 
@@ -64,7 +64,7 @@ def find_letter(
     text, missing = answer_text(response)
     if missing:
         return Finding(None, reason=missing)
-    reply = read_reply(text, emphasis=False)
+    reply = read_reply(text)
     return reply.first(
         lambda words: _find(words, choices, options, several),
         lambda finding: finding.letter is not None,

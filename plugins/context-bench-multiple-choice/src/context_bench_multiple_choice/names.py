@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
+from context_bench.answers import without_emphasis
 from context_bench_multiple_choice import words as w
 from context_bench_multiple_choice.words import Token, after_markup, is_markup, plain, tokenize
 
@@ -146,7 +147,12 @@ def is_letter(text: str, letters: str, choices: Collection[str]) -> bool:
 
 
 def _trimmed(text: str) -> str:
-    return " ".join(plain(text).split()).strip("\"'“”‘’`*_ ").rstrip(".!。").rstrip("\"'“”’`*_ ")
+    return (
+        " ".join(plain(without_emphasis(text)).split())
+        .strip("\"'“”‘’ ")
+        .rstrip(".!。")
+        .rstrip("\"'“”’ ")
+    )
 
 
 def find_names(text: str, tokens: Sequence[Token], texts: Texts) -> list[Name]:

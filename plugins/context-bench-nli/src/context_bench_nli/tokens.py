@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 
-from context_bench.answers import nfkc
+from context_bench.answers import nfkc, plain_signs
 from context_bench_multiple_choice.replies import Token
 
 __all__ = ["Token", "plain", "tokenize", "words"]
@@ -34,9 +33,7 @@ def words(text: str) -> tuple[str, ...]:
 
 def plain(text: str) -> str:
     """The text with full-width letters as ordinary ones, and without signs that cannot be seen."""
-    if text.isascii():
-        return text
-    return "".join(sign for sign in nfkc(text) if unicodedata.category(sign) != "Cf")
+    return nfkc(plain_signs(text))
 
 
 _TOKEN = re.compile(
