@@ -79,8 +79,9 @@ def rescore(
             )
         source = source_of(reader, is_trusted=is_trusted)
         require_trust("rescore", source, path, catalog, request)
-    request = _without_objects(change(request), path).without_aliases(catalog)
-    request = evolve(request, locked=None)  # what a lock says is for a run
+    request = evolve(
+        _without_objects(change(request), path).without_aliases(catalog), locked=None
+    )  # what a lock says is for a run
     try:
         with Signals() as signals:
             session = Rescoring(path, {"request": request.to_dict(catalog), "force": force})
