@@ -16,7 +16,7 @@ from context_bench.cli.options import Command, catalog_options, json_option
 from context_bench.console import echo, style, wrap_text, write_json
 from context_bench.errors import UnknownNameError
 from context_bench.plugins.catalog import PACKAGE_HINT, Catalog
-from context_bench.plugins.component import OK, OPTIONAL, STATES, Component
+from context_bench.plugins.component import OK, OPTIONAL, STATES, Component, aliases_of
 from context_bench.plugins.describe import describe
 from context_bench.plugins.manifest import KINDS
 from context_bench.plugins.remedies import singular
@@ -112,7 +112,7 @@ def _fields(text: str) -> list[str]:
 def show(name: str, as_json: bool, catalog: Catalog) -> None:
     """Show everything that is known about a component or a distribution."""
     found = [component for component in catalog if name in component.names]
-    found = found or [component for component in catalog if name in component.aliases]
+    found = found or [component for component in catalog if name in aliases_of(component)]
     if not found:
         raise UnknownNameError(
             "plugin", name, {n for c in catalog for n in c.names if "/" not in n}, PACKAGE_HINT

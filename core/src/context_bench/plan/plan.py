@@ -19,7 +19,7 @@ from context_bench.plan.datasets import describe_dataset, find_dataset
 from context_bench.plan.extensions import ActiveExtension, describe_extensions
 from context_bench.plan.lock_record import drift_of, lock_record
 from context_bench.plan.locked import known_extensions, known_metrics, lock_of
-from context_bench.plan.run_config import RunConfig
+from context_bench.plan.run_config import RunConfig, without_aliases
 from context_bench.plan.specs import DatasetSpec, Examples, SystemSpec, specs_in
 from context_bench.plan.systems import baseline_of, labels_of, with_reader
 from context_bench.plan.wiring import WiringHooks, WiringPlanner, load_wiring_hooks
@@ -133,7 +133,7 @@ def make_plan(catalog: Catalog, config: RunConfig, labels: Sequence[str] = ()) -
             fit together.
     """
     warnings: list[str] = []
-    config = resolve_baselines(catalog, config).without_aliases(catalog)
+    config = without_aliases(catalog, resolve_baselines(catalog, config))
     extensions = tuple(known_extensions(catalog, config, warnings.append))
     hooks = load_wiring_hooks(extensions, warnings.append)
     systems = plan_systems(catalog, config)

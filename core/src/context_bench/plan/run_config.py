@@ -20,7 +20,7 @@ from context_bench.plan.parameters import PLANNED, Parameter, named, parameter
 from context_bench.plan.specs import Examples, SystemSpec, specs_in
 from context_bench.plan.value_types import AbsentObject
 from context_bench.plugins import values
-from context_bench.plugins.catalog import Catalog
+from context_bench.plugins.catalog import Catalog, without_alias
 from context_bench.plugins.component import Component
 from context_bench.plugins.wiring import Choice
 from context_bench.plugins.wiring_text import Explanation
@@ -395,25 +395,6 @@ class RunConfig:
         for name in self.allow:
             yield "capabilities", name, {}
 
-    def without_aliases(self, catalog: Catalog) -> RunConfig:
-        """Return the configuration with the names of evaluators instead of their aliases."""
-
-        def name_of(item: Any) -> Any:
-            return catalog.without_alias("evaluators", item) if isinstance(item, str) else item
-
-        options: dict[str, Mapping[str, Any]] = {}
-        for name, given in self.options.items():
-            options[name_of(name)] = {**options.get(name_of(name), {}), **given}
-        exact = self.evaluators
-        return evolve(
-            self,
-            evaluators=None if exact is None else tuple(map(name_of, exact)),
-            add_evaluators=tuple(map(name_of, self.add_evaluators)),
-            exclude=tuple(map(name_of, self.exclude)),
-            score_prefixes={name_of(name): p for name, p in self.score_prefixes.items()},
-            options=options,
-        )
-
     def options_of(self, evaluator: Component) -> dict[str, Any]:
         """Return the options of an evaluator, given by its short name or its id."""
         return {**self.options.get(evaluator.name, {}), **self.options.get(evaluator.id, {})}
@@ -461,6 +442,26 @@ class RunConfig:
         from context_bench.plan.explanation import explain
 
         return explain(catalog, self, datasets, tags, given)
+
+
+def without_aliases(catalog: Catalog, config: RunConfig) -> RunConfig:
+    """Return a configuration with the names of evaluators instead of their aliases."""
+
+    def name_of(item: Any) -> Any:
+        return without_alias(catalog, "evaluators", item) if isinstance(item, str) else item
+
+    options: dict[str, Mapping[str, Any]] = {}
+    for name, given in config.options.items():
+        options[name_of(name)] = {**options.get(name_of(name), {}), **given}
+    exact = config.evaluators
+    return evolve(
+        config,
+        evaluators=None if exact is None else tuple(map(name_of, exact)),
+        add_evaluators=tuple(map(name_of, config.add_evaluators)),
+        exclude=tuple(map(name_of, config.exclude)),
+        score_prefixes={name_of(name): p for name, p in config.score_prefixes.items()},
+        options=options,
+    )
 
 
 def require_sample(request: RunConfig) -> None:

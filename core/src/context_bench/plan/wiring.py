@@ -11,7 +11,7 @@ from attrs import evolve
 from context_bench.errors import misfit
 from context_bench.plan.extensions import ActiveExtension, load_extensions
 from context_bench.plan.locked import lock_of
-from context_bench.plan.run_config import RunConfig
+from context_bench.plan.run_config import RunConfig, without_aliases
 from context_bench.plugins.catalog import Catalog, component_of
 from context_bench.plugins.hooks import Hooks
 from context_bench.plugins.wiring import (
@@ -108,7 +108,7 @@ class WiringPlanner:
         flags: Iterable[str] = (),
     ) -> None:
         self.catalog = catalog
-        self.request = request = request.without_aliases(catalog)
+        self.request = request = without_aliases(catalog, request)
         self.objects = _objects_in(request)
         self.plans: dict[str, DatasetPlan] = dict(plans or {})
         self.warn = on_warning or (lambda line: None)

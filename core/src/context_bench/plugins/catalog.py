@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from context_bench.errors import PluginError, UnknownNameError
-from context_bench.plugins.component import BLOCKED, OK, PACKAGE, Component, stated
+from context_bench.plugins.component import (
+    BLOCKED,
+    OK,
+    PACKAGE,
+    Component,
+    aliases_of,
+    stated,
+)
 from context_bench.plugins.manifest import read_faults
 from context_bench.plugins.remedies import contested, install_line, singular
 
@@ -41,20 +48,8 @@ class Catalog:
             component for component in self.of_kind(kind) if name in (component.name, component.id)
         ]
         return components or [
-            component for component in self.of_kind(kind) if name in component.aliases
+            component for component in self.of_kind(kind) if name in aliases_of(component)
         ]
-
-    def without_alias(self, kind: str, name: str) -> str:
-        """Return the short name of the component that an alias means, or its id if its short name is contested.
-
-        Any other name is returned unchanged, and so is the alias of several components.
-        """
-        components = [c for c in self.named(kind, name) if name in c.aliases]
-        usable = [c for c in components if _may_have_its_name(c)] or components
-        if len(usable) != 1:
-            return name
-        component = usable[0]
-        return component.id if component.conflicts_with else component.name
 
     @property
     def proxy_system(self) -> str:
@@ -145,6 +140,19 @@ def _may_have_its_name(component: Component) -> bool:
 def _files_of(component: Component) -> tuple[str, ...]:
     """Return the suffixes of the files that a dataset loads or a reporter writes."""
     return component.dataset.files if component.kind == "datasets" else component.reporter.files
+
+
+def without_alias(catalog: Catalog, kind: str, name: str) -> str:
+    """Return the short name of the component that an alias means, or its id if its short name is contested.
+
+    Any other name is returned unchanged, and so is the alias of several components.
+    """
+    components = [item for item in catalog.named(kind, name) if name in aliases_of(item)]
+    usable = [item for item in components if _may_have_its_name(item)] or components
+    if len(usable) != 1:
+        return name
+    component = usable[0]
+    return component.id if component.conflicts_with else component.name
 
 
 def component_of(catalog: Catalog, kind: str, thing: object) -> Component | None:

@@ -150,11 +150,6 @@ class Component:
         return frozenset({self.name, self.id, self.distribution.name})
 
     @property
-    def aliases(self) -> tuple[str, ...]:
-        """Names that mean it where no component of its kind has them: those of an evaluator."""
-        return self.evaluator.aliases if self.kind == "evaluators" else ()
-
-    @property
     def evaluator(self) -> EvaluatorManifest:
         """What its manifest declares about an evaluator."""
         return self._declared(EvaluatorManifest)
@@ -291,6 +286,11 @@ def with_state(component: Component, state: State) -> Component:
 def definition_of(component: Component) -> DatasetDefinition | None:
     """Return how a loader of another package reads a dataset; None for every other component."""
     return component.dataset.definition if component.kind == "datasets" else None
+
+
+def aliases_of(component: Component) -> tuple[str, ...]:
+    """Return the names that mean a component where none of its kind has them: those of an evaluator."""
+    return component.evaluator.aliases if component.kind == "evaluators" else ()
 
 
 def edition_of(component: Component | None, version: str = "") -> dict[str, str]:

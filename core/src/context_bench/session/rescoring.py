@@ -13,7 +13,7 @@ from attrs import evolve
 from context_bench.errors import RunStoppedError, StoreError
 from context_bench.plan.extensions import default_extensions
 from context_bench.plan.locked import known_extensions
-from context_bench.plan.run_config import RunConfig, absent
+from context_bench.plan.run_config import RunConfig, absent, without_aliases
 from context_bench.plan.secrets import redactor_of
 from context_bench.plan.value_types import AbsentObject
 from context_bench.plan.wiring import WiringPlanner, load_wiring_hooks
@@ -80,7 +80,7 @@ def rescore(
         source = source_of(reader, is_trusted=is_trusted)
         require_trust("rescore", source, path, catalog, request)
     request = evolve(
-        _without_objects(change(request), path).without_aliases(catalog), locked=None
+        without_aliases(catalog, _without_objects(change(request), path)), locked=None
     )  # what a lock says is for a run
     try:
         with Signals() as signals:
