@@ -450,18 +450,17 @@ def without_aliases(catalog: Catalog, config: RunConfig) -> RunConfig:
     def name_of(item: Any) -> Any:
         return without_alias(catalog, "evaluators", item) if isinstance(item, str) else item
 
+    changes: dict[str, Any] = {}
+    for field in ("evaluators", "add_evaluators", "exclude"):
+        names = getattr(config, field)
+        changes[field] = None if names is None else tuple(map(name_of, names))
     options: dict[str, Mapping[str, Any]] = {}
     for name, given in config.options.items():
         options[name_of(name)] = {**options.get(name_of(name), {}), **given}
-    exact = config.evaluators
-    return evolve(
-        config,
-        evaluators=None if exact is None else tuple(map(name_of, exact)),
-        add_evaluators=tuple(map(name_of, config.add_evaluators)),
-        exclude=tuple(map(name_of, config.exclude)),
-        score_prefixes={name_of(name): p for name, p in config.score_prefixes.items()},
-        options=options,
-    )
+    changes["options"] = options
+    prefixes = config.score_prefixes
+    changes["score_prefixes"] = {name_of(name): prefix for name, prefix in prefixes.items()}
+    return evolve(config, **changes)
 
 
 def require_sample(request: RunConfig) -> None:
