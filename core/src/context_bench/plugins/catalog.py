@@ -43,7 +43,7 @@ class Catalog:
         return (component for component in self.components if component.kind == kind)
 
     def named(self, kind: str, name: str) -> list[Component]:
-        """Return every component of a kind with a short name or canonical id, or else that alias."""
+        """Return every component of a kind with a short name or id, or else with that alias."""
         components = [
             component for component in self.of_kind(kind) if name in (component.name, component.id)
         ]
@@ -143,7 +143,7 @@ def _files_of(component: Component) -> tuple[str, ...]:
 
 
 def without_alias(catalog: Catalog, kind: str, name: str) -> str:
-    """Return the short name of the component that an alias means, or its id if the name is contested.
+    """Return the short name of what an alias means, or its id if the short name is contested.
 
     Any other name is returned unchanged, and so is the alias of several components.
     """

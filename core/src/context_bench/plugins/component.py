@@ -289,7 +289,7 @@ def definition_of(component: Component) -> DatasetDefinition | None:
 
 
 def aliases_of(component: Component) -> tuple[str, ...]:
-    """Return the names that mean a component where none of its kind has them: those of an evaluator."""
+    """Return the names that mean an evaluator where no other evaluator has them."""
     return component.evaluator.aliases if component.kind == "evaluators" else ()
 
 
