@@ -12,6 +12,7 @@ from typing import Any
 from context_bench.errors import ConfigurationError
 from context_bench_python.arguments import read_arguments, without_secrets
 from context_bench_python.inputs import input_of
+from context_bench_python.message_functions import message_function_of, message_system
 from context_bench_python.outputs import output_of
 from context_bench_python.target import find_target
 from context_bench_python.ways import way_of
@@ -68,6 +69,7 @@ class PythonSystem:
             thing, bound = self._made(thing, given, factory), {}
         else:
             bound = self._bound(thing, given, input)
+        thing, bound = self._adapted(thing, bound)
         self._way = way_of(thing, self.target).choose(call, self.target)
         self._input = input_of(input, self._way, thing, bound, self.target)
         self._arguments = bound
@@ -140,12 +142,16 @@ class PythonSystem:
     def _bound(self, thing: Any, given: Mapping[str, Any], choice: str) -> dict[str, Any]:
         if not given:
             return {}
-        if way_of(thing, self.target).kind != "function":
+        if not callable(thing) or way_of(thing, self.target).kind != "function":
             raise ConfigurationError(
                 f"{self.target} takes no options: it is an object already. Name its class, or a function that makes it with "
                 f"factory=true, to give it {', '.join(given)}."
             )
         return read_arguments(thing, given, self.target, skip=0 if choice == "fields" else 1)
+
+    def _adapted(self, thing: Any, bound: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        """Return what is called, and the arguments of each call."""
+        return thing, bound
 
     def _take_over(self, thing: Any, version: str | None) -> None:
         """Offer what the object offers beyond answering, and no more."""
@@ -175,11 +181,21 @@ class PythonSystem:
 class PythonTransformer(PythonSystem):
     """Asks what ``module:object`` names for a new context: text that it returns is the ``context``, not a response.
 
+    It may also rewrite the messages of a recorded session: an object or a class with ``transform(messages, tools)`` or
+    ``compress(messages)``, or a function whose first parameter is ``messages``. It returns the new messages, or an object
+    or a mapping with ``messages``.
+
     Arguments and behaviour are otherwise those of `PythonSystem`.
     """
 
     text_is = "context"
     adapter = "python-transformer"
+
+    def _adapted(self, thing: Any, bound: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        function = message_function_of(thing)
+        if function is None:
+            return thing, bound
+        return message_system(thing, function, bound), {}
 
 
 async def _awaited(found: Any) -> Any:
