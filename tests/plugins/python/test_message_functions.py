@@ -10,7 +10,7 @@ import pytest
 from context_bench.errors import ConfigurationError
 from context_bench_python import PythonTransformer
 
-CODE = '''
+CODE = """
 class Result:
     def __init__(self, messages): self.messages = messages
 
@@ -40,7 +40,7 @@ def typed(msgs: list, functions=None): return msgs[-1:] if functions == [] else 
 def nothing(messages): messages.pop()
 def text(messages): return "all of it"
 def shorten(context: str): return context[:3]
-'''
+"""
 MESSAGES = [
     {"role": "user", "content": "first"},
     {"role": "assistant", "content": "second"},

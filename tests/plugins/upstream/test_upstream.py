@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import http.server
 import json
 import threading
 import urllib.error
 import urllib.request
+import zlib
 from collections.abc import Iterator
 from importlib.util import find_spec
 from typing import Any
@@ -464,3 +466,153 @@ def test_no_key_follows_a_redirect_to_another_host() -> None:
     finally:
         reader.stop()
         elsewhere.stop()
+
+
+class Summarizing(Proxy):
+    """Asks its upstream for a summary first, and forwards that in place of the row's texts; or asks twice for the same."""
+
+    def __init__(self, repeats: bool = False) -> None:
+        super().__init__()
+        proxy = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+                texts = "\n".join(str(message["content"]) for message in body["messages"])
+                if repeats:
+                    proxy.ask_upstream(self.path, body)
+                else:
+                    summary = proxy.ask_upstream(
+                        self.path,
+                        {"messages": [{"role": "user", "content": f"Summarize this: {texts}"}]},
+                    )
+                    body["messages"][0]["content"] = f"Summary: {summary}"
+                proxy.ask_upstream(self.path, body)
+                answer = json.dumps(
+                    {"choices": [{"message": {"role": "assistant", "content": "done"}}]}
+                ).encode()
+                self.send_response(200)
+                self.send_header("content-type", "application/json")
+                self.send_header("content-length", str(len(answer)))
+                self.end_headers()
+                self.wfile.write(answer)
+
+            def log_message(self, *_: object) -> None:
+                return
+
+        self.server.RequestHandlerClass = Handler
+
+    def ask_upstream(self, path: str, body: Any) -> str:
+        _, answer = ask(self.upstream, path, body)
+        return str(json.loads(answer)["choices"][0]["message"]["content"])
+
+
+@pytest.fixture
+def summarizing(request: pytest.FixtureRequest) -> Iterator[Proxy]:
+    made = Summarizing(getattr(request, "param", False))
+    yield made
+    made.stop()
+
+
+ROW = {"id": "1", "context": "The port is 8443 since monday.", "question": "which port is it?"}
+
+
+@asks_openai
+def test_a_proxy_that_asks_a_model_itself_needs_one(summarizing: Proxy) -> None:
+    system = ForwardedContext(base_url=summarizing.url, api_key="")
+    summarizing.upstream = system.upstream.url
+    with pytest.raises(ConfigurationError, match=r"asks a model itself.*forward_to=ADDRESS"):
+        system.process(ROW)
+    system.close()
+
+
+@asks_openai
+def test_a_proxy_with_a_model_of_its_own_is_measured(summarizing: Proxy) -> None:
+    with RecordingUpstream(reply="the port is 8443") as reader:
+        system = ForwardedContext(base_url=summarizing.url, api_key="", forward_to=reader.url)
+        summarizing.upstream = system.upstream.url
+        output = system.process(ROW)
+        system.close()
+    assert output["context"] == "Summary: the port is 8443"
+    assert output["forwarded"]["proxy_requests"] == 1
+    assert output["forwarded"]["requests"] == 2
+
+
+@asks_openai
+@pytest.mark.parametrize("summarizing", [True], indirect=True, ids=["repeats"])
+def test_a_request_that_is_repeated_is_not_the_proxys_own(summarizing: Proxy) -> None:
+    system = ForwardedContext(base_url=summarizing.url, api_key="")
+    summarizing.upstream = system.upstream.url
+    facts = system.process(ROW)["forwarded"]
+    system.close()
+    assert (facts["requests"], facts["proxy_requests"]) == (2, 0)
+
+
+def post(url: str, body: bytes, encoding: str) -> tuple[int, bytes]:
+    headers = {"content-type": "application/json", "content-encoding": encoding}
+    request = urllib.request.Request(f"{url}/v1/chat/completions", body, headers)
+    try:
+        with urllib.request.urlopen(request, timeout=20) as found:
+            return found.status, found.read()
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.read()
+
+
+PACKED = json.dumps({"messages": [{"role": "user", "content": "hi"}]}).encode()
+RAW_DEFLATE = zlib.compress(PACKED)[2:-4]
+
+
+@pytest.mark.parametrize(
+    ("body", "encoding"),
+    [
+        (gzip.compress(PACKED), "gzip"),
+        (gzip.compress(PACKED[:9]) + gzip.compress(PACKED[9:]), "gzip"),
+        (gzip.compress(gzip.compress(PACKED)), "gzip, gzip"),
+        (zlib.compress(PACKED), "deflate"),
+        (RAW_DEFLATE, "deflate"),
+        (PACKED, "identity"),
+        (PACKED, "none"),
+    ],
+    ids=["gzip", "two members", "twice", "deflate", "raw deflate", "identity", "none"],
+)
+def test_a_packed_request_is_read(body: bytes, encoding: str) -> None:
+    with RecordingUpstream() as upstream:
+        status, _ = post(upstream.url, body, encoding)
+        [found] = upstream.take()
+    assert status == 200
+    assert found.body == json.loads(PACKED)
+
+
+@pytest.mark.parametrize(
+    ("body", "encoding", "words"),
+    [
+        (gzip.compress(PACKED)[:-9], "gzip", "cut short"),
+        (PACKED, "gzip", "is not gzip"),
+        (PACKED, "snappy", "'snappy' of the body is unknown"),
+    ],
+    ids=["cut", "plain", "unknown"],
+)
+def test_a_packed_request_that_cannot_be_read_is_refused(
+    body: bytes, encoding: str, words: str
+) -> None:
+    with RecordingUpstream() as upstream:
+        status, answer = post(upstream.url, body, encoding)
+        assert not upstream.take()
+    assert status == 415
+    assert words in json.loads(answer)["error"]["message"]
+
+
+@pytest.mark.parametrize("path", ["/v1/messages/count_tokens", "/v1/responses/input_tokens"])
+def test_tokens_are_counted_and_nothing_is_recorded(path: str) -> None:
+    with RecordingUpstream() as upstream:
+        _, answer = ask(upstream.url, path, {"messages": [{"role": "u", "content": "one two"}]})
+        assert not upstream.take()
+    assert json.loads(answer)["input_tokens"] == 3
+
+
+def test_models_are_listed() -> None:
+    with RecordingUpstream() as upstream:
+        for path, key in (("/v1/models", "data"), ("/v1/models/some-model", "id")):
+            with urllib.request.urlopen(upstream.url + path, timeout=20) as found:
+                assert json.load(found)[key]

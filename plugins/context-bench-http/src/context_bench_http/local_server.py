@@ -45,7 +45,7 @@ class LocalRequest:
         path: Path of the address, decoded, without the secret.
         query: The query, undecoded.
         headers: The headers, names in lower case.
-        body: The body.
+        body: The body as it was sent, in the encodings that the headers name.
     """
 
     method: str
@@ -235,7 +235,7 @@ class LocalServer:
     async def _run(self, started: threading.Event) -> None:
         from aiohttp import web
 
-        server = web.Server(self._handle, access_log=None, logger=_silent())
+        server = web.Server(self._handle, access_log=None, logger=_silent(), auto_decompress=False)
         runner = web.ServerRunner(server, handle_signals=False, shutdown_timeout=0)
         await runner.setup()
         await web.SockSite(runner, self._listener).start()

@@ -74,9 +74,7 @@ class _MessageFunction:
     ) -> tuple[list[Any], dict[str, Any]]:
         """Return the arguments: the messages first, and the tools where there is a parameter for them."""
         free = [
-            parameter
-            for parameter in self._parameters[1:]
-            if parameter.name not in self._arguments
+            parameter for parameter in self._parameters[1:] if parameter.name not in self._arguments
         ]
         for parameter in free:
             if parameter.name in _TOOLS:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from enum import Enum
 from typing import Any
 
 from attrs import frozen
 
 from context_bench_upstream.recording import Forwarded
+from context_bench_upstream.texts import texts_in
 
 _FIELDS = ("context", "question", "turns", "messages")
 _REMEMBERED = 8
@@ -90,21 +91,10 @@ def _more_likely(features: frozenset[int], current: RowContent, other: RowConten
 
 def _features(value: Any) -> frozenset[int]:
     features: set[int] = set()
-    for text in _texts(value):
+    for text in texts_in(value):
         before = ""
         for word in _WORD.findall(text):
             features.add(hash(word))
             features.add(hash((before, word)))
             before = word
     return frozenset(features)
-
-
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for item in value.values():
-            yield from _texts(item)
-    elif isinstance(value, Sequence):
-        for item in value:
-            yield from _texts(item)

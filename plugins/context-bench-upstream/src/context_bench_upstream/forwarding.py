@@ -109,7 +109,8 @@ class ForwardedContext:
         """Return the output for a row, with what the proxy forwarded, and what its markers bring back.
 
         Raises:
-            ConfigurationError: The proxy answered, but sent nothing of this row to the upstream.
+            ConfigurationError: The proxy answered, but sent nothing of this row to the upstream; or it asks a model itself,
+                and has none.
             RetrievalError: Nobody can say whether a marker brings something back.
         """
         with self._one_at_a_time:
@@ -139,9 +140,18 @@ class ForwardedContext:
                 "The proxy answered, but forwarded nothing to the recording upstream. "
                 f"Start it with {self.upstream.url} as its upstream."
             )
+        own = proxy_requests(asked)
+        if own and self.upstream.forward_to is None:
+            raise ConfigurationError(
+                f"The proxy asks a model itself: {len(own)} of its requests are not the row's. The recording upstream "
+                f"answered them with {self.upstream.reply!r}, which is not what a model says. Give the proxy a model: "
+                "forward_to=ADDRESS."
+            )
         self._warn_of_markers(example, asked[-1])
         told = forwarded_context(example, asked)
-        told["forwarded"].update(requests=len(arrived), late=late, unknown=unknown)
+        told["forwarded"].update(
+            requests=len(arrived), late=late, unknown=unknown, proxy_requests=len(own)
+        )
         return {**output, **told, **redeemed}
 
     def _warn_of_others(self, late: int, unknown: int) -> None:
@@ -187,6 +197,18 @@ class ForwardedContext:
         close = getattr(self.asked, "close", None)
         if callable(close):
             close()
+
+
+def proxy_requests(asked: Sequence[Forwarded]) -> list[Forwarded]:
+    """Return the requests that a proxy made for itself on the way, such as for a summary.
+
+    The last request of a row is what the proxy forwarded. An earlier one that equals it was repeated; another one is the
+    proxy's own.
+
+    Args:
+        asked: The requests of a row in their order, without those that continue a call of a tool.
+    """
+    return [request for request in asked[:-1] if request.body != asked[-1].body]
 
 
 def forwarded_context(example: Mapping[str, Any], arrived: Sequence[Forwarded]) -> dict[str, Any]:

@@ -9,15 +9,20 @@ from typing import Any
 
 from attrs import frozen
 
+from context_bench.tokens import WordTokenizer
 from context_bench_http import Endpoint, EndpointError, HttpClient, Network
 from context_bench_http.local_server import Guard, LocalRequest, LocalResponse, LocalServer
+from context_bench_upstream.encodings import EncodingError, unpacked
 from context_bench_upstream.replies import Call, canned, dialect_of
+from context_bench_upstream.texts import texts_in
 
 ROW_HEADER = "x-context-bench-row"
 """The header in which a request of ours carries the number of its row."""
+_COUNTING_PATHS = ("/messages/count_tokens", "/responses/input_tokens")
 _NOT_FORWARDED = {
     "accept-encoding",
     "connection",
+    "content-encoding",
     "content-length",
     "expect",
     "host",
@@ -33,7 +38,7 @@ _NOT_FORWARDED = {
 _LARGEST = 512 * 1024 * 1024
 _HOSTS = ("127.0.0.1", "localhost", "::1", "host.docker.internal")
 """Names of this machine; a proxy may pass on the name and port by which it was reached itself."""
-_MODELS = b'{"object": "list", "data": [{"id": "recording-upstream", "object": "model"}]}'
+_MODEL = "recording-upstream"
 
 
 @frozen(eq=False)
@@ -70,6 +75,7 @@ class RecordingUpstream:
 
     Attributes:
         url: Its address.
+        reply, forward_to: As above.
         calls_for: Returns what is called in answer to a request, in place of the reply; none unless it is set.
     """
 
@@ -81,8 +87,8 @@ class RecordingUpstream:
         timeout: float = 120.0,
     ) -> None:
         self.calls_for: Callable[[Forwarded], Sequence[Call]] = lambda _: ()
-        self._reply = reply
-        self._forward_to = forward_to
+        self.reply = reply
+        self.forward_to = forward_to
         is_local = forward_to is not None and Endpoint.parse(forward_to).is_local
         self._http = HttpClient(Network(is_local=is_local), timeout)
         self._lock = threading.Lock()
@@ -109,8 +115,12 @@ class RecordingUpstream:
 
     def _respond(self, request: LocalRequest) -> LocalResponse:
         if request.method == "GET":
-            return LocalResponse(_MODELS, content_type="application/json")
-        status, content_type, body = self.answer(request.path, request.headers, request.body)
+            return LocalResponse(_models(request.path), content_type="application/json")
+        try:
+            raw = unpacked(request.body, request.headers.get("content-encoding", ""), _LARGEST)
+        except EncodingError as error:
+            return LocalResponse(_failure(str(error)), 415, "application/json")
+        status, content_type, body = self.answer(request.path, request.headers, raw)
         return LocalResponse(body, status, content_type.partition(";")[0].strip())
 
     def answer(self, path: str, headers: Mapping[str, str], raw: bytes) -> tuple[int, str, bytes]:
@@ -120,12 +130,11 @@ class RecordingUpstream:
             body = json.loads(raw)
         except (ValueError, RecursionError):
             body = None
+        if isinstance(body, dict) and path.rstrip("/").endswith(_COUNTING_PATHS):
+            return 200, "application/json", _counted(body)
         if dialect is None or not isinstance(body, dict):
-            return (
-                404,
-                "application/json",
-                b'{"error": {"message": "the recording upstream does not know this request"}}',
-            )
+            reason = f"the recording upstream does not know POST {path[:200]} with such a body"
+            return 404, "application/json", _failure(reason)
         shown = {
             name.lower(): value
             for name, value in headers.items()
@@ -134,14 +143,14 @@ class RecordingUpstream:
         arrived = Forwarded(path, dialect, shown, body, headers.get(ROW_HEADER, ""))
         with self._lock:
             self._records.append(arrived)
-        if self._forward_to is None:
-            return canned(dialect, body, self._reply, self.calls_for(arrived))
+        if self.forward_to is None:
+            return canned(dialect, body, self.reply, self.calls_for(arrived))
         return self._forwarded(path, headers, raw)
 
     def _forwarded(
         self, path: str, headers: Mapping[str, str], raw: bytes
     ) -> tuple[int, str, bytes]:
-        address = str(self._forward_to).rstrip("/").removesuffix("/v1") + path
+        address = str(self.forward_to).rstrip("/").removesuffix("/v1") + path
         sent = {
             name.lower(): value
             for name, value in headers.items()
@@ -150,10 +159,30 @@ class RecordingUpstream:
         try:
             response = self._http.fetch_url(address, sent, raw)
         except EndpointError as error:
-            failure = {"error": {"message": f"{self._forward_to} gave no answer: {error}"}}
-            return 502, "application/json", json.dumps(failure).encode()
+            failure = _failure(f"{self.forward_to} gave no answer: {error}")
+            return 502, "application/json", failure
         content_type = response.headers.get("content-type", "application/json")
         return response.status, content_type, response.body
+
+
+def _models(path: str) -> bytes:
+    """Return the list of models, or one model, in the shapes of both interfaces."""
+    model = {"id": _MODEL, "object": "model", "type": "model", "display_name": _MODEL, "created": 0}
+    name = path.rstrip("/").rpartition("/models/")[2]
+    if name != path.rstrip("/"):
+        return json.dumps({**model, "id": name}).encode()
+    return json.dumps({"object": "list", "data": [model], "has_more": False}).encode()
+
+
+def _counted(body: Mapping[str, Any]) -> bytes:
+    """Return the answer to a request that counts tokens: those of all texts of the body, by words."""
+    counter = WordTokenizer()
+    tokens = sum(counter.count(text) for text in texts_in(body))
+    return json.dumps({"object": "response.input_tokens", "input_tokens": tokens}).encode()
+
+
+def _failure(message: str) -> bytes:
+    return json.dumps({"error": {"message": message}}).encode()
 
 
 _SECRET = {"authorization", "x-api-key", "api-key", "cookie", "proxy-authorization"}
