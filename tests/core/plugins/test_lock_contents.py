@@ -67,6 +67,49 @@ def test_a_changed_source_of_an_editable_install_is_drift(
         sys.path.remove(str(package.parent))
 
 
+HUB_CODE = """
+    from pathlib import Path
+
+    def revision(**arguments):
+        commit = Path("commit").read_text()
+        if commit == "unknown":
+            from context_bench.errors import DatasetError
+            raise DatasetError("The hub does not answer.")
+        return commit
+
+    def load(limit=None, config=None, split=None):
+        yield {"id": "1", "question": "q", "answer": "Paris", "response": "Paris"}
+
+    load.revision = revision
+"""
+HUB_MANIFEST = """
+    schema = 1
+    api = "1.0"
+    [datasets.hub]
+    summary = "Rows of a hub"
+    class = "load"
+"""
+
+
+def test_the_revision_of_a_dataset_is_locked(site: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    points = {"datasets": {"hub": "acme_hub:load"}}
+    site.add("acme-hub", code=HUB_CODE, manifest=HUB_MANIFEST, entry_points=points)
+    run = ["--system", "replay", "--dataset", "rows=hub", "--evaluators", "answer-quality"]
+    arguments = ["run", "--locked", *run, "--format", "none", "-q"]
+    Path("commit").write_text("abc")
+    assert execute(["lock", *run]) == 0
+    assert json.loads(Path("context-bench.lock").read_text())["revisions"] == {"rows": "abc"}
+    assert execute(arguments) == 0
+    Path("commit").write_text("def")
+    capsys.readouterr()
+    assert execute(arguments) == 2
+    assert "the revision of dataset rows was 'abc', is 'def'" in capsys.readouterr().err
+    Path("commit").write_text("unknown")
+    assert execute(["lock", *run]) == 0
+    assert "The hub does not answer" in capsys.readouterr().err
+    assert "revisions" not in json.loads(Path("context-bench.lock").read_text())
+
+
 def test_options_of_evaluators_are_locked(capsys: pytest.CaptureFixture[str]) -> None:
     option = ["--set", "evaluators.answer-quality.contains=word"]
     assert execute(["lock", *RUN]) == 0

@@ -99,7 +99,9 @@ def lock(lock_file: Path | None, labels: tuple[str, ...], **flags: Any) -> None:
     change."""
     from context_bench.plan.lock_record import lock_record
     from context_bench.plan.plan import make_plan
+    from context_bench.plan.specs import DatasetSpec
     from context_bench.plugins.lock import write_lock
+    from context_bench.session.datasets import find_revisions
 
     catalog, config = requested_config(flags)
     require_sample(config)
@@ -109,12 +111,14 @@ def lock(lock_file: Path | None, labels: tuple[str, ...], **flags: Any) -> None:
     for line in plan.warnings:
         warn(line)
     require_used(catalog, plan, flags)
+    specs = [source for source in plan.config.datasets if isinstance(source, DatasetSpec)]
     path = lock_file or Path(LOCK_FILE)
     write_lock(
         path,
         plan.wiring_record(),
         extensions=plan.describe_extensions(),
         metrics=plan.metrics,
+        revisions=find_revisions(catalog, specs, warn),
         **lock_record(plan),
     )
     echo(f"Locked {', '.join(plan.wiring)} in {path}.")

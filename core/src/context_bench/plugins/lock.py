@@ -65,6 +65,26 @@ def check_lock(
     _refuse(path, differences)
 
 
+def check_revisions(path: Path, revisions: Mapping[str, str | None]) -> None:
+    """Compare the revisions of opened datasets with those that the lock file has.
+
+    Args:
+        path: The lock file.
+        revisions: The revisions by label.
+
+    Raises:
+        ConfigurationError: There is no readable lock file.
+        LockDriftError: A locked revision differs; the message lists each difference.
+    """
+    locked = _table(_read(path), "revisions")
+    differences = [
+        f"the revision of dataset {label} was {locked[label]!r}, is {revision!r}"
+        for label, revision in revisions.items()
+        if label in locked and locked[label] != revision
+    ]
+    _refuse(path, differences)
+
+
 def unlocked(
     path: Path, kind: str, active: Mapping[str, Mapping[str, object]], named: Collection[str]
 ) -> list[str]:

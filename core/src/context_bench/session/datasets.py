@@ -184,6 +184,40 @@ def revision_of(thing: Any, arguments: Mapping[str, Any] | None = None) -> str |
     return None
 
 
+def find_revisions(
+    catalog: Catalog, specs: Iterable[DatasetSpec], warn: Callable[[str], None]
+) -> dict[str, str]:
+    """Return the revisions of datasets by label, as their loaders give them; a lock file has them.
+
+    Args:
+        catalog: What is installed; the loaders are imported.
+        specs: The datasets.
+        warn: Receives a line for each revision that cannot be read.
+    """
+    revisions: dict[str, str] = {}
+    labels: list[str] = []
+    for spec in specs:
+        component, spec = find_dataset(catalog, spec)
+        label = describe_dataset(component, spec, labels)[0].label
+        labels.append(label)
+        try:
+            options = read_options(
+                component.dataset.options,
+                spec.options,
+                f"dataset {component.name}",
+                os.environ,
+                accepts_any=not component.is_described,
+            )
+            part = _present(config=spec.config, split=spec.split)
+            revision = revision_of(load(component), part | options)
+        except DatasetError as error:
+            warn(f"The revision of dataset {label!r} is not locked: {message_of(error)}")
+        else:
+            if revision is not None:
+                revisions[label] = revision
+    return revisions
+
+
 def source_of(path: Any) -> dict[str, Any] | None:
     """Return name, size and SHA-256 of a dataset's file; None without a file that can be read.
 

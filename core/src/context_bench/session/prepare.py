@@ -17,7 +17,7 @@ from attrs import frozen
 from context_bench.errors import ConfigurationError, MissingValueError
 from context_bench.plan.baseline import resolve_baselines
 from context_bench.plan.extensions import names_conversations
-from context_bench.plan.locked import metrics_of
+from context_bench.plan.locked import lock_of, metrics_of
 from context_bench.plan.plan import Plan, check_plan
 from context_bench.plan.run_config import RunConfig
 from context_bench.plan.secrets import redact_errors, redactor_of
@@ -25,6 +25,7 @@ from context_bench.plan.specs import specs_in
 from context_bench.plan.systems import baseline_of, needs_threads, with_reader
 from context_bench.plan.wiring import WiringPlanner
 from context_bench.plugins.catalog import Catalog
+from context_bench.plugins.lock import check_revisions
 from context_bench.protocols import SystemSummary, Tokenizer
 from context_bench.records import AGREEMENT, ANY_KEY
 from context_bench.redaction import Redactor, is_redacted
@@ -282,6 +283,15 @@ def open_datasets(
         if dataset.label is not None:
             wiring.wire(dataset.label)
         datasets.append(dataset)
+    lock = lock_of(config)
+    if lock is not None:
+        check_revisions(
+            lock,
+            {
+                dataset.label or dataset.fallback: dataset.description.get("revision")
+                for dataset in datasets
+            },
+        )
     return datasets
 
 
