@@ -76,3 +76,13 @@ def test_the_blocked_are_let_in_by_what_is_told(
     assert found is not None, told["remedy"]
     [again] = json.loads(context_bench("plugins", "show", "exact", "--json", *found[1].split()).out)
     assert again["state"] == "ok"
+
+
+def test_an_unknown_dataset_names_the_packages_that_bring_more() -> None:
+    from context_bench.plugins.catalog import Catalog
+
+    message = str(Catalog().unknown("datasets", "xyzzy"))
+    assert "`context-bench datasets list`" in message
+    assert "context-bench-qa" in message
+    assert "pip install" in message
+    assert "datasets list" not in str(Catalog().unknown("evaluators", "xyzzy"))

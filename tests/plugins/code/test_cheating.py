@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from context_bench_code import CodeExecution
 
 Row = dict[str, Any]
+README = Path(__file__).parents[3] / "plugins" / "context-bench-code" / "README.md"
 WRONG = "\ndef add(a, b):\n    return None\n"
 
 EVERYTHING_IN_REACH = """
@@ -129,3 +131,9 @@ def test_the_attack_on_the_nonce_finds_what_is_in_reach(evaluator: CodeExecution
         + "def add(a, b):\n    return a + b if Deep.here[0]['x'][0] in search() else 0"
     )
     assert evaluator.score(row, {"response": response}) == {"pass_at_1": 1.0}
+
+
+def test_the_readme_counts_the_attacks() -> None:
+    readme = README.read_text(encoding="utf-8")
+    assert f"replaced tests | {len(CHEATS)} |" in readme
+    assert f"| tracing of what runs | {len(TRACING)} |" in readme

@@ -24,6 +24,7 @@ Row = dict[str, Any]
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
 
+README = Path(__file__).parents[3] / "plugins" / "context-bench-code" / "README.md"
 ATTACKS: dict[str, str] = {
     "a memory bomb at once": "return len(bytearray(2 << 30))",
     "a memory bomb by doubling": """
@@ -443,3 +444,9 @@ def _children(process: int) -> list[int]:
     for one in found:
         found += [child for child, parent in parents.items() if parent == one]
     return found[1:]
+
+
+def test_the_readme_counts_the_attacks() -> None:
+    readme = README.read_text(encoding="utf-8")
+    assert f"memory, the server | {len(ATTACKS)} |" in readme
+    assert f"| programs that never end | {len(ENDLESS) + len(WAITING)} |" in readme

@@ -17,6 +17,7 @@ from context_bench.plugins.manifest import read_faults
 from context_bench.plugins.remedies import contested, install_line, singular
 
 PACKAGE_HINT = "`context-bench plugins list` shows what is installed."
+DATASET_HINT = "`context-bench datasets list` shows those that are installed."
 
 
 class Catalog:
@@ -126,7 +127,19 @@ class Catalog:
             if short in absent:
                 distribution = first_party[short].distribution
                 return f"{short!r} comes with {distribution}: `{install_line(distribution)}`."
-        return PACKAGE_HINT
+        if kind != "datasets":
+            return PACKAGE_HINT
+        return " ".join([DATASET_HINT, *_more_datasets(absent)])
+
+
+def _more_datasets(absent: Iterable[str]) -> Iterator[str]:
+    """Yield which packages of the project bring the datasets that are not installed."""
+    from context_bench.plugins.first_party import COMPONENTS
+
+    packages = sorted({COMPONENTS["datasets"][name].distribution for name in absent})
+    if packages:
+        yield f"More come with packages that are not installed here: {', '.join(packages)}."
+        yield f"For example: `{install_line(packages[0])}`."
 
 
 def _may_have_its_name(component: Component) -> bool:

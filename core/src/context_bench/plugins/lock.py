@@ -16,10 +16,10 @@ FORMAT = 2
 
 
 def write_lock(
-    path: Path, plans: Mapping[str, Mapping[str, Any]], **more: Mapping[str, Mapping[str, Any]]
+    path: Path, plans: Mapping[str, Mapping[str, Any]], **more: Mapping[str, Any]
 ) -> None:
-    """Write the plans of some datasets, by label, and active extensions and metrics, by id, to
-    ``path``.
+    """Write the plans of some datasets, by label, and further sections, such as the active
+    extensions by id, to ``path``.
 
     Raises:
         ConfigurationError: The file cannot be written.
