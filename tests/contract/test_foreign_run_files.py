@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 import sqlite3
+import sys
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -84,6 +85,10 @@ def things(folder: Path, url: str) -> dict[str, list[str]]:
         "an address and a key": ["--system", f"openai:base_url={url},model=m"],
         "a judge": ["--system", "replay", *judge],
         "a tier and consent": ["--system", "replay", *code],
+        "a path": [
+            *("--system", "replay", "--evaluators", "swebench-resolved"),
+            *("--set", f"evaluators.swebench-resolved.report={folder / 'private.json'}"),
+        ],
         "an option": ["--system", "replay", "--evaluators", "answer-quality", "--max-workers", "3"],
     }
 
@@ -125,9 +130,12 @@ def made(server: Server, tmp_path_factory: pytest.TempPathFactory) -> dict[str, 
                 "    raise ValueError('no')\n"
                 f"open({str(folder / 'trace')!r}, 'w').close()\n"
             )
+            (folder / "private.json").write_text('{"resolved_ids": ["1"], "submitted_ids": ["1"]}')
             program = f"open({str(folder / 'trace')!r}, 'w').close()\ndef f():\n    return 1\n"
             row = {
                 "id": "1",
+                "instance_id": "1",
+                "patch": "diff",
                 "question": "write f",
                 "answer": "1",
                 "test": "def check(f):\n    assert f() == 1\n",
@@ -160,6 +168,7 @@ def at_the_victim(
     folder, _ = made[request.getfixturevalue("thing")]
     (folder / "trace").unlink(missing_ok=True)
     server.requests.clear()
+    OPENED.clear()
     home = tmp_path / "home"
     place = tmp_path / "victim"
     place.mkdir()
@@ -173,6 +182,18 @@ def at_the_victim(
     return folder
 
 
+OPENED: list[str] = []
+
+
+def remember_opened(event: str, arguments: tuple[Any, ...]) -> None:
+    """Remember the private files that this process opens; Python cannot remove an audit hook."""
+    if event == "open" and str(arguments[0]).endswith("private.json"):
+        OPENED.append(str(arguments[0]))
+
+
+sys.addaudithook(remember_opened)
+
+
 def files_in(place: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in place.iterdir() if path.is_file()}
 
@@ -180,6 +201,7 @@ def files_in(place: Path) -> dict[str, bytes]:
 def check_nothing_happened(folder: Path, server: Server, before: dict[str, bytes]) -> None:
     assert not (folder / "trace").exists()
     assert server.requests == []
+    assert OPENED == []
     now = {name: text for name, text in files_in(Path()).items() if not name.startswith("asked")}
     assert now == before
 
@@ -242,6 +264,7 @@ NAMED = {
     "an address and a key": "OPENAI_API_KEY",
     "a judge": "judge",
     "a tier and consent": "executes-model-code",
+    "a path": "private.json",
     "an option": "answer-quality",
 }
 
@@ -270,6 +293,17 @@ def test_a_foreign_file_resumes_with_trust(thing: str, at_the_victim: Path, serv
     assert execute(["resume", RUN, "--trust"]) in (0, 12)
     assert (at_the_victim / "trace").exists() or server.requests
     assert execute(["resume", RUN]) == 2  # trust is for once
+
+
+@pytest.mark.parametrize("thing", ["a path"])
+def test_a_file_that_is_named_is_read_with_trust_only(
+    thing: str, at_the_victim: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    execute(["verify", RUN])
+    assert OPENED == []
+    assert "names a file" in capsys.readouterr().err
+    assert execute(["rescore", RUN, "--force", "--trust"]) == 0
+    assert OPENED
 
 
 @pytest.mark.parametrize("thing", ["a program", "a module", "an address and a key"])
