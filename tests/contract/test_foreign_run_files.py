@@ -22,6 +22,7 @@ from urllib.request import urlopen
 import pytest
 
 from context_bench.cli import execute
+from context_bench.plugins.discovery import discover
 from context_bench.store.mark import mark_of
 
 if TYPE_CHECKING:
@@ -304,6 +305,13 @@ def test_a_file_that_is_named_is_read_with_trust_only(
     assert "names a file" in capsys.readouterr().err
     assert execute(["rescore", RUN, "--force", "--trust"]) == 0
     assert OPENED
+
+
+def test_no_foreign_file_chooses_a_model_to_download() -> None:
+    for component in discover().of_kind("evaluators"):
+        model = component.manifest.options.get("model_type")
+        if model is not None:
+            assert model.needs_trust or "model-download" in component.capabilities, component.id
 
 
 @pytest.mark.parametrize("thing", ["a program", "a module", "an address and a key"])

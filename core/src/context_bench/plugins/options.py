@@ -40,8 +40,8 @@ class Option(Checked):
         group: Id of the option group that it comes from; None when the component itself declares
             it.
         bare: Value of its flag when the flag is given without one; None where it needs one.
-        needs_trust: Whether a value can weaken a sandbox or a limit, so that no file of somebody
-            else sets it.
+        needs_trust: Whether a value can weaken a sandbox or a limit, or names a model that is
+            downloaded, so that no file of somebody else sets it.
     """
 
     name: str = table_name()
