@@ -85,7 +85,21 @@ def shown(
     without gold. A system that looks its answers up among the columns receives all but the gold. A
     system that declares to read gold receives everything. An object of the caller receives
     everything of examples that the caller passed, and all but the gold of any other dataset.
+
+    A system that declares what it reads receives these fields and the id: the others are not part
+    of the response key.
     """
+    visible = _visible(run_system, dataset, example)
+    reads = run_system.reads
+    if reads is None:
+        return visible
+    return {name: value for name, value in visible.items() if name == "id" or name in reads}
+
+
+def _visible(
+    run_system: RunSystem, dataset: RunDataset, example: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    """Return the fields of an example that a system may see, whatever it declares to read."""
     if run_system.sees == EVERYTHING or (run_system.sees == OWN and dataset.is_own):
         return example
     gold, gold_inside, names = _fields(

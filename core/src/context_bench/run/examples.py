@@ -20,7 +20,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 from attrs import define, field, frozen
 
 from context_bench.errors import ContextBenchError, DatasetError, UnstorableError, reason_of
-from context_bench.run.datasets import EVERYTHING, RunDataset, shown
+from context_bench.run.datasets import RunDataset, shown
 from context_bench.run.jobs import Job, LabelWiring
 from context_bench.run.stopping import CaughtError, capture, is_control_flow
 from context_bench.run.systems import RunSystem, is_conversation
@@ -165,9 +165,7 @@ class JobSource:
         stored: StoredExample | None = None
         tokens: int | None = None
         for run_system in systems:
-            visible = example
-            if run_system.sees != EVERYTHING:
-                visible = shown(run_system, dataset, example)
+            visible = shown(run_system, dataset, example)
             visible_key = source.key
             if run_system.reads is not None or visible is not example:
                 visible_key = example_key(visible, run_system.reads)

@@ -21,6 +21,7 @@ from context_bench.plugins.wiring import DatasetFacts
 from context_bench.redaction import Redactor, secret_values, without_secrets
 from context_bench.run.datasets import RunDataset, gold_sources
 from context_bench.run.examples import bounded
+from context_bench.session.column_names import check_columns
 from context_bench.session.fields import rename_fields
 from context_bench.session.sources import WatchedSource
 
@@ -103,12 +104,14 @@ def _open_spec(
     if spec.fields:
         path = str(spec.options.get("path", name))
         examples = rename_fields(examples, spec.fields, path)
+    is_file = bool(manifest.files) and "path" in options
+    if is_file:
+        examples = check_columns(examples, spec.fields, str(spec.options.get("path", name)))
 
     def edition() -> dict[str, Any]:
         source = source_of(options["path"]) if is_file else None
         return _present(revision=revision_of(loader, part | options), source=source)
 
-    is_file = bool(manifest.files) and "path" in options
     watched = WatchedSource.of(options["path"], edition) if is_file else None
     description = {
         "label": facts.label,

@@ -1,0 +1,119 @@
+"""Columns of the user's own files under other names than the fields that systems and evaluators
+read."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any
+
+from context_bench.errors import DatasetError
+
+_INPUTS = ("question", "context", "messages", "turns", "sessions", "haystack_sessions", "prompt")
+"""Fields of which a system needs one."""
+
+_NAMES = {
+    "question": ("question", "query", "instruction", "user_input", "input", "problem"),
+    "context": ("context", "contexts", "retrieved_contexts", "passage", "document", "input"),
+    "answer": (
+        "answer",
+        "output",
+        "expected_output",
+        "ground_truth",
+        "reference",
+        "target",
+        "ideal",
+    ),
+}
+"""Names that other tools give to fields, the most exact name first."""
+
+_GOLD_BESIDE_ANSWER = ("ground_truth", "ground_truths", "expected_output", "reference_answer")
+"""Columns that contain the gold answer where a column ``answer`` contains the reply of a system."""
+
+_LISTS = ("answer", "answers", "choices", "contexts")
+
+
+def check_columns(
+    examples: Iterable[Mapping[str, Any]], named_fields: Collection[str], path: str
+) -> Iterator[Mapping[str, Any]]:
+    """Yield the examples of a file. A list that is written as text in a cell is a list.
+
+    Args:
+        examples: The examples, with the fields that the user named.
+        named_fields: These fields.
+        path: What the file is called in errors.
+
+    Raises:
+        DatasetError: The first row has no input field, but columns that could be one; or two
+            columns that could be the gold answer. The message contains the ``--field`` that names
+            them.
+    """
+    lists: list[str] = []
+    for position, example in enumerate(examples):
+        if not isinstance(example, Mapping):  # the job source reports it, with its position
+            yield example  # type: ignore[unreachable]
+            continue
+        if position == 0:
+            _check_inputs(example, path)
+            if not {"answer", "answers"} & set(named_fields):
+                _check_gold(example, path)
+            lists = [name for name in _LISTS if _list_in(example.get(name)) is not None]
+        found = {name: _list_in(example.get(name)) for name in lists}
+        yield {**example, **{name: value for name, value in found.items() if value is not None}}
+
+
+def _check_inputs(example: Mapping[str, Any], path: str) -> None:
+    columns = {_plain(column): column for column in example}
+    flags = {field: columns[field] for field in _NAMES if field in columns and field not in example}
+    if example.keys().isdisjoint(_INPUTS):
+        for field, names in _NAMES.items():
+            used = flags.values()
+            free = [name for name in names if name in columns and columns[name] not in used]
+            if field not in example and field not in flags and free:
+                flags[field] = columns[free[0]]
+    if "question" in flags or "context" in flags:
+        written = " ".join(f"--field {_quoted(f'{field}={name}')}" for field, name in flags.items())
+        raise DatasetError(
+            f"The columns of {path} are {', '.join(map(str, example))}. Name the fields that "
+            f"systems and evaluators read: {written}"
+        )
+
+
+def _check_gold(example: Mapping[str, Any], path: str) -> None:
+    other = next((name for name in _GOLD_BESIDE_ANSWER if name in example), None)
+    if other is not None and "answer" in example:
+        raise DatasetError(
+            f"{path} has the columns answer and {other}, and either may be the gold answer. If "
+            f"answer is the reply of a system: --field answer={other} --field response=answer. If "
+            "it is the gold answer: --field answer=answer"
+        )
+
+
+def _plain(column: Any) -> str:
+    """Return a column's name in lower case, with underscores between its words.
+
+    >>> _plain(" User-Input"), _plain("expectedOutput"), _plain("QUESTION")
+    ('user_input', 'expected_output', 'question')
+    """
+    words = re.sub(r"([a-z])([A-Z])", r"\1_\2", str(column).strip())
+    return re.sub(r"[\W_]+", "_", words).strip("_").lower()
+
+
+def _quoted(text: str) -> str:
+    return text if re.fullmatch(r"[\w.=-]+", text) else f"'{text}'"
+
+
+def _list_in(value: Any) -> list[Any] | None:
+    """Return the list that a cell contains as JSON text; None when it contains none."""
+    if not isinstance(value, str) or not value.lstrip().startswith("["):
+        return None
+    try:
+        found = json.loads(value)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(found, list) or not all(
+        isinstance(item, str | int | float) for item in found
+    ):
+        return None
+    return found
