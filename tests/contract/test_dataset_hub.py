@@ -210,12 +210,12 @@ def test_worked_examples_come_from_the_split_that_the_card_names(
     publisher: Callable[..., Any],
 ) -> None:
     loader = publisher("gsm8k")
-    plain, shot = next(loader()), next(loader(shots=2, shots_seed=1))
+    plain, shot = next(loader()), next(loader(fewshot=2, fewshot_seed=1))
     assert shot["question"].endswith(plain["question"])
     assert shot["question"].count("####") == 2
     assert shot["context"] == shot["question"]
-    assert next(loader(shots=2, shots_seed=1)) == shot
-    assert {next(loader(shots=2, shots_seed=seed))["question"] for seed in range(5)} != {
+    assert next(loader(fewshot=2, fewshot_seed=1)) == shot
+    assert {next(loader(fewshot=2, fewshot_seed=seed))["question"] for seed in range(5)} != {
         shot["question"]
     }
     asked = next(loader(prompt="Q: {question}\nA:"))
@@ -239,7 +239,7 @@ def test_no_worked_example_comes_from_the_records_that_are_measured(
     with pytest.raises(
         ConfigurationError, match=f"gsm8k would come from {measured}, which is measured: leave out"
     ):
-        next(loader(shots=2, **asked))
+        next(loader(fewshot=2, **asked))
 
 
 def test_a_worked_example_has_an_answer(hub: Any) -> None:
@@ -247,14 +247,14 @@ def test_a_worked_example_has_an_answer(hub: Any) -> None:
     loader = load(CATALOG.find("datasets", "winogrande"))
     publish_dataset(hub, "winogrande", loader)
     for seed in range(4):
-        assert next(loader(shots=1, shots_seed=seed))["question"].count("option.\nB\n\n") == 1
+        assert next(loader(fewshot=1, fewshot_seed=seed))["question"].count("option.\nB\n\n") == 1
     wanted = loader.wanted().changed(split="train")
     publish(hub, wanted, RECORDS["winogrande"][1:])
     with pytest.raises(
         ConfigurationError,
         match="No example of the split train of winogrande has correct_letter: leave out",
     ):
-        next(loader(shots=1))
+        next(loader(fewshot=1))
 
 
 def test_a_configuration_without_a_split_for_worked_examples_is_fetched_without_them(
@@ -268,9 +268,10 @@ def test_a_configuration_without_a_split_for_worked_examples_is_fetched_without_
     )
     assert len(list(loader(config="math-500", folder=str(tmp_path), offline=True))) == 2
     with pytest.raises(
-        ConfigurationError, match="math has no split to draw worked examples from: leave out shots"
+        ConfigurationError,
+        match="math has no split to draw worked examples from: leave out fewshot",
     ):
-        next(loader(config="math-500", shots=2))
+        next(loader(config="math-500", fewshot=2))
 
 
 def test_a_fetched_copy_is_read_without_a_network(
@@ -288,7 +289,7 @@ def test_a_fetched_copy_is_read_without_a_network(
         assert "sha256:" in loader.revision(folder=folder, offline=True)
     assert (
         "####"
-        in next(load(CATALOG.find("datasets", "gsm8k"))(folder=folder, offline=True, shots=1))[
+        in next(load(CATALOG.find("datasets", "gsm8k"))(folder=folder, offline=True, fewshot=1))[
             "question"
         ]
     )

@@ -12,10 +12,10 @@ from context_bench.errors import ConfigurationError, DatasetError
 from context_bench_huggingface.access import Access
 from context_bench_huggingface.copies import find_copy, read_copy, revision_of_copy, write_copy
 from context_bench_huggingface.examples import maker, told_apart
+from context_bench_huggingface.fewshot import draw, prompted
 from context_bench_huggingface.installed import edition_of, installed_lines
 from context_bench_huggingface.records import layout_of_files, stream
 from context_bench_huggingface.row import Row, together
-from context_bench_huggingface.shots import draw, prompted
 from context_bench_huggingface.wanted import Wanted, from_address, from_definition
 
 
@@ -45,8 +45,8 @@ class HubLoader:
         folder: str | None = None,
         offline: bool = False,
         token: str | None = None,
-        shots: int = 0,
-        shots_seed: int = 0,
+        fewshot: int = 0,
+        fewshot_seed: int = 0,
         prompt: str | None = None,
         files: str | None = None,
         max_retries: int = 3,
@@ -62,8 +62,8 @@ class HubLoader:
             folder: Folder with fetched copies, which come before the hub.
             offline: Whether to read copies only.
             token: Access token.
-            shots: Worked examples before each question.
-            shots_seed: Seed of the draw.
+            fewshot: Worked examples before each question.
+            fewshot_seed: Seed of the draw.
             prompt: Template of the question in place of the definition's; ``none`` leaves the question as it is.
             files: Files of the repository in place of its configurations.
             max_retries: Attempts after a lost connection or a busy hub.
@@ -75,9 +75,9 @@ class HubLoader:
         """
         wanted = self.wanted(config, split, revision=revision, prompt=prompt, files=files)
         access = Access(token, offline, max_retries, retry_base_delay)
-        if shots < 0 or (limit is not None and limit < 0):
-            raise ConfigurationError(f"Dataset {self.name}: limit and shots are 0 or more.")
-        return _first(limit, self._prompted(wanted, access, folder, shots, shots_seed))
+        if fewshot < 0 or (limit is not None and limit < 0):
+            raise ConfigurationError(f"Dataset {self.name}: limit and fewshot are 0 or more.")
+        return _first(limit, self._prompted(wanted, access, folder, fewshot, fewshot_seed))
 
     def revision(
         self,
@@ -183,13 +183,13 @@ class HubLoader:
                 number += len(records)
 
     def _prompted(
-        self, wanted: Wanted, access: Access, folder: str | None, shots: int, seed: int
+        self, wanted: Wanted, access: Access, folder: str | None, fewshot: int, seed: int
     ) -> Generator[dict[str, Any], None, None]:
         worked: list[Mapping[str, Any]] = []
-        if shots:
+        if fewshot:
             if not wanted.fewshot_split:
                 raise ConfigurationError(
-                    f"Dataset {self.name} has no split to draw worked examples from: leave out shots."
+                    f"Dataset {self.name} has no split to draw worked examples from: leave out fewshot."
                 )
             pool = wanted.changed(split=wanted.fewshot_split)
             if pool.split == wanted.split or (
@@ -197,9 +197,9 @@ class HubLoader:
             ):
                 place = f"the split {pool.split}" if pool.split == wanted.split else wanted.path()
                 raise ConfigurationError(
-                    f"Worked examples of {self.name} would come from {place}, which is measured: leave out shots."
+                    f"Worked examples of {self.name} would come from {place}, which is measured: leave out fewshot."
                 )
-            worked = draw(self._examples(pool, access, folder), shots, seed, pool)
+            worked = draw(self._examples(pool, access, folder), fewshot, seed, pool)
         yield from prompted(self._examples(wanted, access, folder), wanted, worked)
 
     def _tables(

@@ -37,18 +37,18 @@ def draw(
     pool = [example for example in islice(examples, POOL) if shown <= example.keys()]
     if not pool:
         raise ConfigurationError(
-            f"No example of the split {wanted.split} of {wanted.name} has {' and '.join(sorted(shown))}: leave out shots."
+            f"No example of the split {wanted.split} of {wanted.name} has {' and '.join(sorted(shown))}: leave out fewshot."
         )
     return Random(seed).sample(pool, min(count, len(pool)))
 
 
 def prompted(
-    examples: Iterable[dict[str, Any]], wanted: Wanted, shots: Iterable[Mapping[str, Any]] = ()
+    examples: Iterable[dict[str, Any]], wanted: Wanted, fewshot: Iterable[Mapping[str, Any]] = ()
 ) -> Iterator[dict[str, Any]]:
     """Yield the examples with their questions as the prompt has them, behind the worked examples."""
     template = wanted.prompt or "{question}"
     before = "".join(
-        f"{render(template, shot, wanted)}{_answer(shot, wanted)}\n\n" for shot in shots
+        f"{render(template, shot, wanted)}{_answer(shot, wanted)}\n\n" for shot in fewshot
     )
     if not before and wanted.prompt is None:
         yield from examples
