@@ -27,8 +27,8 @@ class System(Protocol):
 
     Optional: ``aprocess`` (the same, async); ``fingerprint() -> Mapping`` with every parameter that
     can change an output (without it, responses are never reused across runs); ``reads``, the
-    example fields that the system receives, besides ``id``; ``models() -> Sequence[str]``, what its endpoint
-    offers. A system never waits or repeats a call: the runner does, where an error has an HTTP
+    example fields that the system receives, besides ``id``; ``models() -> Sequence[str]``, what
+    its endpoint offers. A system never waits or repeats a call: the runner does, where an error has an HTTP
     ``status`` of too many requests, or ``retryable = True``; ``retry_after`` are the seconds that
     the server asked to wait. An error may carry ``finding``, too (what ``preflight`` calls it).
     ``process`` may be called from several threads at once. A system that the run built from a name
