@@ -27,20 +27,20 @@ class System(Protocol):
 
     Optional: ``aprocess`` (the same, async); ``fingerprint() -> Mapping`` with every parameter that
     can change an output (without it, responses are never reused across runs); ``reads``, the
-    example fields that the system receives, besides ``id``; ``models() -> Sequence[str]``, what
-    its endpoint offers. A system never waits or repeats a call: the runner does, where an error has an HTTP
-    ``status`` of too many requests, or ``retryable = True``; ``retry_after`` are the seconds that
-    the server asked to wait. An error may carry ``finding``, too (what ``preflight`` calls it).
-    ``process`` may be called from several threads at once. A system that the run built from a name
-    is told the end of the run by ``close()``, if it has one, whatever the end was; one that was
-    handed in as an object is its owner's to close. A system with an attribute ``cache_salt`` puts
-    that text, when it is set, as a line in front of everything that it sends to a model, and into
-    its fingerprint. In place of ``process`` a context transformer may have ``transform(messages,
-    tools)``, which gets the messages of a session and returns those that it leaves; it may have
-    ``redeem(messages) -> Mapping`` too, what each of its markers in them brings back by the
-    marker's reference, or None. A system with ``process`` puts that out as ``redeemed``.
-    ``latency_headers`` names response headers in which a proxy says how many milliseconds it took
-    itself.
+    example fields that the system receives, besides ``id``; ``models() -> Sequence[str]``, what its
+    endpoint offers. A system never waits or repeats a call: the runner does, where an error has an
+    HTTP ``status`` of too many requests, or ``retryable = True``; ``retry_after`` are the seconds
+    that the server asked to wait. An error may carry ``finding``, too (what ``preflight`` calls
+    it). ``process`` may be called from several threads at once. A system that the run built from a
+    name is told the end of the run by ``close()``, if it has one, whatever the end was; one that
+    was handed in as an object is its owner's to close. A system with an attribute ``cache_salt``
+    puts that text, when it is set, as a line in front of everything that it sends to a model, and
+    into its fingerprint. In place of ``process`` a context transformer may have
+    ``transform(messages, tools)``, which gets the messages of a session and returns those that it
+    leaves; it may have ``redeem(messages) -> Mapping`` too, what each of its markers in them brings
+    back by the marker's reference, or None. A system with ``process`` puts that out as
+    ``redeemed``. ``latency_headers`` names response headers in which a proxy says how many
+    milliseconds it took itself.
 
     For rows with ``multi_turn`` and ``turns``, optional too: ``process_turn(turns)``, which answers
     the last of the turns that it is given - those of the example, the system's own replies among
