@@ -73,6 +73,29 @@ READ: dict[str, bytes] = {
     "deflate": _with_length(zlib.compress(_body()), "content-encoding: deflate"),
     "deflate without its wrapper": _with_length(_raw_deflate(_body()), "content-encoding: deflate"),
     "not encoded": _with_length(_body(), "content-encoding: identity"),
+    "an encoding named none": _with_length(_body(), "content-encoding: none"),
+    "a charset for an encoding": _with_length(_body(), "content-encoding: UTF-8"),
+    "gzip and a charset": _with_length(gzip.compress(_body()), "content-encoding: gzip, utf8"),
+    "gzip in members": _with_length(
+        gzip.compress(_body()[:9]) + gzip.compress(_body()[9:]), "content-encoding: gzip"
+    ),
+    "gzip twice": _with_length(
+        gzip.compress(gzip.compress(_body())), "content-encoding: gzip, gzip"
+    ),
+    "gzip twice and named once": _with_length(
+        gzip.compress(gzip.compress(_body())), "content-encoding: x-gzip"
+    ),
+    "gzip once and named twice": _with_length(
+        gzip.compress(_body()), "content-encoding: gzip", "content-encoding: gzip"
+    ),
+    "gzip below deflate": _with_length(
+        zlib.compress(gzip.compress(_body())), "content-encoding: gzip, deflate"
+    ),
+    "chunks and a length": _response(
+        _chunked(_body()), "content-length: 10", "transfer-encoding: chunked"
+    ),
+    "a length twice": _with_length(_body(), f"content-length: {len(_body())}"),
+    "a length in a list": _response(_body(), f"content-length: {len(_body())}, {len(_body())}"),
     "HTTP/1.0": b"HTTP/1.0 200 OK\r\n\r\n" + _body(),
     "announcements before the answer": b"HTTP/1.1 100 Continue\r\n\r\n"
     b"HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n" + _with_length(_body()),
@@ -131,6 +154,16 @@ UNREAD: dict[str, tuple[bytes, type[EndpointError], str]] = {
         _with_length(_body()) + b"\x00\x01",
         EndpointUnreachableError,
         "broke the connection",
+    ),
+    "gzip that is cut": (
+        _with_length(gzip.compress(_body())[:-12], "content-encoding: gzip"),
+        UnusableReplyError,
+        "the gzip body is cut short",
+    ),
+    "gzip that is named and absent": (
+        _with_length(_body(), "content-encoding: gzip"),
+        UnusableReplyError,
+        "the body is not gzip",
     ),
     "gzip that breaks in the middle": (
         _with_length(gzip.compress(_body())[:10] + b"\xff" * 40, "content-encoding: gzip"),
@@ -202,6 +235,9 @@ def test_a_connection_of_a_loop_is_used_again(server: Any) -> None:
 CLOSING: dict[str, bytes] = {
     "the server says so": _with_length(_body(), "connection: close"),
     "HTTP/1.0": b"HTTP/1.0 200 OK\r\ncontent-length: %d\r\n\r\n%s" % (len(_body()), _body()),
+    "chunks and a length": _response(
+        _chunked(_body()), "content-length: 10", "transfer-encoding: chunked"
+    ),
     "bytes that nobody asked for": _with_length(_body()) + _with_length(_body("stolen")),
 }
 

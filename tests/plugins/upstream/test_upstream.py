@@ -589,7 +589,7 @@ def test_a_packed_request_is_read(body: bytes, encoding: str) -> None:
     [
         (gzip.compress(PACKED)[:-9], "gzip", "cut short"),
         (PACKED, "gzip", "is not gzip"),
-        (PACKED, "snappy", "'snappy' of the body is unknown"),
+        (PACKED, "snappy", "'snappy', which is unknown"),
     ],
     ids=["cut", "plain", "unknown"],
 )

@@ -8,16 +8,22 @@ import threading
 import weakref
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from math import inf
 from typing import Any
 from urllib.parse import urlsplit
 
 import aiohttp
+from aiohttp.client_proto import ResponseHandler
 from aiohttp.connector import Connection
-from aiohttp.http_exceptions import ContentEncodingError
 from aiohttp.tracing import Trace
 from yarl import URL
 
+from context_bench_http.content_encoding import (
+    BodyDecoder,
+    ContentEncodingError,
+    accepted_encodings,
+)
 from context_bench_http.endpoint import Endpoint
 from context_bench_http.errors import (
     EndpointError,
@@ -27,6 +33,7 @@ from context_bench_http.errors import (
 from context_bench_http.incoming import Begin, IncomingResponse, Response
 from context_bench_http.network import Network
 from context_bench_http.request import HttpRequest
+from context_bench_http.response_heads import HeadReader
 
 KEEP_ALIVE = 30.0
 """Seconds after which an idle connection is not used again."""
@@ -168,6 +175,8 @@ async def _session(certificates: ssl.SSLContext) -> AsyncGenerator[aiohttp.Clien
         cookie_jar=aiohttp.DummyCookieJar(),
         max_line_size=_LONGEST_HEADER,
         max_field_size=_LONGEST_HEADER,
+        auto_decompress=False,
+        headers={"accept-encoding": accepted_encodings()},
     )
     try:
         yield session
@@ -181,6 +190,7 @@ class _Connector(aiohttp.TCPConnector):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
+        self._factory = partial(_Responses, loop=asyncio.get_running_loop())  # type: ignore[assignment]
         self._transports: weakref.WeakSet[asyncio.Transport] = weakref.WeakSet()
 
     async def abort(self) -> None:
@@ -203,8 +213,30 @@ class _Connector(aiohttp.TCPConnector):
         raise aiohttp.ServerDisconnectedError("the server speaks before it is asked")
 
 
+class _Responses(ResponseHandler):
+    """The protocol of a connection, which is given the head of each response as `HeadReader` leaves it."""
+
+    _heads: HeadReader | None = None
+
+    def set_response_params(self, **settings: Any) -> None:
+        """Take note that a response comes."""
+        self._heads = HeadReader()
+        super().set_response_params(**settings)
+
+    def data_received(self, data: bytes) -> None:
+        """Take bytes of the connection."""
+        if self._heads is not None:
+            data = self._heads.feed(data)
+            if self._heads.is_done:
+                self._heads = None
+            if not data:
+                return
+        super().data_received(data)
+
+
 async def _receive(content: aiohttp.StreamReader, incoming: IncomingResponse) -> None:
     """Hand the bytes of a body on until it ends, or until the reply is complete and the connection stays open."""
+    decoder = BodyDecoder(incoming.headers.get("content-encoding", ""))
     while not incoming.is_complete:
         patience = incoming.patience
         try:
@@ -216,9 +248,10 @@ async def _receive(content: aiohttp.StreamReader, incoming: IncomingResponse) ->
             if patience is None:
                 raise
             return
+        for piece in decoder.feed(chunk) if chunk else decoder.finish():
+            incoming.feed(piece)
         if not chunk:
             return
-        incoming.feed(chunk)
 
 
 def _payload(body: bytes | None) -> bytes | AsyncIterator[bytes] | None:
@@ -261,6 +294,11 @@ def _endpoint_errors(endpoint: Endpoint) -> Iterator[None]:
         yield
     except asyncio.TimeoutError:
         raise
+    except ContentEncodingError as error:
+        raise UnusableReplyError(
+            f"{endpoint.shown} sent a compressed body that cannot be read: {error}.",
+            retryable=not error.needs_package,
+        ) from error
     except (aiohttp.InvalidURL, UnicodeError) as error:  # the latter: the name of a host
         raise EndpointError(f"{endpoint.shown} cannot be asked: {_reason(error)}.") from None
     except (aiohttp.ClientError, OSError) as error:
@@ -282,15 +320,6 @@ def _endpoint_error(where: str, error: Exception) -> EndpointError:
             f"{where} cannot be reached: {_reason(error)}. Is the server running and the address right?",
             # A certificate that does not verify now will not verify in a second.
             retryable=not isinstance(error, aiohttp.ClientConnectorCertificateError),
-        )
-    cause: BaseException | None = error
-    while cause is not None and not isinstance(cause, ContentEncodingError):
-        cause = cause.__cause__
-    if cause is not None:
-        needs_package = "install" in _reason(cause).lower()
-        return UnusableReplyError(
-            f"{where} sent a compressed body that cannot be read: {_reason(cause)}.",
-            retryable=not needs_package,
         )
     return EndpointUnreachableError(
         f"{where} broke the connection before the reply was complete: {_reason(error)}.",

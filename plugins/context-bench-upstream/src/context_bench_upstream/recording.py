@@ -11,8 +11,8 @@ from attrs import frozen
 
 from context_bench.tokens import WordTokenizer
 from context_bench_http import Endpoint, EndpointError, HttpClient, Network
+from context_bench_http.content_encoding import ContentEncodingError, decoded
 from context_bench_http.local_server import Guard, LocalRequest, LocalResponse, LocalServer
-from context_bench_upstream.encodings import EncodingError, unpacked
 from context_bench_upstream.replies import Call, canned, dialect_of
 from context_bench_upstream.texts import texts_in
 
@@ -117,8 +117,8 @@ class RecordingUpstream:
         if request.method == "GET":
             return LocalResponse(_models(request.path), content_type="application/json")
         try:
-            raw = unpacked(request.body, request.headers.get("content-encoding", ""), _LARGEST)
-        except EncodingError as error:
+            raw = decoded(request.body, request.headers.get("content-encoding", ""), _LARGEST)
+        except ContentEncodingError as error:
             return LocalResponse(_failure(str(error)), 415, "application/json")
         status, content_type, body = self.answer(request.path, request.headers, raw)
         return LocalResponse(body, status, content_type.partition(";")[0].strip())
