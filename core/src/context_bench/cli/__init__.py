@@ -1,5 +1,4 @@
-"""The command line. It has no logic of its own; each group of commands is a module, imported when
-it is called."""
+"""The command line. Each group of commands is a module that is imported when it is called."""
 
 from __future__ import annotations
 
@@ -7,7 +6,7 @@ import sys
 from contextlib import suppress
 
 COMPLETION = "_CONTEXT_BENCH_COMPLETE"
-"""The environment variable by which a shell asks how words go on; click answers."""
+"""The environment variable with which a shell requests completions; click answers."""
 ABOUT = """Measure systems that touch an LLM's context, and score what they answer.
 
 Flags without a command mean `run`: context-bench --system identity --dataset needle."""
@@ -34,7 +33,7 @@ COMMANDS = {
         for kind in ("datasets", "systems", "evaluators", "metrics")
     },
 }
-"""What imports each command of core, and its summary."""
+"""Import path and summary of each command of core."""
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -52,11 +51,11 @@ def main(arguments: list[str] | None = None) -> None:
     try:
         code = execute(sys.argv[1:] if arguments is None else arguments)
     except BrokenPipeError:
-        code = _left_alone()
+        code = _discard_output()
     if arguments is None and code in _SIGNALLED:  # an interrupted command waits for no thread
         atexit._run_exitfuncs()
         for stream in (sys.stdout, sys.stderr):
-            with suppress(OSError, ValueError):  # closed, or read by nobody any more
+            with suppress(OSError, ValueError):  # the stream or the pipe is closed
                 stream.flush()
         os._exit(code)
     sys.exit(code)
@@ -65,8 +64,8 @@ def main(arguments: list[str] | None = None) -> None:
 _SIGNALLED = (129, 130, 143)
 
 
-def _left_alone() -> int:
-    """Write no more: whoever read us has gone, which is their right."""
+def _discard_output() -> int:
+    """Discard further output: the reader of the pipe has closed it, which is not an error."""
     import os
 
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -76,7 +75,7 @@ def _left_alone() -> int:
 def execute(arguments: list[str]) -> int:
     """Run the command line and return its exit code.
 
-    0 good; 1 an internal error; 2 usage, configuration or plugin trouble; 3 the run is not
+    0 success; 1 an internal error; 2 an error of usage, configuration or a plugin; 3 the run is not
     complete; 10 a gate failed; 11 a gate is inconclusive; 12 too many rows failed; 130 interrupted;
     129 ended by SIGHUP; 143 ended by SIGTERM.
 
@@ -90,7 +89,7 @@ def execute(arguments: list[str]) -> int:
 
     try:
         code = _call(arguments)
-        sys.stdout.flush()  # or a full disk would be found when nobody can say it any more
+        sys.stdout.flush()  # or a full disk would be found too late for a message
         return code
     except ContextBenchError as error:
         code = exit_code_of(error)
@@ -102,27 +101,27 @@ def execute(arguments: list[str]) -> int:
         echo_err("Interrupted.")
         return exit_code_of(error, 130)
     except BrokenPipeError:
-        return _left_alone()
+        return _discard_output()
     except OSError as error:
         if error.errno not in (EBADF, ENOSPC, EDQUOT, EFBIG):
             raise
         echo_err(f"Error: The output cannot be written whole: {error.strerror}.")
-        return _left_alone() or 2
+        return _discard_output() or 2
     except (Exception, SystemExit, GeneratorExit) as error:
-        if sys.flags.dev_mode or (found := _raised_by(error)) is None:
+        origin = None if sys.flags.dev_mode else _raised_by(error)
+        if origin is None:
             raise
-        who, place = found
-        told = f"{type(error).__name__}: {message_of(error)}"
+        package, line = origin
+        message = f"{type(error).__name__}: {message_of(error)}"
         echo_err(
-            f"Error: {place} of {who} raised {told}. Tell its authors, or leave it out; `python -X "
-            "dev` shows more."
+            f"Error: {line} of {package} raised {message}. Tell its authors, or leave it out; "
+            "`python -X dev` shows more."
         )
         return 2
 
 
 def _raised_by(error: BaseException) -> tuple[str, str] | None:
-    """Return the package of somebody else's that raised an error, and where; None where it is core,
-    or what core stands on."""
+    """Return the package and the line that raised an error; None for core and its dependencies."""
     from traceback import walk_tb
 
     for frame, line in reversed(list(walk_tb(error.__traceback__))):
@@ -149,9 +148,9 @@ def _call(arguments: list[str]) -> int:
     """Run the command line and return its exit code.
 
     Raises:
-        ContextBenchError: Something is wrong, as the message says.
+        ContextBenchError: The command failed.
     """
-    if arguments == ["--list-datasets"]:  # as the users of the predecessor write it
+    if arguments == ["--list-datasets"]:  # the flag of the predecessor
         arguments = ["datasets", "list"]
     if arguments[:1] in (["resume"], ["rescore"]):
         from context_bench.store.lock import refuse_where_locked
@@ -170,25 +169,24 @@ def _call(arguments: list[str]) -> int:
     from context_bench.errors import exit_code_of
 
     discovered: list[tuple[Any, Any]] = []  # settings, and what is installed under them
-    out, errors = sys.stdout, sys.stderr
+    stdout = sys.stdout
+    stderr = sys.stderr
     try:
         result = app.main(
             arguments, prog_name="context-bench", standalone_mode=False, obj=discovered
         )
-    except SystemExit as left:
-        if (
-            sys.stdout is not out
-        ):  # click puts another one there where nobody reads it any more, and leaves with 1
-            sys.stdout, sys.stderr = out, errors
+    except SystemExit as error:
+        if sys.stdout is not stdout:
+            # click replaces a stream whose reader has closed it, and exits with 1.
+            sys.stdout = stdout
+            sys.stderr = stderr
             raise BrokenPipeError from None
         if COMPLETION not in os.environ:
             raise
-        return int(left.code or 0)  # a shell has been told how words go on
+        return int(error.code or 0)  # the completions are printed
     except click.ClickException as error:
-        context, is_help = (
-            getattr(error, "ctx", None),
-            type(error).__name__ == "NoArgsIsHelpError",
-        )  # not in click 8.1
+        context = getattr(error, "ctx", None)
+        is_help = type(error).__name__ == "NoArgsIsHelpError"  # click 8.1 has no such class
         if context is not None and not is_help:
             echo_err(
                 context.get_usage()
@@ -197,8 +195,8 @@ def _call(arguments: list[str]) -> int:
         echo_err(error.format_message() if is_help else f"Error: {error.format_message()}")
         return exit_code_of(error)
     except click.Abort as error:
-        signalled = error.__cause__ or error.__context__  # click 8.1 hides what it caught
-        raise (
-            signalled if isinstance(signalled, KeyboardInterrupt) else KeyboardInterrupt()
-        ) from None
+        cause = error.__cause__ or error.__context__  # click 8.1 hides the error that it caught
+        if not isinstance(cause, KeyboardInterrupt):
+            cause = KeyboardInterrupt()
+        raise cause from None
     return result if isinstance(result, int) else 0

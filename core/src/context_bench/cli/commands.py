@@ -22,31 +22,27 @@ from context_bench.plugins.remedies import install_line
 
 
 class Readable(click.Context):
-    """The context of every command, those of packages included: its help is printable, and its
-    numbers are finite."""
+    """The context of every command: its help is printable, and its numbers are finite."""
 
     def get_help(self) -> str:
-        """Return the help of its command: names, summaries and helps in it come from packages."""
+        """Return the help of its command, made printable: packages write parts of it."""
         return escape_control(super().get_help())
 
-    def invoke(self, *given: Any, **values: Any) -> Any:
+    def invoke(self, *arguments: Any, **values: Any) -> Any:
         """Call the command.
 
         Raises:
-            ConfigurationError: One of its options is not a number or infinite; click takes both for
-                a float.
+            ConfigurationError: One of its options is infinite or not a number, which click accepts.
         """
         for option in self.command.params:
-            if isinstance(value := self.params.get(option.name or ""), float) and not isfinite(
-                value
-            ):
+            value = self.params.get(option.name or "")
+            if isinstance(value, float) and not isfinite(value):
                 raise ConfigurationError(f"{option.opts[0]} must be a finite number, got {value}.")
-        return super().invoke(*given, **values)
+        return super().invoke(*arguments, **values)
 
 
 class CommandGroup(click.Group):
-    """A group with commands of its own and those that manifests declare with its name as their
-    ``parent``.
+    """A group with its own commands and those of manifests that name it as ``parent``.
 
     The top of the command line is the group without a name.
     """
@@ -63,62 +59,57 @@ class CommandGroup(click.Group):
         return {name: command.get_short_help_str(200) for name, command in self.commands.items()}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of all commands that are installed."""
+        """Return the names of all installed commands."""
         return [*self.own(), *(component.name for component in self.declared())]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a command; that of a package is imported now.
+        """Return a command; a command of a package is imported now.
 
         Raises:
-            PluginError: A package declares it, but it cannot be used.
+            PluginError: A package declares the command, but it cannot be used.
         """
-        own = super().get_command(ctx, cmd_name)
-        if own is not None or cmd_name in self.own():
-            return own
-        found = [component for component in self.declared() if cmd_name == component.name]
-        return _loaded(found) if found else None
+        command = super().get_command(ctx, cmd_name)
+        if command is not None or cmd_name in self.own():
+            return command
+        components = [component for component in self.declared() if cmd_name == component.name]
+        return _loaded(components) if components else None
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[Any, Any, list[str]]:
-        """Find the command that the arguments begin with; an absent one of ours is told with its
-        package.
+        """Find the command that the arguments start with.
 
         Raises:
-            ConfigurationError: It comes with a package that is not installed.
-            UnknownNameError: There is no such command.
+            ConfigurationError: Its package is a first-party package that is not installed.
+            UnknownNameError: The command does not exist.
         """
         name = args[0]
-        if (
-            name not in self.own()
-            and not name.startswith("-")
-            and self.get_command(ctx, name) is None
-        ):
-            words = f"{self.words} {name}".strip()
-            absent = absent_commands(catalog_of_environment(), self.words, self.own())
-            if words in absent:
-                _, distribution = absent[words]
-                raise ConfigurationError(
-                    f"`context-bench {words}` comes with {distribution}, which is not installed: "
-                    f"`{install_line(distribution)}`."
-                )
-            known = [*self.list_commands(ctx), *(words.rpartition(" ")[2] for words in absent)]
-            raise UnknownNameError(
-                f"{self.words} command".strip(),
-                name,
-                known,
-                f"`{ctx.command_path} --help` shows all.",
-            )
-        told, command, rest = super().resolve_command(ctx, args)
+        is_flag = name.startswith("-")
+        if name not in self.own() and not is_flag and self.get_command(ctx, name) is None:
+            raise self._unknown_command(ctx, name)
+        resolved, command, remaining = super().resolve_command(ctx, args)
         if command is not None:
             command = _as_group(command)
             command.context_class = Readable
-        return told, command, rest
+        return resolved, command, remaining
+
+    def _unknown_command(self, ctx: click.Context, name: str) -> ConfigurationError:
+        words = f"{self.words} {name}".strip()
+        absent = absent_commands(catalog_of_environment(), self.words, self.own())
+        if words in absent:
+            _, distribution = absent[words]
+            return ConfigurationError(
+                f"`context-bench {words}` comes with {distribution}, which is not installed: "
+                f"`{install_line(distribution)}`."
+            )
+        known = [*self.list_commands(ctx), *(words.rpartition(" ")[2] for words in absent)]
+        kind = f"{self.words} command".strip()
+        return UnknownNameError(kind, name, known, f"`{ctx.command_path} --help` shows all.")
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands with their summaries; nothing is imported."""
         for heading, rows in command_rows(catalog_of_environment(), self.words, self.own()):
             with formatter.section(heading):
                 formatter.write_dl(
-                    [(escape_control(name, lines=False), told) for name, told in rows]
+                    [(escape_control(name, lines=False), summary) for name, summary in rows]
                 )
 
     def declared(self) -> Iterator[Component]:
@@ -126,9 +117,9 @@ class CommandGroup(click.Group):
         return commands(catalog_of_environment(), self.words, self.own())
 
 
-def _loaded(found: list[Component]) -> click.Command:
-    usable = [component for component in found if component.state == OK]
-    component = (usable or found)[0].require_ok()
+def _loaded(components: list[Component]) -> click.Command:
+    usable = [component for component in components if component.state == OK]
+    component = (usable or components)[0].require_ok()
     command = load(component)
     if not isinstance(command, click.Command):
         raise PluginError(
@@ -140,8 +131,7 @@ def _loaded(found: list[Component]) -> click.Command:
 
 
 def _as_group(command: click.Command) -> click.Command:
-    """Return a group as one of ours, whose commands are found as all others are; any other command
-    as it is."""
+    """Return a group as a :class:`CommandGroup`, and any other command unchanged."""
     if not isinstance(command, click.Group) or isinstance(command, CommandGroup):
         return command
     return CommandGroup(
@@ -164,7 +154,7 @@ class _Top(CommandGroup):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if set(args) in ({"--version", "-v"}, {"--version", "--verbose"}):
-            _say_versions()
+            _print_versions()
             ctx.exit()
         if args and args[0].startswith("-") and args[0] not in ("--help", "-h", "--version"):
             args = ["run", *args]
@@ -181,8 +171,8 @@ class _Top(CommandGroup):
         return command
 
 
-def _say_versions() -> None:
-    """Say the version of everything that takes part, for a report of a fault."""
+def _print_versions() -> None:
+    """Print the versions of Python and of all packages, for a bug report."""
     import platform
     import sys
 
@@ -190,16 +180,15 @@ def _say_versions() -> None:
         f"context-bench, version {__version__}\nPython {platform.python_version()} on "
         f"{sys.platform}"
     )
-    trouble: dict[str, list[str]] = {}
+    faults: dict[str, list[str]] = {}
     for component in catalog_of_environment():
-        found = trouble.setdefault(
-            f"{component.distribution.name} {component.distribution.told_version}", []
-        )
+        distribution = component.distribution
+        lines = faults.setdefault(f"{distribution.name} {distribution.told_version}", [])
         if component.status not in ("ok", "optional"):
-            found.append(f"{component.name} {component.status}")
-    for distribution in sorted(trouble):
-        states = ", ".join(trouble[distribution])
-        echo(f"{distribution}: {states}" if states else distribution)
+            lines.append(f"{component.name} {component.status}")
+    for name, lines in sorted(faults.items()):
+        states = ", ".join(lines)
+        echo(f"{name}: {states}" if states else name)
 
 
 @click.group(

@@ -1,5 +1,5 @@
-"""Options that packages declare in their manifests: they are read and shown like core's, and never
-by an import."""
+"""Options that packages declare in their manifests: read and shown like those of core, without an
+import."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ from context_bench.plugins.remedies import install_line, singular
 
 
 class DeclaredOptions(click.Command):
-    """A command that also takes the flags of `run` which installed packages declare in their
-    manifests."""
+    """A command that also has the flags of `run` which installed packages declare."""
 
     def takes(self, component: Component) -> bool:
         """Whether flags of a component are flags of this command."""
@@ -32,28 +31,32 @@ class DeclaredOptions(click.Command):
         )
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the arguments; a flag that a package of ours would bring is told with the
-        package."""
+        """Read the arguments.
+
+        Raises:
+            ConfigurationError: A flag belongs to a first-party package that is not installed.
+        """
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
-            told = absent_flag(error.option_name)
-            if told is None:
+            message = absent_flag(error.option_name)
+            if message is None:
                 raise
-            raise ConfigurationError(told) from error
+            raise ConfigurationError(message) from error
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Return the parameters, those that are declared in manifests included."""
+        """Return the parameters, with those of manifests."""
         params = super().get_params(ctx)
         if _DECLARED not in ctx.meta:
-            taken = {name for param in params for name in param.opts}
-            found = {
+            used = {name for param in params for name in param.opts}
+            declared = {
                 option.flag: (option, owner)
                 for option, owner in self._flags()
-                if option.flag not in taken
+                if option.flag not in used
             }
             ctx.meta[_DECLARED] = [
-                _declared_option(number, *one) for number, one in enumerate(found.values())
+                _declared_option(number, option, owner)
+                for number, (option, owner) in enumerate(declared.values())
             ]
         return [*params, *ctx.meta[_DECLARED]]
 
@@ -71,8 +74,7 @@ _DECLARED = "declared"
 
 
 class RunOptions(DeclaredOptions):
-    """A command that takes the arguments of `run`; its help shows the common options,
-    ``--help-all`` the others.
+    """A command with the options of `run`; ``--help`` shows the common ones, ``--help-all`` all.
 
     Args:
         own_names: Names of the parameters that `run` does not have; its help shows them, too.
@@ -83,7 +85,7 @@ class RunOptions(DeclaredOptions):
         self._own_names = own_names
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the common options; all options by group where all were asked for."""
+        """Write the common options, or all options by group for ``--help-all``."""
         params = self.get_params(ctx)
         declared = {param.opts[0]: param for param in ctx.meta[_DECLARED]}
         groups: dict[str, list[tuple[str, str]]] = {}
@@ -100,15 +102,21 @@ class RunOptions(DeclaredOptions):
                     formatter.write_dl(records)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write what is installed below all options."""
+        """Write the installed components after all options."""
         super().format_epilog(ctx, formatter)
-        for kind in ("systems", "datasets", "evaluators") if _HELP_ALL in ctx.meta else ():
-            components = list(catalog_of_environment().of_kind(kind))
-            defined = sorted(one.name for one in components if _is_defined(one))
-            entries = [_entry(one) for one in components if not _is_defined(one)]
+        if _HELP_ALL not in ctx.meta:
+            return
+        for kind in ("systems", "datasets", "evaluators"):
+            defined: list[str] = []
+            entries: list[tuple[str, str]] = []
+            for component in catalog_of_environment().of_kind(kind):
+                if _is_defined(component):
+                    defined.append(component.name)
+                else:
+                    entries.append(_entry(component))
             if defined:
                 hint = "`context-bench datasets show NAME` shows each"
-                entries.append(("by name", f"{', '.join(defined)}. {hint}"))
+                entries.append(("by name", f"{', '.join(sorted(defined))}. {hint}"))
             if entries:
                 with formatter.section(f"Installed {kind}"):
                     formatter.write_dl(entries)
@@ -175,7 +183,7 @@ help_all_option = click.option(
 
 
 class AdmissionOptions(DeclaredOptions):
-    """A command that continues a run, and takes the flags of extensions that admit calls, such as a
+    """A command that continues a run, with the flags of extensions that admit calls, such as a
     budget."""
 
     def takes(self, component: Component) -> bool:
@@ -184,7 +192,7 @@ class AdmissionOptions(DeclaredOptions):
 
 
 class ReportOptions(DeclaredOptions):
-    """A command that writes reports, and takes the flags which installed reporters declare."""
+    """A command that writes reports, with the flags that installed reporters declare."""
 
     def takes(self, component: Component) -> bool:
         """Whether it is a reporter."""
@@ -197,19 +205,20 @@ def _is_defined(component: Component) -> bool:
 
 def _entry(component: Component) -> tuple[str, str]:
     """Return name and summary of a component, with its options."""
-    options = component.manifest.options.values()
-    shown = [
-        f"{o.name}={o.type.upper() if o.default is None or o.secret else o.default}"
-        for o in options
-    ]
-    summary = component.manifest.summary if component.is_described else "no manifest"
-    state = "" if component.state == OK else f"[{component.state}] "
-    return component.name, f"{state}{summary}{'. Options: ' + ', '.join(shown) if shown else ''}"
+    options: list[str] = []
+    for option in component.manifest.options.values():
+        is_shown = option.default is not None and not option.secret
+        options.append(f"{option.name}={option.default if is_shown else option.type.upper()}")
+    text = component.manifest.summary if component.is_described else "no manifest"
+    if component.state != OK:
+        text = f"[{component.state}] {text}"
+    if options:
+        text += f". Options: {', '.join(options)}"
+    return component.name, text
 
 
 def absent_flag(flag: str) -> str | None:
-    """Return what to install for a flag that a package of the project would bring; None for any
-    other."""
+    """Return a message with the first-party package of a flag; None for any other flag."""
     from context_bench.plugins.first_party import FLAGS
 
     name = flag.partition("=")[0]
@@ -223,14 +232,15 @@ def absent_flag(flag: str) -> str | None:
 
 
 def _declared_option(number: int, option: Option, owner: str) -> click.Option:
-    names, told = [str(option.flag), f"flag_{number}"], f"{option.help}  ({owner})"
+    names = [str(option.flag), f"flag_{number}"]
+    text = f"{option.help}  ({owner})"
     if option.type == "bool":
-        return click.Option(names, help=told, is_flag=True, default=None)
+        return click.Option(names, help=text, is_flag=True, default=None)
     if option.bare is not None:
         return click.Option(
-            names, help=told, metavar="[VALUE]", is_flag=False, flag_value=option.bare
+            names, help=text, metavar="[VALUE]", is_flag=False, flag_value=option.bare
         )
-    return click.Option(names, help=told, metavar="VALUE")
+    return click.Option(names, help=text, metavar="VALUE")
 
 
 def flag_values(flags: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,5 +1,5 @@
-"""``plugins``, ``datasets``, ``systems``, ``evaluators`` and ``metrics``: what is installed, listed
-and shown."""
+"""``plugins``, ``datasets``, ``systems``, ``evaluators`` and ``metrics``: list and show what is
+installed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from context_bench.plugins.wiring import DatasetPlan
 
 EXAMPLES = "context_bench_examples.json"
-"""Beside a manifest: an example of each of its datasets, by name, for ``datasets show``."""
+"""A file next to a manifest: an example of each of its datasets, by name, for ``datasets show``."""
 
 
 @click.group(cls=CommandGroup)
@@ -80,12 +80,17 @@ def list_plugins(
     shown = [component for component in catalog if kind in (None, component.kind)]
     if states:
         selected = set(states)
-        shown = [one for one in shown if {one.status, one.state} & selected]
+        shown = [component for component in shown if {component.status, component.state} & selected]
     if wired_to is not None:
         wired = {decision.evaluator for decision in _plan(catalog, wired_to).wired}
-        shown = [one for one in shown if one.kind == "evaluators" and one.id in wired]
+        shown = [
+            component
+            for component in shown
+            if component.kind == "evaluators" and component.id in wired
+        ]
     if sort is not None:
-        shown.sort(key=lambda one: (FIELDS[sort](one, catalog), one.kind, one.id))
+        field = FIELDS[sort]
+        shown.sort(key=lambda component: (field(component, catalog), component.kind, component.id))
     is_selection = kind is not None or bool(states) or wired_to is not None or sort is not None
     if as_json:
         write_json([describe(component) for component in shown])
@@ -110,28 +115,32 @@ def _fields(text: str) -> list[str]:
 @json_option
 @catalog_options
 def show(name: str, as_json: bool, catalog: Catalog) -> None:
-    """Show everything that is known about a component or a distribution."""
-    found = [component for component in catalog if name in component.names]
-    found = found or [component for component in catalog if name in aliases_of(component)]
-    if not found:
-        raise UnknownNameError(
-            "plugin", name, {n for c in catalog for n in c.names if "/" not in n}, PACKAGE_HINT
-        )
-    _tell([describe(component) for component in found], as_json)
-
-
-def _tell(told: list[dict[str, Any]], as_json: bool, is_one: bool = False) -> None:
+    """Show all facts about a component or a distribution."""
+    components = [component for component in catalog if name in component.names]
+    components = components or [component for component in catalog if name in aliases_of(component)]
+    if not components:
+        known: set[str] = set()
+        for component in catalog:
+            known.update(other for other in component.names if "/" not in other)
+        raise UnknownNameError("plugin", name, known, PACKAGE_HINT)
+    descriptions = [describe(component) for component in components]
     if as_json:
-        write_json(told[0] if is_one else told)
+        write_json(descriptions)
     else:
-        echo("\n".join(line for one in told for line in (*table(one), "")))
+        _print_tables(descriptions)
 
 
-def table(told: dict[str, Any]) -> Iterator[str]:
-    """Yield the lines of a component that is told as
-    :func:`~context_bench.plugins.describe.describe` does."""
-    yield style(told["id"], bold=True)
-    for key, value in told.items():
+def _print_tables(descriptions: list[dict[str, Any]]) -> None:
+    lines: list[str] = []
+    for description in descriptions:
+        lines += [*table(description), ""]
+    echo("\n".join(lines))
+
+
+def table(description: dict[str, Any]) -> Iterator[str]:
+    """Yield the lines of a component from its :func:`~context_bench.plugins.describe.describe`."""
+    yield style(description["id"], bold=True)
+    for key, value in description.items():
         label = key.replace("_", " ")
         if isinstance(value, dict) and value:
             yield f"    {label}"
@@ -142,11 +151,17 @@ def table(told: dict[str, Any]) -> Iterator[str]:
 
 
 def _tagged(components: list[Component], tags: Sequence[str]) -> list[Component]:
-    """Return the components that have every tag; a tag that none has is an error."""
+    """Return the components that have every tag.
+
+    Raises:
+        UnknownNameError: No component has a tag.
+    """
     if not tags:
         return components
+    known: set[str] = set()
+    for component in components:
+        known.update(component.dataset.tags)
     for tag in tags:
-        known = {each for component in components for each in component.dataset.tags}
         if tag not in known:
             raise UnknownNameError(
                 "tag of a dataset", tag, known, f"There are: {', '.join(sorted(known))}."
@@ -161,30 +176,31 @@ def _plan(catalog: Catalog, dataset: str) -> DatasetPlan:
 
 
 def _use(dataset: Component, catalog: Catalog) -> dict[str, Any]:
-    """Return what a run on a dataset would score, why, and one of its examples, which its package
-    brings."""
+    """Return the evaluators of a run on a dataset with reasons, and an example of its package."""
     plan = _plan(catalog, dataset.name)
     wired = {decision.evaluator: decision.reason for decision in plan.ranked if decision.wired}
     notes = [note for note in (plan.error, *plan.warnings) if note]
-    found: dict[str, Any] = {"primary_score": plan.primary, "evaluators": wired, "notes": notes}
-    path = dataset.distribution.manifest_path and Path(
-        dataset.distribution.manifest_path
-    ).with_name(EXAMPLES)
-    if path and path.is_file():
+    use: dict[str, Any] = {"primary_score": plan.primary, "evaluators": wired, "notes": notes}
+    manifest = dataset.distribution.manifest_path
+    path = Path(manifest).with_name(EXAMPLES) if manifest else None
+    if path is not None and path.is_file():
         try:
-            found["one_example"] = json.loads(path.read_text("utf-8"))[dataset.name]
+            use["one_example"] = json.loads(path.read_text("utf-8"))[dataset.name]
         except (OSError, ValueError, RecursionError, LookupError, TypeError) as error:
-            found["one_example"] = {"cannot be read": f"{path}: {type(error).__name__}: {error}"}
-    return found
+            use["one_example"] = {"cannot be read": f"{path}: {type(error).__name__}: {error}"}
+    return use
 
 
 def _inner(body: Any) -> str:
+    if isinstance(body, list):
+        return ", ".join(map(str, body))
     if not isinstance(body, dict):
-        return ", ".join(map(str, body)) if isinstance(body, list) else _word(body)
-    told = {key: value for key, value in body.items() if value is not None and value is not False}
-    return ", ".join(
-        f"{key} {_word(value)}" for key, value in told.items() if value not in ("", [])
-    )
+        return _word(body)
+    phrases: list[str] = []
+    for key, value in body.items():
+        if value is not None and value is not False and value not in ("", []):
+            phrases.append(f"{key} {_word(value)}")
+    return ", ".join(phrases)
 
 
 def _word(value: Any) -> str:
@@ -193,12 +209,9 @@ def _word(value: Any) -> str:
     if not isinstance(value, list):
         return str(value)
     is_range = len(value) == 2 and all(bound is None or isinstance(bound, float) for bound in value)
-    told = (
-        ["unbounded" if bound is None else f"{bound:g}" for bound in value]
-        if is_range
-        else map(str, value)
-    )
-    return (" to " if is_range else ", ").join(told)
+    if is_range:
+        return " to ".join("unbounded" if bound is None else f"{bound:g}" for bound in value)
+    return ", ".join(map(str, value))
 
 
 def _tag_option(kind: str) -> Callable[[Command], Command]:
@@ -207,6 +220,21 @@ def _tag_option(kind: str) -> Callable[[Command], Command]:
         "--tag", "tags", multiple=True, metavar="TAG", help="Only those with this tag; repeatable."
     )
     return option if kind == "datasets" else lambda command: command
+
+
+def _listed(component: Component, catalog: Catalog) -> dict[str, Any]:
+    """Return the description of a component in a list; of a dataset with its evaluators."""
+    description = describe(component)
+    if component.kind == "datasets":
+        description["scored_by"] = list(scorers(component, catalog))
+    return description
+
+
+def _summary(component: Component) -> str:
+    summary = component.reason or "no manifest"
+    if component.is_described:
+        summary = component.manifest.summary
+    return summary if component.state == OK else f"[{component.state}] {summary}"
 
 
 def _group(kind: str) -> click.Group:
@@ -221,11 +249,7 @@ def _group(kind: str) -> click.Group:
     def list_components(as_json: bool, catalog: Catalog, tags: tuple[str, ...] = ()) -> None:
         components = _tagged(list(catalog.of_kind(kind)), tags)
         if as_json:
-            of = [
-                {"scored_by": list(scorers(one, catalog))} if kind == "datasets" else {}
-                for one in components
-            ]
-            write_json([describe(component) | scored for component, scored in zip(components, of)])
+            write_json([_listed(component, catalog) for component in components])
         elif not components:
             echo(f"No {kind} are installed.")
         elif kind == "datasets":
@@ -233,13 +257,7 @@ def _group(kind: str) -> click.Group:
         else:
             longest = max(len(component.name) for component in components)
             for component in components:
-                state = "" if component.state == OK else f"[{component.state}] "
-                summary = (
-                    component.manifest.summary
-                    if component.is_described
-                    else component.reason or "no manifest"
-                )
-                echo(wrap_text(component.name, f"{state}{summary}", 0, longest + 2))
+                echo(wrap_text(component.name, _summary(component), 0, longest + 2))
 
     @group.command("show", help=f"Show everything about one {singular(kind)}.")
     @click.argument("name")
@@ -247,11 +265,13 @@ def _group(kind: str) -> click.Group:
     @catalog_options
     def show_component(name: str, as_json: bool, catalog: Catalog) -> None:
         component = catalog.find(kind, name)
-        _tell(
-            [describe(component) | (_use(component, catalog) if kind == "datasets" else {})],
-            as_json,
-            is_one=True,
-        )
+        description = describe(component)
+        if kind == "datasets":
+            description |= _use(component, catalog)
+        if as_json:
+            write_json(description)
+        else:
+            _print_tables([description])
 
     return group
 

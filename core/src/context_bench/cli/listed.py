@@ -1,4 +1,4 @@
-"""What is installed, written for a person: an overview of one screen, or a line or a block for each
+"""Lists of installed components: an overview of one screen, or a line or a block for each
 component."""
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ from context_bench.plugins.settings import CORE
 
 
 def overview(catalog: Catalog) -> Iterator[str]:
-    """Yield the lines of an overview: how many components of each kind there are, their names, and
-    what is wrong.
+    """Yield the lines of an overview: number and names of the components of each kind, and faults.
 
     Args:
         catalog: Everything that is installed.
@@ -33,16 +32,22 @@ def overview(catalog: Catalog) -> Iterator[str]:
     yield ""
     kinds = dict.fromkeys(component.kind for component in components if component.kind != PACKAGE)
     for kind in kinds:
-        usable = [one.name for one in catalog.of_kind(kind) if one.status in (OK, OPTIONAL)]
+        usable = [
+            component.name
+            for component in catalog.of_kind(kind)
+            if component.status in (OK, OPTIONAL)
+        ]
         label = f"{kind.replace('_', ' ')} {len(usable)}"
         names = ", ".join(usable[:_NAMES])
         if len(usable) > _NAMES:
             names += f" and {len(usable) - _NAMES} more"
         yield wrap_text(label, names, 0, _LABEL)
-    trouble = [one for one in components if one.status not in (OK, OPTIONAL, BLOCKED)]
-    if trouble:
+    faulty = [
+        component for component in components if component.status not in (OK, OPTIONAL, BLOCKED)
+    ]
+    if faulty:
         yield ""
-    for component in trouble:
+    for component in faulty:
         title = f"{component.distribution.name}: {component.noun} {component.name}"
         text = f"{title} {stated(component.state)}: {component.reason}. {component.remedy_text}"
         yield style(wrap_text("!", text, 0, 2), color=_COLORS.get(component.state, "red"))
@@ -90,20 +95,21 @@ def lines_of(catalog: Catalog, shown: Sequence[Component], fields: Sequence[str]
     Args:
         catalog: Everything that is installed.
         shown: The components, in their order.
-        fields: What to tell of each: :data:`FIELDS`.
+        fields: Names of the columns: :data:`FIELDS`.
     """
-    rows = [
-        fields,
-        *(
-            [escape_control(FIELDS[name](one, catalog), lines=False) for name in fields]
-            for one in shown
-        ),
-    ]
-    widths = [max(len(row[place]) for row in rows) for place in range(len(fields))]
-    for number, row in enumerate(rows):
-        line = "  ".join(cell.ljust(wide) for cell, wide in zip(row, widths)).rstrip()
-        trouble = number > 0 and shown[number - 1].status not in (OK, OPTIONAL)
-        yield style(line, bold=number == 0, color="red" if trouble else None)
+    rows: list[Sequence[str]] = []
+    for component in shown:
+        cells = (FIELDS[name](component, catalog) for name in fields)
+        rows.append([escape_control(cell, lines=False) for cell in cells])
+    widths = [max(map(len, column)) for column in zip(fields, *rows)]
+    yield style(_aligned(fields, widths), bold=True)
+    for component, row in zip(shown, rows):
+        is_faulty = component.status not in (OK, OPTIONAL)
+        yield style(_aligned(row, widths), color="red" if is_faulty else None)
+
+
+def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
+    return "  ".join(cell.ljust(width) for cell, width in zip(cells, widths)).rstrip()
 
 
 def _counts(components: Sequence[Component]) -> str:
@@ -230,27 +236,22 @@ def scorers(dataset: Component, catalog: Catalog) -> Iterable[str]:
 
 
 def _needs(component: Component) -> str:
-    things = [
+    needs = [
         f"key {name[4:]}" if name.startswith("env:") else name for name in component.capabilities
     ]
-    needs = component.evaluator.needs.by_side if component.kind == "evaluators" else {}
-    owners = {"original": "the example's", "processed": "the output's"}
-    fields = [
-        f"{owners.get(side, side)} {need.replace('|', ' or ')}"
-        for side, names in needs.items()
-        for need in names
-    ]
-    required = [
-        f"option {option.name}" for option in component.manifest.options.values() if option.required
-    ]
-    return ", ".join([*things, *required, *fields]) or "nothing"
+    options = component.manifest.options.values()
+    needs += (f"option {option.name}" for option in options if option.required)
+    if component.kind == "evaluators":
+        owners = {"original": "the example's", "processed": "the output's"}
+        for side, fields in component.evaluator.needs.by_side.items():
+            owner = owners.get(side, side)
+            needs += (f"{owner} {field.replace('|', ' or ')}" for field in fields)
+    return ", ".join(needs) or "nothing"
 
 
 def _undescribed(component: Component) -> str:
     if component.distribution.manifest_path is None:
         return "it has no manifest"
-    return (
-        "its manifest does not describe it"
-        if component.state == OK
-        else "its manifest cannot be read"
-    )
+    if component.state == OK:
+        return "its manifest does not describe it"
+    return "its manifest cannot be read"

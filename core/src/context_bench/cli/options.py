@@ -1,4 +1,4 @@
-"""Options that many commands have, and what is installed under them."""
+"""Options that many commands have, and the catalog that they select."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Write JSON."
 
 
 def together(*options: Callable[[Any], Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return what gives a command several options; its help shows them in this order."""
+    """Return a decorator that gives a command several options; its help shows them in this
+    order."""
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         for option in reversed(options):
@@ -50,8 +51,7 @@ def together(*options: Callable[[Any], Any]) -> Callable[[Callable[..., Any]], C
 
 
 def catalog_options(command: Command) -> Callable[..., Any]:
-    """Give a command ``-p`` and ``--project``; in their place it gets what is installed under them,
-    as ``catalog``."""
+    """Give a command ``-p`` and ``--project``; it receives the ``catalog`` that they select."""
 
     @together(plugin_option, project_option)
     @wraps(command)
@@ -64,17 +64,16 @@ def catalog_options(command: Command) -> Callable[..., Any]:
 def open_catalog(
     switches: tuple[str, ...], project: Mapping[str, Any], without: tuple[str, ...] = ()
 ) -> Catalog:
-    """Discover what is installed, with the settings of the project, the environment and the command
-    line.
+    """Discover the installed components, with the settings of the project, the environment and the
+    command line.
 
     Args:
         switches: Values of ``-p``.
         project: The project file.
-        without: Values of ``--exclude``: to leave an evaluator out is to switch it off.
+        without: Values of ``--exclude``, which switch evaluators off.
 
     Raises:
-        UnknownNameError: A switch, the environment or the project file names what nobody has heard
-            of.
+        UnknownNameError: A switch, the environment or the project file has an unknown name.
     """
     settings = PluginSettings.read(
         project.get("plugins", {}), os.environ, (*switches, *(f"no:{name}" for name in without))
@@ -85,8 +84,10 @@ def open_catalog(
 
 
 def catalog_of_environment() -> Catalog:
-    """Discover what is installed while the command line itself is being read; faulty settings are
-    told later."""
+    """Discover the installed components while the command line is parsed.
+
+    Errors in settings are reported later.
+    """
     try:
         return open_catalog((), load_project())
     except ContextBenchError:
@@ -94,13 +95,13 @@ def catalog_of_environment() -> Catalog:
 
 
 def discovered(settings: PluginSettings) -> Catalog:
-    """Return what is installed under these settings, looked for once in a call of the command line,
-    which keeps it."""
+    """Return the catalog for these settings; it is built once in a call of the command line."""
     context = click.get_current_context(silent=True)
-    kept = context.find_root().obj if context else None
-    found: list[tuple[PluginSettings, Catalog]] = kept if isinstance(kept, list) else []
-    for known, catalog in found:
-        if known == settings:
+    stored = context.find_root().obj if context else None
+    catalogs: list[tuple[PluginSettings, Catalog]] = stored if isinstance(stored, list) else []
+    for other, catalog in catalogs:
+        if other == settings:
             return catalog
-    found.append((settings, discover(settings)))
-    return found[-1][1]
+    catalog = discover(settings)
+    catalogs.append((settings, catalog))
+    return catalog

@@ -1,5 +1,5 @@
-"""Where the result of a command goes: reports in files and on standard output, and what packages do
-after a run."""
+"""The result of a command: reports in files and on standard output, and commands of packages that
+follow a run."""
 
 from __future__ import annotations
 
@@ -48,12 +48,11 @@ report_options = together(
         "--brief", is_flag=True, help="Only the primary score in the table, no further scores."
     ),
 )
-"""Gives a command the options that say where its result goes, and how; :class:`Reports` takes their
-values."""
+"""Gives a command the options of its reports; :class:`Reports` receives their values."""
 
 
 class Reports:
-    """The reports that a command writes; a fault in their options is found before the run.
+    """The reports that a command writes; errors in their options are found before the run.
 
     Attributes:
         used: Kind and id of the reporters that write them.
@@ -62,55 +61,58 @@ class Reports:
         catalog: What is installed.
         flags: Values of the command's parameters: those of :func:`report_options`, and of flags
             that reporters declare.
-        taken: Files that the command reads or writes itself.
+        used_files: Files that the command reads or writes itself.
 
     Raises:
-        ConfigurationError: A file has no known suffix, or no folder to lie in, or is taken.
-        UnknownNameError: There is no such reporter.
+        ConfigurationError: A file has no known suffix, its folder does not exist, or the command
+            uses it.
+        UnknownNameError: A reporter does not exist.
     """
 
     def __init__(
-        self, catalog: Catalog, flags: Mapping[str, Any], taken: Iterable[Any] = ()
+        self, catalog: Catalog, flags: Mapping[str, Any], used_files: Iterable[Any] = ()
     ) -> None:
-        given = flag_values(flags)
+        values = flag_values(flags)
         brief = {"brief": True} if flags["brief"] else {}
         name = flags["result_format"]
         self._catalog = catalog
         self.used: set[tuple[str, str]] = set()
-        self._screen = None if name == "none" else self._reporter(name, given, brief)
-        used = {os.path.realpath(str(one)) for one in taken if one is not None}
+        self._screen = None if name == "none" else self._reporter(name, values, brief)
+        used_paths = {os.path.realpath(str(file)) for file in used_files if file is not None}
         for path in flags["outputs"]:
-            if os.path.realpath(path) in used:
+            if os.path.realpath(path) in used_paths:
                 raise ConfigurationError(
                     f"The report {path} would replace what this command reads or writes itself."
                 )
-            used.add(os.path.realpath(path))
+            used_paths.add(os.path.realpath(path))
         self._files = [
-            (path, self._reporter(_format_of(catalog, path), given)) for path in flags["outputs"]
+            (path, self._reporter(_format_of(catalog, path), values)) for path in flags["outputs"]
         ]
 
     def write(self, result: EvalResult) -> None:
         """Write the result to all reports, and after the table the sections that packages add."""
-        own = isinstance(
-            self._screen, TableReporter
-        )  # its texts are printable, and rich knows the terminal
+        is_table = isinstance(self._screen, TableReporter)
         if self._screen is not None:
-            _write(self._screen, result, result_stream(is_drawn=own))
+            # The texts of the table are printable, and rich knows the terminal.
+            _write(self._screen, result, result_stream(is_drawn=is_table))
         for path, reporter in self._files:
             with atomic_write(path, "The report") as stream:
                 _write(reporter, result, stream)
             echo_err(f"Report: {path}")
-        for component in extending(self._catalog, "table") if own else ():
-            if text := attempted(component.id, load(component), result):
-                echo(str(text))
+        if is_table:
+            for component in extending(self._catalog, "table"):
+                text = attempted(component.id, load(component), result)
+                if text:
+                    echo(str(text))
 
     def _reporter(
-        self, name: str, flags: Mapping[str, Any], own: Mapping[str, Any] | None = None
+        self, name: str, flags: Mapping[str, Any], defaults: Mapping[str, Any] | None = None
     ) -> Reporter:
         component = self._catalog.find("reporters", name)
         declared = component.manifest.options
-        options = {option: value for option, value in (own or {}).items() if option in declared}
-        reporter = build(component, {**options, **options_given(component, flags)})
+        options = {name: value for name, value in (defaults or {}).items() if name in declared}
+        options |= options_given(component, flags)
+        reporter = build(component, options)
         if not isinstance(reporter, Reporter):
             raise unfit(component, f"{type(reporter).__name__} has no name or no write()")
         self.used.add((component.kind, component.id))
@@ -121,7 +123,7 @@ def _write(reporter: Reporter, result: EvalResult, stream: TextIO) -> None:
     try:
         attempted(f"The reporter {reporter.name}", reporter.write, result, stream)
     except PluginError as error:
-        if isinstance(error.__cause__, OSError):  # the disk is full, or nobody reads any more
+        if isinstance(error.__cause__, OSError):  # the disk is full, or the pipe is closed
             raise error.__cause__ from None
         raise
 
@@ -130,34 +132,41 @@ def _format_of(catalog: Catalog, path: Path) -> str:
     if not path.parent.is_dir():
         raise ConfigurationError(f"There is no folder {path.parent} for the report {path.name}.")
     check_place(path, "The report")
-    suffix, claims = path.suffix.lower(), catalog.suffixes("reporters")
+    suffix = path.suffix.lower()
+    claims = catalog.suffixes("reporters")
     if suffix not in SUFFIXES and suffix not in claims:
         raise UnknownNameError("report suffix", path.suffix or path.name, [*SUFFIXES, *claims])
     return SUFFIXES.get(suffix) or of_suffix(catalog, "reporters", suffix).id
 
 
 def after_run(catalog: Catalog, result: EvalResult, flags: Mapping[str, Any]) -> int:
-    """Call what packages do after a run where one of their flags is given, and return the highest
-    exit code.
+    """Call the commands of packages that follow a run, where one of their flags is given.
+
+    Returns:
+        The highest exit code.
 
     Raises:
-        ContextBenchError: A value does not fit its option, or what is called fails.
+        ContextBenchError: A value does not fit its option, or a command fails.
     """
-    values, codes = flag_values(flags), [0]
+    values = flag_values(flags)
+    highest = 0
     for component in extending(catalog, "run"):
-        if given := options_given(component, values):
-            options = read_options(component.manifest.options, given, f"command {component.name}")
+        requested = options_given(component, values)
+        if requested:
+            name = f"command {component.name}"
+            options = read_options(component.manifest.options, requested, name)
             code = attempted(component.id, load(component), result, **options)
-            codes.append(code if isinstance(code, int) else 0)
-    return max(codes)
+            if isinstance(code, int):
+                highest = max(highest, code)
+    return highest
 
 
-def extending(catalog: Catalog, what: str) -> list[Component]:
+def extending(catalog: Catalog, target: str) -> list[Component]:
     """Return the usable components that extend the table, or the command ``run``."""
     return [
         component
         for component in catalog.of_kind("commands")
-        if component.state == OK and component.command.extends == what
+        if component.state == OK and component.command.extends == target
     ]
 
 
@@ -168,7 +177,7 @@ def exit_code_of_run(result: Any, path: Path) -> int:
 
 
 def failed_share(result: Any, path: Path) -> int:
-    """Say how many rows failed and why, and return exit code 12 when they are more than may."""
+    """Print how many rows failed and why; return exit code 12 if they are more than allowed."""
     allowed = result.config["request"].get("max_failed")
     allowed = PARAMETERS["max_failed"].usual if allowed is None else allowed
     rows = sum(values.get("num_rows", 0) for values in result.summary.values())

@@ -55,11 +55,13 @@ def run(dry_run: bool, is_locked: bool, lock_file: Path | None, **flags: Any) ->
     catalog, config = requested_config(flags, locked=lock_path and str(lock_path))
     require_sample(config)
     plan = make_plan(catalog, config)
-    for line in broken_plugins(catalog):  # after planning, which refuses those that are needed
+    for line in broken_plugins(catalog):  # after the plan, which refuses those that are needed
         warn(line)
-    sources = [place for one in config.datasets for place in (one.name, one.options.get("path"))]
     path = run_path(config)
-    reports = Reports(catalog, flags, [path, *sources])
+    used_files: list[Any] = [path]
+    for dataset in config.datasets:
+        used_files += (dataset.name, dataset.options.get("path"))
+    reports = Reports(catalog, flags, used_files)
     require_used(catalog, plan, flags, reports.used)
     if dry_run:
         for line in plan.warnings:
@@ -80,7 +82,7 @@ def run(dry_run: bool, is_locked: bool, lock_file: Path | None, **flags: Any) ->
 def _show(catalog: Catalog, plan: Plan) -> None:
     """Write a plan: its derived systems, wiring and extensions, and the systems that read gold."""
     extensions = plan.describe_extensions()
-    if any("derived_systems" in one["implements"] for one in extensions.values()):
+    if any("derived_systems" in extension["implements"] for extension in extensions.values()):
         for line in describe_derived(catalog, plan.config):
             echo(line)
     echo("\n".join(Explanation(tuple(plan.wiring.values()), extensions).lines()))

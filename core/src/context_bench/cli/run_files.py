@@ -1,7 +1,8 @@
-"""What is done with a run file: ``resume``, ``rescore``, ``report`` and ``export``."""
+"""The commands for a run file: ``resume``, ``rescore``, ``report`` and ``export``."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -79,14 +80,13 @@ def rescore(run_file: Path, force: bool, is_trusted: bool, catalog: Catalog, **f
     from context_bench.session.rescoring import rescore as score_again
 
     def change(request: RunConfig) -> RunConfig:
-        changed = settings_over(
-            flags_over(request, flags), flags, Catalog()
-        )  # what extensions declare is for a run
-        merged: dict[str, Any] = {
-            name: tuple(dict.fromkeys((*getattr(request, name), *flags[name])))
-            for name in ("add_evaluators", "exclude")
-        }
-        return evolve(changed, **merged)
+        # Options of extensions are for a run, so the catalog is empty.
+        changed = settings_over(flags_over(request, flags), flags, Catalog())
+        return evolve(
+            changed,
+            add_evaluators=_merged(request.add_evaluators, flags["add_evaluators"]),
+            exclude=_merged(request.exclude, flags["exclude"]),
+        )
 
     reports = Reports(catalog, flags, [run_file])
     with stdout_aside():
@@ -127,15 +127,25 @@ def report(
     reports = Reports(catalog, flags, [run_file])
     for error in unused_options(catalog, flags, reports.used):
         raise error
-    result = read_result(run_file, score_field, threshold, baseline, catalog)
+    result = read_result(
+        run_file,
+        score_field=score_field,
+        threshold=threshold,
+        baseline=baseline,
+        catalog=catalog,
+    )
     for line in result.warnings:
         warn(line)
     reports.write(result)
-    return _told(result.completeness, partial)
+    return _warn_of_missing(result.completeness, partial)
 
 
-def _told(completeness: Completeness, partial: bool) -> int:
-    """Say on standard error what is missing of a run, and return the exit code."""
+def _merged(stored: Sequence[str], further: Sequence[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*stored, *further)))
+
+
+def _warn_of_missing(completeness: Completeness, partial: bool) -> int:
+    """Print the missing parts of a run on standard error, and return the exit code."""
     for sentence in completeness.sentences:
         warn(sentence)
     return 0 if partial or completeness.is_complete else INCOMPLETE
@@ -157,6 +167,6 @@ def export(run_file: Path, canonical: bool, partial: bool) -> int:
 
     with open_run(run_file) as run:
         for row in run.rows():
-            told = canonical_row(row) if canonical else row_to_dict(row)
-            write_json(strict(told), None)
-        return _told(run.completeness, partial)
+            fields = canonical_row(row) if canonical else row_to_dict(row)
+            write_json(strict(fields), None)
+        return _warn_of_missing(run.completeness, partial)

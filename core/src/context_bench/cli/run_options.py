@@ -1,4 +1,4 @@
-"""The options of ``run``, and the configuration that they and the project file ask for."""
+"""The options of ``run``, and the configuration of these options and the project file."""
 
 from __future__ import annotations
 
@@ -28,15 +28,13 @@ if TYPE_CHECKING:
 
 
 def parameters_of(command: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return what gives a command the flags of a request's parameters that it takes, as they are
-    declared."""
-    return together(
-        *(
-            one.click_option()
-            for one in PARAMETERS.values()
-            if one.flags and command in one.commands
-        )
-    )
+    """Return a decorator that gives a command the flags of its parameters of a run."""
+    options = [
+        parameter.click_option()
+        for parameter in PARAMETERS.values()
+        if parameter.flags and command in parameter.commands
+    ]
+    return together(*options)
 
 
 set_option = click.option(
@@ -75,11 +73,10 @@ _proxy_options = together(
 
 
 def request_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options that say what is run."""
-    own = parameters_of("run" if command.__name__ == "run" else "plan")
+    """Give a command the options that define a run."""
     return together(
         _proxy_options,
-        own,
+        parameters_of("run" if command.__name__ == "run" else "plan"),
         set_option,
         plugin_option,
         project_option,
@@ -88,8 +85,7 @@ def request_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def wiring_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command those of the options of ``run`` that say which evaluators and extensions are
-    used."""
+    """Give a command those options of ``run`` that select evaluators and extensions."""
     return parameters_of("explain")(plugin_option(project_option(command)))
 
 
@@ -116,9 +112,9 @@ def with_declared_flags(catalog: Catalog, config: RunConfig, flags: Mapping[str,
     options = dict(config.options)
     values = flag_values(flags)
     for component in catalog.of_kind("evaluators"):
-        given = options_given(component, values)
-        if given and component.called_by_id().state == OK:
-            options[component.name] = {**options.get(component.name, {}), **given}
+        declared = options_given(component, values)
+        if declared and component.called_by_id().state == OK:
+            options[component.name] = {**options.get(component.name, {}), **declared}
     datasets = config.datasets
     if values:
         datasets = tuple(_dataset_with_flags(catalog, dataset, values) for dataset in datasets)
@@ -170,9 +166,9 @@ def _owners_of_options(
         owners[flag] = [component for component in catalog if options_given(component, {flag: ""})]
     for setting in flags.get("settings", ()):
         path = setting.partition("=")[0]  # what follows may be a secret
-        kind, _, rest = path.partition(".")
+        kind, _, option = path.partition(".")
         if kind == "evaluators":
-            owners[f"--set {path}"] = catalog.named(kind, rest.rpartition(".")[0])
+            owners[f"--set {path}"] = catalog.named(kind, option.rpartition(".")[0])
     for prefix in flags.get("score_prefixes", ()):
         name = prefix.partition("=")[0]
         owners[f"--score-prefix {prefix}"] = catalog.named("evaluators", name)

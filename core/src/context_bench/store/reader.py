@@ -1,9 +1,8 @@
-"""Reading a run file: connections that only read and trust nothing that they find, and what was
-recorded about a run.
+"""Reading a run file: read-only connections that trust nothing in it, and the records of a run.
 
-A run file may come from anybody. Before any question is put to it, its tables, indexes and views
-are held against those that we create: whatever else is there (a view, a trigger, a computed column)
-is refused. What then still does not fit - a value of another type, a page that is damaged - is a
+A run file may come from anybody. Before the first query, its tables, indexes and views are compared
+with those that this package creates. Anything else (a view, a trigger, a computed column) is
+refused. Any other fault - a value of another type, a damaged page - is a
 :class:`~context_bench.errors.StoreError`, never a traceback.
 """
 
@@ -45,40 +44,41 @@ _DAMAGE = (
 )
 
 
-Found = TypeVar("Found")
+Value = TypeVar("Value")
 
 
 class _Connection(sqlite3.Connection):
-    """A connection that closes itself when nobody refers to it any more, as results do that go
-    without a word."""
+    """A connection that closes itself when it is garbage-collected."""
 
     def __del__(self) -> None:
         self.close()
 
 
 class Further:
-    """A mapping of integers that lies in a temporary file, for more of them than memory should
-    hold. Nothing is taken out."""
+    """A mapping of integers in a temporary file, for more of them than memory should contain.
+
+    Entries cannot be removed.
+    """
 
     def __init__(self) -> None:
         self._table = sqlite3.connect(
             "", isolation_level=None, check_same_thread=False, factory=_Connection
         )
         self._table.execute("PRAGMA synchronous = OFF")
-        self._table.execute("CREATE TABLE held (number INTEGER PRIMARY KEY, value BLOB)")
+        self._table.execute("CREATE TABLE entries (number INTEGER PRIMARY KEY, value BLOB)")
         self._table.execute("BEGIN")
 
     def setdefault(self, number: int, value: int) -> int:
         """Return the value of a number; one without a value gets this one."""
-        given = value.to_bytes(16, "big"), number
-        if self._table.execute(
-            "INSERT OR IGNORE INTO held (value, number) VALUES (?, ?)", given
-        ).rowcount:
+        cursor = self._table.execute(
+            "INSERT OR IGNORE INTO entries (number, value) VALUES (?, ?)",
+            (number, value.to_bytes(16, "big")),
+        )
+        if cursor.rowcount:
             return value
-        (held,) = self._table.execute(
-            "SELECT value FROM held WHERE number = ?", (number,)
-        ).fetchone()
-        return int.from_bytes(held, "big")
+        query = "SELECT value FROM entries WHERE number = ?"
+        [stored] = self._table.execute(query, (number,)).fetchone()
+        return int.from_bytes(stored, "big")
 
 
 def writing(path: Path) -> sqlite3.Connection:
@@ -86,9 +86,8 @@ def writing(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, check_same_thread=False, timeout=30.0, factory=_Connection)
     try:
         connection.execute("PRAGMA trusted_schema = OFF")
-        connection.execute(
-            "PRAGMA page_size = 8192"
-        )  # of a new file; a quarter cheaper for examples of 10 KiB
+        # The page size of a new file; it is a quarter cheaper for examples of 10 KiB.
+        connection.execute("PRAGMA page_size = 8192")
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
     except sqlite3.Error:
@@ -98,12 +97,13 @@ def writing(path: Path) -> sqlite3.Connection:
 
 
 class _Open:
-    """One read-only connection of one thread, and what is remembered of the file as it shows it."""
+    """A read-only connection of one thread, and the values that were computed from it."""
 
     def __init__(self, place: Path, path: Path) -> None:
         self.depth = 0
         self.is_over = False
-        self.place, self.path = place, path
+        self.place = place
+        self.path = path
         self.state = _state(place, path)
         self.connection = _reading(place, path, self._is_frozen)
         self.version = 0
@@ -115,12 +115,11 @@ class _Open:
 
     @property
     def is_outdated(self) -> bool:
-        """Whether a file that is read as it lies was changed since."""
+        """Whether a file that is read without locks has changed since."""
         return self._is_frozen and _state(self.place, self.path) != self.state
 
     def close_soon(self) -> None:
-        """Close the connection as soon as no snapshot is open: one that a thread is reading from
-        must not be closed."""
+        """Close the connection as soon as no snapshot is open: a thread may be reading from it."""
         self.is_over = True
         self.remembered = {}
         if self.depth == 0:
@@ -128,20 +127,20 @@ class _Open:
 
 
 class Source:
-    """Read-only connections to a run file, one for each thread that reads, opened when first needed
-    and kept.
+    """Read-only connections to a run file, one for each thread, opened when they are first needed.
 
-    A file without a write-ahead log is read as it lies, without locks and without any file beside
-    it; that nobody changed it meanwhile is found out afterwards.
+    A file without a write-ahead log is read without locks, and without a file next to it.
+    Afterwards it is checked that the file has not changed meanwhile.
 
     Attributes:
-        path: The run file, as it is told.
-        place: Where that lies, whichever the current folder is later.
+        path: The run file as the user named it.
+        place: Its absolute path.
     """
 
     def __init__(self, path: Path) -> None:
-        self.path, self.place = path, path.absolute()
-        self._mine = local()
+        self.path = path
+        self.place = path.absolute()
+        self._local = local()
         self._all: list[_Open] = []
         self._opening = RLock()
 
@@ -153,25 +152,24 @@ class Source:
 
     @contextmanager
     def snapshot(self) -> Iterator[sqlite3.Connection]:
-        """Open a snapshot of the file: what is committed meanwhile is not seen. Snapshots within
-        one another are one.
+        """Open a snapshot of the file, without later commits. A snapshot within another one is the
+        same.
 
         Raises:
-            StoreError: The file cannot be read, or holds what no run file holds.
+            StoreError: The file cannot be read, or is not a valid run file.
         """
         with raising_store_errors(self.path):
-            mine = self._begin()
-            faults: tuple[type[Exception], ...] = ()
+            current = self._begin()
+            ignored: tuple[type[Exception], ...] = ()
             try:
-                yield mine.connection
-            except (
-                GeneratorExit
-            ):  # nobody reads on; the garbage collector may have closed the connection already
-                faults = sqlite3.Error, StoreError
+                yield current.connection
+            except GeneratorExit:
+                # The garbage collector may have closed the connection already.
+                ignored = (sqlite3.Error, StoreError)
                 raise
             finally:
-                with suppress(*faults):
-                    self._end(mine)
+                with suppress(*ignored):
+                    self._end(current)
 
     def lines(self, query: str, *values: Any) -> list[Values]:
         """Return all lines of an SQL query; only this package speaks SQL."""
@@ -186,67 +184,70 @@ class Source:
     def lists(self, query: str, *values: Any, at_once: int = 256) -> Iterator[list[Values]]:
         """Yield the lines of an SQL query whose values are small, many at once."""
         with self.snapshot() as connection:
-            found = connection.execute(query, values)
+            cursor = connection.execute(query, values)
             try:  # not from the cursor itself: it cannot be closed after its connection
-                yield from iter(partial(found.fetchmany, at_once), [])
+                yield from iter(partial(cursor.fetchmany, at_once), [])
             finally:  # an open statement cannot be repeated by Python 3.10
                 with suppress(sqlite3.Error):
-                    found.close()
+                    cursor.close()
 
     def records(self, kind: type[Line], query: str, *values: Any) -> Iterator[Line]:
         """Yield the lines of an SQL query as named tuples of a kind, whose types the values must
         have."""
         return as_records(kind, self.stream(query, *values))
 
-    def remember(self, name: str, make: Callable[[], Found]) -> Found:
-        """Return what a function makes of the file; it is called once for each change that this
-        thread's connection sees."""
+    def remember(self, name: str, compute: Callable[[], Value]) -> Value:
+        """Return what a function computes from the file; it is called again only after a change
+        that this thread's connection sees."""
         with self.snapshot() as connection:
-            mine: _Open = self._mine.open
+            current: _Open = self._local.open
             [(version,)] = connection.execute("PRAGMA data_version")
-            if mine.version != version:
-                mine.version, mine.remembered = version, {}
-            kept = mine.remembered
-            if name not in kept:
-                kept[name] = make()
-            found: Found = kept[name]
-            return found
+            if current.version != version:
+                current.version = version
+                current.remembered = {}
+            values = current.remembered
+            if name not in values:
+                values[name] = compute()
+            value: Value = values[name]
+            return value
 
     def _begin(self) -> _Open:
         with self._opening:
-            mine: _Open | None = getattr(self._mine, "open", None)
-            if mine is not None and mine.depth == 0 and not mine.is_over and mine.is_outdated:
-                self._leave(mine)
-            if mine is None or mine.is_over:
-                mine = self._mine.open = _Open(self.place, self.path)
-                self._all.append(mine)
-            if mine.depth == 0:
-                mine.connection.execute("BEGIN")
-            mine.depth += 1
-            return mine
+            current: _Open | None = getattr(self._local, "open", None)
+            is_idle = current is not None and current.depth == 0 and not current.is_over
+            if current is not None and is_idle and current.is_outdated:
+                self._leave(current)
+            if current is None or current.is_over:
+                current = _Open(self.place, self.path)
+                self._local.open = current
+                self._all.append(current)
+            if current.depth == 0:
+                current.connection.execute("BEGIN")
+            current.depth += 1
+            return current
 
-    def _end(self, mine: _Open) -> None:
+    def _end(self, current: _Open) -> None:
         with self._opening:
-            mine.depth -= 1
-            if mine.depth == 0:
-                mine.connection.rollback()
-                is_outdated = mine.is_outdated
-                if mine.is_over or is_outdated:
-                    self._leave(mine)
+            current.depth -= 1
+            if current.depth == 0:
+                current.connection.rollback()
+                is_outdated = current.is_outdated
+                if current.is_over or is_outdated:
+                    self._leave(current)
                 if is_outdated:
                     raise StoreError(
                         f"The run file {self.path} was changed while it was read. Read it again."
                     )
 
-    def _leave(self, mine: _Open) -> None:
-        mine.close_soon()
-        if mine in self._all:
-            self._all.remove(mine)
+    def _leave(self, opened: _Open) -> None:
+        opened.close_soon()
+        if opened in self._all:
+            self._all.remove(opened)
 
 
 @contextmanager
 def raising_store_errors(path: Path) -> Iterator[None]:
-    """Turn whatever goes wrong with foreign data into a StoreError that names the file."""
+    """Turn every error of foreign data into a StoreError that names the file."""
     try:
         yield
     except ContextBenchError:
@@ -259,24 +260,26 @@ def raising_store_errors(path: Path) -> Iterator[None]:
 
 
 def _state(place: Path, path: Path) -> tuple[Any, ...]:
-    """Return what changes when a file does; the last item says whether it has a write-ahead log
-    with something in it."""
+    """Return values that change when a file does; the last one is whether it has a write-ahead log
+    that is not empty."""
     try:
-        found = os.stat(place)
+        status = os.stat(place)
     except OSError:
-        found = None
-    if found is None or not S_ISREG(found.st_mode):
+        status = None
+    if status is None or not S_ISREG(status.st_mode):
         raise StoreError(f"There is no run file {path}. `context-bench run` writes them to runs/.")
     has_log = False
     with suppress(OSError):
         has_log = os.stat(f"{place}-wal").st_size > 0
-    return found.st_ino, found.st_size, found.st_mtime_ns, has_log
+    return status.st_ino, status.st_size, status.st_mtime_ns, has_log
 
 
 def _reading(place: Path, path: Path, is_frozen: bool) -> sqlite3.Connection:
-    where = f"{Path(os.path.realpath(place)).as_uri()}?mode=ro{'&immutable=1' if is_frozen else ''}"
+    address = f"{Path(os.path.realpath(place)).as_uri()}?mode=ro"
+    if is_frozen:
+        address += "&immutable=1"
     connection = sqlite3.connect(
-        where,
+        address,
         uri=True,
         check_same_thread=False,
         timeout=30.0,
@@ -325,8 +328,7 @@ class RunReader(Source):
 
     @contextmanager
     def apart(self) -> Iterator[RunReader]:
-        """Open another reader of the file: what it reads for long is a snapshot, while this one
-        sees what is committed."""
+        """Open another reader of the file for a long snapshot, while this one sees new commits."""
         with closing(RunReader(self.place)) as reader:
             reader._other_baseline = self._other_baseline
             yield reader
@@ -363,13 +365,12 @@ class RunReader(Source):
             return [str(line) for line in self._fact("warnings") or ()]
 
     def metrics(self) -> dict[str, Any]:
-        """Return which metrics the run computed, and what they made of its rows; nothing before its
-        end."""
+        """Return the metrics that the run computed, with their values; empty before its end."""
         with self.snapshot():
             return dict(self._fact("metrics") or {})
 
     def _fact(self, name: str) -> Any:
-        """Return a single fact that is stored as JSON; None where there is none."""
+        """Return a single fact that is stored as JSON; None without one."""
         for (value,) in self.lines("SELECT value FROM meta WHERE name = ?", name):
             return from_json(value)
         return None
@@ -397,8 +398,10 @@ class RunReader(Source):
         return systems, evaluators
 
     def _table(self, table: str, *columns: str) -> list[dict[str, Any]]:
-        """Return the lines of a table by column, in the order of the first one; some columns hold a
-        mapping as JSON."""
+        """Return the lines of a table by column, in the order of the first column.
+
+        Some columns contain a mapping as JSON.
+        """
         with self.snapshot():
             query = f"SELECT {', '.join(columns)} FROM {table} ORDER BY 1"
             entries = [dict(zip(columns, line)) for line in self.lines(query)]
@@ -443,12 +446,12 @@ class RunReader(Source):
 
     @property
     def has_examples(self) -> bool:
-        """Whether all examples were kept whole."""
+        """Whether all examples are stored whole."""
         return not self.lines("SELECT 1 FROM examples WHERE body IS NULL LIMIT 1")
 
     @property
     def has_turns(self) -> bool:
-        """Whether turns of conversations are kept."""
+        """Whether turns of conversations are stored."""
         return bool(self.lines("SELECT 1 FROM turns LIMIT 1"))
 
     def output(self, number: int) -> str:
@@ -485,15 +488,14 @@ class RunReader(Source):
         return None
 
     def paired(self) -> dict[int, int]:
-        """Return the systems that are compared with another baseline than the first, and that one's
-        number."""
+        """Return the number of the baseline of each system that has its own baseline."""
         if self._other_baseline is not None:
             return {}
-        others = {
+        baselines = {
             system["system_number"]: system["description"].get("held_against")
             for system in self.systems()
         }
-        return {number: other for number, other in others.items() if other in others}
+        return {number: baseline for number, baseline in baselines.items() if baseline in baselines}
 
     def reference(self) -> ReferenceSystem | None:
         """Return the system whose responses replace gold answers, or None."""
@@ -509,13 +511,13 @@ class RunReader(Source):
         return (number for (number,) in self.stream(f"{_ROW_IDS} ORDER BY 1"))
 
     def size(self) -> int:
-        """Return how many rows there are, answered or failed."""
+        """Return the number of rows, answered or failed."""
         return self._places().size
 
     def id_at(self, index: int) -> int:
-        """Return the packed identity of a row by its place in canonical order, counted from 0.
+        """Return the packed identity of a row by its index in canonical order, from 0.
 
-        A finished run whose rows leave no gap is not searched: the place says what its identity is.
+        For a finished run whose rows leave no gap, the identity is computed from the index.
         """
         return self._places().id_at(index)
 
@@ -523,8 +525,7 @@ class RunReader(Source):
         return self.remember("places", lambda: _Places(self))
 
     def rows(self, first: int = 0, last: int = _LAST) -> Iterator[EvalRow]:
-        """Yield every row in canonical order, those between two packed identities when they are
-        given.
+        """Yield every row in canonical order, or those between two packed identities.
 
         Raises:
             StoreError: A row does not match its check sum.
@@ -532,7 +533,7 @@ class RunReader(Source):
         yield from self._rows([(first, last)])
 
     def rows_at(self, numbers: Iterable[int]) -> Iterator[EvalRow]:
-        """Yield the rows with these packed identities; those that are not there are left out."""
+        """Yield the rows with these packed identities, where they exist."""
         yield from self._rows((number, number) for number in numbers)
 
     def _rows(self, ranges: Iterable[tuple[int, int]]) -> Iterator[EvalRow]:
@@ -559,8 +560,8 @@ _NO_BASELINES: dict[int, BaselineRow] = {}
 
 
 class _Places:
-    """Which row is at which index: computed where rows leave no gap, else listed once in eight
-    bytes each."""
+    """The identities of rows by index: computed where rows leave no gap, else listed in eight bytes
+    each."""
 
     def __init__(self, reader: RunReader) -> None:
         self._reader = reader
@@ -627,5 +628,5 @@ class _Places:
 
 
 def draft_of(path: Path) -> Path:
-    """Return where a rescoring of a run file gathers its scores until it completes."""
+    """Return the path of the draft of a rescoring, which it writes until it completes."""
     return path.with_name(f"{path.name}.rescoring")

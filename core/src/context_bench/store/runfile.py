@@ -1,12 +1,12 @@
 """The run file: one SQLite database that is the record of a run, and the state it resumes from.
 
-Every row is written with a check sum, so that a damaged value is found when it is read. One session
-at a time writes, over one connection; whoever reads has another.
+Every row is written with a checksum, so that a damaged value is found when it is read. One session
+at a time writes, over one connection; readers have other connections.
 
-A rescoring gathers new scores in a draft, a copy of the run file beside it, and they replace the
-old ones all at once. So whatever ends a rescoring, the run file shows what it showed before; the
-same rescoring, begun again, goes on in the draft. SQLite's backup puts the finished draft in the
-place of what the run file held, in one transaction.
+A rescoring writes new scores into a draft, a copy of the run file next to it, and they replace the
+old ones all at once. If a rescoring stops early, the run file is unchanged, and the same rescoring
+continues in the draft. SQLite's backup replaces the content of the run file with the finished
+draft, in one transaction.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from context_bench.store.tables import TURNS, Table, Values, insert
 
 
 def _in_transaction(write: Callable[..., None]) -> Callable[..., None]:
-    """Have a method of a run file write in a transaction, one thread at a time.
+    """Return a method of a run file that writes in a transaction, one thread at a time.
 
-    It is no generator with ``with`` around its ``yield``: a signal that came behind its first step
-    would leave it with the lock, for as long as anybody holds the signal's error.
+    It is not a context manager from a generator: a signal after the first step of the generator
+    would leave it with the lock, for as long as the signal's error is referenced.
 
     Raises:
-        StoreError: It cannot be written, or nobody would find it.
+        StoreError: The file cannot be written, or has been removed or replaced.
     """
 
     @wraps(write)
@@ -62,12 +62,12 @@ def _in_transaction(write: Callable[..., None]) -> Callable[..., None]:
 
 
 class RunFile(RunReader):
-    """A run file, open for reading and writing, to the exclusion of every other writer.
+    """A run file, open for reading and writing; there is no other writer.
 
     Attributes:
-        path: Where it lies.
-        is_new: Whether it was created here, so that no earlier session wrote into it.
-        is_finished: Whether it is recorded how the session ended.
+        path: Its path.
+        is_new: Whether this session created it, so that it has no rows of earlier sessions.
+        is_finished: Whether the end of the session is recorded.
     """
 
     def __init__(self, path: Path, lock: SessionLock | None = None, is_new: bool = False) -> None:
@@ -91,20 +91,19 @@ class RunFile(RunReader):
         *,
         is_marked: bool = True,
     ) -> RunFile:
-        """Create a run file. Whoever looks sees none, or one that holds what a reader and
-        ``resume`` need.
+        """Create a run file. It appears with all that readers and ``resume`` need.
 
         Args:
-            path: Where it lies.
+            path: Its path.
             run: The id of the run.
-            created: When it began.
-            config: What the user asked for.
-            provenance: Where the run is done.
+            created: When the run started.
+            config: The configuration of the run.
+            provenance: Versions, plugins and environment of the run.
             is_marked: Whether it gets the mark of this installation; see
                 :mod:`context_bench.store.mark`.
 
         Raises:
-            StoreError: There is a file already, or the folder cannot be written to.
+            StoreError: The file exists already, or the folder cannot be written to.
         """
         with _locked(path, "written") as lock:
             if path.exists():
@@ -115,22 +114,22 @@ class RunFile(RunReader):
             draft = path.with_name(f".{path.name}.new")
             _remove(draft)
             with _or_nothing(draft):
-                asked = to_json(config)
-                mark = mark_of(run, asked) if is_marked else None
-                _write_new(draft, (run, created, asked, to_json(provenance)), mark)
+                config_json = to_json(config)
+                mark = mark_of(run, config_json) if is_marked else None
+                _write_new(draft, (run, created, config_json, to_json(provenance)), mark)
                 os.replace(draft, path)
             return cls(path, lock, is_new=True)
 
     @classmethod
     def open(cls, path: Path) -> RunFile:
-        """Open an existing run file for a session; to read one, there is :class:`RunReader`.
+        """Open an existing run file for a session; :class:`RunReader` reads one.
 
         Raises:
-            StoreError: It is missing, is no run file, is damaged, was written in another format, or
-                another session writes into it.
+            StoreError: It is missing, is not a run file, is damaged, was written in another format,
+                or another session writes into it.
         """
-        RunReader(path).close()  # nothing is written before all that the file defines is checked
-        if os.stat(path).st_nlink > 1:  # each name would have a write-ahead log of its own
+        RunReader(path).close()  # the schema of the file is checked before anything is written
+        if os.stat(path).st_nlink > 1:  # each name would have another write-ahead log
             raise StoreError(
                 f"The run file {path} has a second name (a hard link), and SQLite cannot write "
                 "into such a file safely. Copy it, and use the copy."
@@ -139,29 +138,28 @@ class RunFile(RunReader):
             return cls(path, lock)
 
     def close(self) -> None:
-        """Fold the write-ahead log into the main file, close it, and let the next session in."""
+        """Fold the write-ahead log into the main file, close it, and release the lock."""
         super().close()
         self._closing()
 
     @property
     def is_there(self) -> bool:
-        """Whether the file still has its name; somebody may remove or replace it while a run goes
-        on."""
+        """Whether the file still has its name: it may be removed or replaced during a run."""
         try:
             return os.stat(self.place).st_ino == self._inode
         except OSError:
             return False
 
     def _check_session(self) -> None:
-        """Check, in a transaction, that no later session writes into the file; the first call takes
+        """Check, in a transaction, that no later session writes into the file; the first call sets
         a session number.
 
-        The lock keeps a second session out. Where it cannot - its file was removed, or the file
+        The lock excludes a second session. Where it cannot - its file was removed, or the file
         system has no locks - the later session has the higher number, and the earlier one commits
         nothing more.
 
         Raises:
-            StoreError: A later session has begun.
+            StoreError: A later session has started.
         """
         line = self._connection.execute("SELECT value FROM meta WHERE name = 'session'").fetchone()
         if line is None or not str(line[0]).isdecimal():
@@ -182,29 +180,27 @@ class RunFile(RunReader):
 
     @_in_transaction
     def _write(self, query: str, *values: Any) -> None:
-        """Execute one statement in a transaction of its own."""
+        """Execute one statement in a transaction."""
         self._connection.execute(query, values)
 
     def _put(self, table: str, **values: Any) -> None:
-        """Write one line of a table, by column, in the place of the line with its key."""
-        places = ", ".join("?" * len(values))
-        self._write(
-            f"INSERT OR REPLACE INTO {table} ({', '.join(values)}) VALUES ({places})",
-            *values.values(),
-        )
+        """Write one line of a table, by column; it replaces the line with its key."""
+        columns = ", ".join(values)
+        marks = ", ".join("?" * len(values))
+        query = f"INSERT OR REPLACE INTO {table} ({columns}) VALUES ({marks})"
+        self._write(query, *values.values())
 
     def discard(self) -> None:
-        """Close the file and remove it, with what SQLite keeps beside it, unless somebody did or
-        replaced it."""
+        """Close and remove the file with SQLite's files next to it, unless it was replaced."""
         self.close()
         if self.is_there:
             _remove(self.place)
 
     def keep_request(self, config: Mapping[str, Any]) -> None:
-        """Record what the user asks for now, in place of what the run began with."""
+        """Replace the configuration of the run."""
         run, _ = self.configuration()
-        asked = to_json(config)
-        self._keep_request(asked, mark_of(run, asked))
+        config_json = to_json(config)
+        self._keep_request(config_json, mark_of(run, config_json))
 
     @_in_transaction
     def _keep_request(self, config: str, mark: str | None) -> None:
@@ -271,39 +267,39 @@ class RunFile(RunReader):
         )
 
     def copy_into(self, target: sqlite3.Connection) -> None:
-        """Put all that a draft holds in the place of what another file holds, in one transaction;
-        it is no draft any more."""
+        """Replace the content of another file with this draft in one transaction; it is then not a
+        draft any more."""
         self._write("DELETE FROM meta WHERE name = 'draft'")
         with self._lock:
             self._connection.backup(target)
 
     def expect(self, rows: int | None) -> None:
-        """Record how many rows the whole run has at most, of all systems and repetitions; None
-        where it is unknown."""
+        """Record how many rows the whole run has at most; None where it is unknown."""
         if rows is not None:
             self._put("meta", name="expected", value=str(rows))
 
     @_in_transaction
-    def add_provenance(self, found: Mapping[str, Any]) -> None:
-        """Add to what is recorded about the place where the run is done."""
+    def add_provenance(self, entries: Mapping[str, Any]) -> None:
+        """Add entries to the recorded provenance of the run."""
         [(text,)] = self._connection.execute("SELECT provenance FROM run").fetchall()
-        self._connection.execute(
-            "UPDATE run SET provenance = ?", (to_json({**from_json(text), **found}),)
-        )
+        provenance = to_json({**from_json(text), **entries})
+        self._connection.execute("UPDATE run SET provenance = ?", (provenance,))
 
     def settle_primary_scores(self) -> None:
-        """Name the primary score of labels whose evaluators had no manifest to name one: ``score``,
-        else their first key."""
+        """Record the primary score of labels whose evaluators have no manifest that names it.
+
+        It is ``score``, or else their first key.
+        """
         numbers = {entry["id"]: str(entry["number"]) for entry in self.evaluators()}
         for label in self.labels():
             if label.primary is None:
-                chosen = ", ".join(
+                wired = ", ".join(
                     numbers[name] for name in label.plan["evaluators"] if name in numbers
                 )
                 self._write(
                     "UPDATE labels SET primary_score = (SELECT scores.name FROM scores "
                     f"JOIN examples ON examples.id = {sql_example_of('scores.response')} WHERE "
-                    f"label = labels.number AND evaluator IN ({chosen}) GROUP BY evaluator, 1 "
+                    f"label = labels.number AND evaluator IN ({wired}) GROUP BY evaluator, 1 "
                     "ORDER BY scores.name != "
                     "'score', evaluator, 1 LIMIT 1) WHERE number = ?",
                     label.number,
@@ -320,20 +316,18 @@ class RunFile(RunReader):
         self.is_finished = True
 
     def warn(self, lines: Sequence[str]) -> None:
-        """Record what the user should know of the run; a line that is there already is not
-        repeated."""
+        """Record warnings for the user; no line is repeated."""
         stored = self.warnings()
         lines = list(dict.fromkeys((*stored, *lines)))
         if lines != stored:
             self._put("meta", name="warnings", value=to_json(lines))
 
     def keep_metrics(self, metrics: Mapping[str, Any]) -> None:
-        """Record which metrics the run computes, and what they made of its rows."""
+        """Record the metrics that the run computes, with their values."""
         self._put("meta", name="metrics", value=to_json(metrics))
 
     def commit(self, items: Sequence[StoredRow | StoredExample]) -> None:
-        """Write examples and finished rows durably, all or none. A row that is there already is
-        replaced.
+        """Write examples and finished rows durably, all or none. A stored row is replaced.
 
         Raises:
             StoreError: They cannot be written.
@@ -357,28 +351,27 @@ class RunFile(RunReader):
         insert(self._connection, lines)
 
     def _forget(self, rows: Iterable[tuple[int, StoredRow]]) -> None:
-        """Delete what an earlier session wrote about rows, or evaluations, that are written
-        again."""
-        whole = [(number, row.turns) for number, row in rows if not row.again]
-        parts = [
-            (number, evaluator)
-            for number, row in rows
-            if row.again
-            for evaluator in (
-                *(evaluation.evaluator for evaluation in row.evaluations),
-                *(number_of_evaluator for number_of_evaluator, _ in row.failures),
-            )
-        ]
+        """Delete rows, or their evaluations, of an earlier session that are written again."""
+        turns: list[tuple[int, int]] = []
+        responses: list[tuple[int]] = []
+        evaluations: list[tuple[int, int]] = []
+        for number, row in rows:
+            if row.again:
+                evaluations += ((number, item.evaluator) for item in row.evaluations)
+                evaluations += ((number, evaluator) for evaluator, _ in row.failures)
+            else:
+                turns.append((number, row.turns))
+                responses.append((number,))
         delete = self._connection.executemany
-        delete("DELETE FROM turns WHERE response = ? AND turn >= ?", whole)
-        delete("DELETE FROM responses WHERE id = ?", ((number,) for number, _ in whole))
+        delete("DELETE FROM turns WHERE response = ? AND turn >= ?", turns)
+        delete("DELETE FROM responses WHERE id = ?", responses)
         for table in ("evaluations", "scores", "failures"):
-            delete(f"DELETE FROM {table} WHERE response = ?", ((number,) for number, _ in whole))
-            delete(f"DELETE FROM {table} WHERE response = ? AND evaluator = ?", parts)
+            delete(f"DELETE FROM {table} WHERE response = ?", responses)
+            delete(f"DELETE FROM {table} WHERE response = ? AND evaluator = ?", evaluations)
 
     def finished(self) -> Iterator[tuple[int, bytes, bytes]]:
-        """Yield packed identity, response key and the example's key of every row answered when the
-        session began, in order."""
+        """Yield packed identity, response key and example hash of every row that was answered when
+        the session started, in order."""
         if not self.is_new:
             with self.apart() as reader:
                 yield from reader.stream(
@@ -388,11 +381,10 @@ class RunFile(RunReader):
 
     @_in_transaction
     def keep_turn(self, turn: StoredTurn) -> None:
-        """Write the answer to a turn durably, in the place of what was stored of this turn and
-        those after it.
+        """Write the answer to a turn durably; it replaces this turn and those after it.
 
         Raises:
-            TimeoutError: The session has ended, whatever a call that hung still brings.
+            TimeoutError: The session has ended, so an answer of a call that hung is not stored.
             StoreError: It cannot be written.
         """
         if self.is_finished:
@@ -405,11 +397,15 @@ class RunFile(RunReader):
 
 
 @contextmanager
-def _locked(path: Path, done: str) -> Iterator[SessionLock]:
-    """Lock a run file; what goes wrong while its session is set up gives the lock back.
+def _locked(path: Path, action: str) -> Iterator[SessionLock]:
+    """Lock a run file; an error while its session is set up releases the lock.
+
+    Args:
+        path: Path of the run file.
+        action: The use of the file in the message of an error, such as ``"written"``.
 
     Raises:
-        StoreError: Another session writes into it, or what is to be ``done`` with it cannot be.
+        StoreError: Another session writes into it, or it cannot be used.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -420,7 +416,7 @@ def _locked(path: Path, done: str) -> Iterator[SessionLock]:
             lock.release()
             raise
     except (OSError, sqlite3.Error) as error:
-        raise StoreError(f"The run file {path} cannot be {done}: {error}.") from error
+        raise StoreError(f"The run file {path} cannot be {action}: {error}.") from error
 
 
 def _write_new(path: Path, run: tuple[str, ...], mark: str | None) -> None:
@@ -453,34 +449,35 @@ class Rescoring:
 
     Args:
         path: The run file.
-        asked: What is asked for; a draft of anything else is thrown away.
+        purpose: What the rescoring computes; a draft of another purpose is removed.
 
     Attributes:
-        store: The draft, which new scores are written into.
+        store: The draft, which receives the new scores.
 
     Raises:
         StoreError: The run file cannot be used, or another session writes into it.
     """
 
-    def __init__(self, path: Path, asked: Mapping[str, Any]) -> None:
+    def __init__(self, path: Path, purpose: Mapping[str, Any]) -> None:
         RunReader(path).close()
         with _locked(path, "copied for its rescoring") as self._lock:
-            self._path, self._draft = path, draft_of(path)
-            self._before = _state(path)
-            wanted = digest(self._before, asked).hex()
-            self._is_worth_keeping = self._draft.exists() and self._purpose() == wanted
+            self._path = path
+            self._draft = draft_of(path)
+            self._state = _state(path)
+            key = digest(self._state, purpose).hex()
+            self._is_worth_keeping = self._draft.exists() and self._purpose() == key
             if not self._is_worth_keeping:
-                self._begin(wanted)
+                self._begin(key)
             self.store = RunFile(self._draft)
             self.store.begin(None)
 
     def publish(self) -> None:
-        """Put the new scores in the place of the old ones, all at once, and end the session.
+        """Replace the old scores with the new ones, all at once, and end the session.
 
         Raises:
             StoreError: The run file cannot be written, or another session has written into it.
         """
-        if _state(self._path) != self._before:
+        if _state(self._path) != self._state:
             raise StoreError(
                 f"Another session has written into the run file {self._path}. Its earlier scores "
                 "are unchanged: rescore again."
@@ -494,16 +491,15 @@ class Rescoring:
             ) from error
         self.store.close()
         _remove(self._draft)
-        self._is_worth_keeping = True  # what lies there later is another session's
+        self._is_worth_keeping = True  # a later draft is another session's
         self._lock.release()
 
     def keep(self, rows: Sequence[StoredRow]) -> None:
-        """Note that rows have new scores, which the next session need not make again."""
+        """Note that rows have new scores, so that the draft is worth storing."""
         self._is_worth_keeping = True
 
     def leave(self) -> None:
-        """End the session; a draft with new scores that was not published is kept for the next
-        one."""
+        """End the session; an unpublished draft with new scores stays for the next session."""
         self.store.close()
         if not self._is_worth_keeping:
             _remove(self._draft)
@@ -516,7 +512,7 @@ class Rescoring:
         except StoreError:
             return ""
 
-    def _begin(self, wanted: str) -> None:
+    def _begin(self, purpose: str) -> None:
         _remove(self._draft)
         new = self._draft.with_name(f".{self._draft.name}.new")
         _remove(new)
@@ -525,20 +521,24 @@ class Rescoring:
                 with closing(RunReader(self._path)) as reader, reader.snapshot() as source:
                     source.backup(target)
                 with target:
-                    target.execute("INSERT OR REPLACE INTO meta VALUES ('draft', ?)", (wanted,))
+                    target.execute("INSERT OR REPLACE INTO meta VALUES ('draft', ?)", (purpose,))
             os.replace(new, self._draft)
 
 
 def _state(path: Path) -> list[int]:
-    """Return what is another after any session that wrote into the run file."""
-    files = (path, path.with_name(f"{path.name}-wal"))
-    found = [os.stat(file) for file in files if file.exists()]
-    return [number for one in found if one.st_size for number in (one.st_size, one.st_mtime_ns)]
+    """Return sizes and times that differ after every session that wrote into the run file."""
+    state: list[int] = []
+    for file in (path, path.with_name(f"{path.name}-wal")):
+        if file.exists():
+            status = os.stat(file)
+            if status.st_size:
+                state += (status.st_size, status.st_mtime_ns)
+    return state
 
 
 @contextmanager
 def _or_nothing(path: Path) -> Iterator[None]:
-    """Leave nothing of a file that could not be written whole."""
+    """Remove a file that could not be written whole."""
     try:
         yield
     except BaseException:
