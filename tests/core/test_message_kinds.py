@@ -33,7 +33,7 @@ from context_bench.results.metrics import MeanScore
 from context_bench.results.summary import check_score_field
 from context_bench.run import stopping
 from context_bench.runs import open_run
-from context_bench.session.fields import rename_fields
+from context_bench.session.datasets import rename_fields
 from context_bench.session.prepare import require_complete
 from context_bench.store.keys import digest
 

@@ -168,19 +168,21 @@ def _in_functions(text: str) -> Iterator[ToolCall]:
                 yield ToolCall(match["name"], dict(arguments))
                 continue
             texts = {
-                (found["key"] or found["name"]).strip(): found["value"].strip("\n")
-                for found in _PARAMETER.finditer(match["body"])
+                (parameter["key"] or parameter["name"]).strip(): parameter["value"].strip("\n")
+                for parameter in _PARAMETER.finditer(match["body"])
             }
             yield _of_texts(match["name"], texts)
 
 
 def _in_blocks(text: str) -> Iterator[ToolCall]:
-    """Calls in a block that holds JSON, or a name with JSON or with pairs behind it."""
+    """Calls in a block of JSON, or of a name before JSON or pairs."""
     blocks = list(_BLOCK.finditer(text))
     ends = [end.start() for end in _BLOCK_END.finditer(text)]
     for block, following in zip_longest(blocks, blocks[1:]):
-        place = bisect_left(ends, block.end())
-        stops = ends[place : place + 1] + ([following.start()] if following else [])
+        index = bisect_left(ends, block.end())
+        stops = ends[index : index + 1]
+        if following:
+            stops.append(following.start())
         yield from _of_block(text[block.end() : min(stops, default=len(text))].strip())
 
 
@@ -205,8 +207,8 @@ def _of_block(body: str) -> Iterator[ToolCall]:
         if named and isinstance(value, Mapping):
             yield ToolCall(named["name"], dict(value))
             continue
-        for each in value if isinstance(value, list) else [value]:
-            call = call_of_object(each)
+        for item in value if isinstance(value, list) else [value]:
+            call = call_of_object(item)
             if call:
                 yield call
 
@@ -222,7 +224,7 @@ def _of_texts(name: str, texts: Mapping[str, str]) -> ToolCall:
 
 
 def _value(text: str) -> Any:
-    """What JSON makes of a text, or Python's words for true, false and none, or the text."""
+    """The value of a text as JSON or as a constant of Python, or else the text."""
     stripped = text.strip()
     words = {"True": True, "False": False, "None": None}
     if stripped in words:
@@ -232,21 +234,20 @@ def _value(text: str) -> Any:
 
 
 def _objects_with_calls(text: str) -> list[ToolCall]:
-    """The calls of objects that say themselves that they are calls."""
+    """The calls of objects that are marked as calls."""
     if not _OBJECT_MARKS.search(text):
         return []
-    start, end = (
-        min((text.find(sign) for sign in "[{" if sign in text), default=-1),
-        max(text.rfind("]"), text.rfind("}")),
-    )
+    start = min((text.find(sign) for sign in "[{" if sign in text), default=-1)
+    end = max(text.rfind("]"), text.rfind("}"))
     value = _json(text[start : end + 1]) if 0 <= start < end else None
-    return [call for each in _calls_in(value) if (call := call_of_object(each))]
+    calls = map(call_of_object, _calls_in(value))
+    return [call for call in calls if call]
 
 
 def _calls_in(value: Any) -> Iterator[Any]:
     if isinstance(value, list):
-        for each in value:
-            yield from _calls_in(each)
+        for item in value:
+            yield from _calls_in(item)
     elif isinstance(value, Mapping):
         if "functionCall" in value or "function_call" in value or value.get("type") == "tool_use":
             yield value

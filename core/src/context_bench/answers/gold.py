@@ -61,7 +61,8 @@ def gold(example: Mapping[str, Any]) -> Gold:
         if texts or (field == "answer" and values):
             break
     else:
-        field, values = "answers", tuple(_alternatives(only))
+        field = "answers"
+        values = tuple(_alternatives(only))
     for alias in _ALIASES:
         values += tuple(_alternatives(example.get(alias)))
     texts = _texts(values)

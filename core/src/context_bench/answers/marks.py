@@ -65,11 +65,11 @@ class Step(NamedTuple):
 def part_once(text: str) -> Step:
     """Take the outermost marks off a text: channels, else the marks of turns, reasoning and
     answer."""
-    if channels := _channels(text):
+    channels = _channels(text)
+    if channels:
         return channels
-    text = _turn(text)
-    rest, reasoning = _without_tags(text)
-    return Step(_unwrapped(rest), reasoning)
+    answer, reasoning = _without_tags(_turn(text))
+    return Step(_unwrapped(answer), reasoning)
 
 
 def _channels(text: str) -> Step | None:
@@ -81,7 +81,8 @@ def _channels(text: str) -> Step | None:
         if mark and thought.lstrip().startswith("analysis"):
             return Step(answer.strip(), (thought.strip().removeprefix("analysis"),))
         return None
-    answer, reasoning = "", []
+    answer = ""
+    reasoning: list[str] = []
     for header in headers:
         end = _CHANNEL_END.search(text, header.end())
         content = text[header.end() : end.start() if end else len(text)].strip()
@@ -96,25 +97,29 @@ def _channels(text: str) -> Step | None:
 
 def _turn(text: str) -> str:
     """A turn without the marks at its beginning, and up to the mark at its end."""
-    whole, start, is_sentence = text, 0, text.rstrip().endswith("</s>")
+    original = text
+    start = 0
+    is_sentence = text.rstrip().endswith("</s>")
     while True:
         mark = _TURN.match(text, _after_blanks(text, start))
         if mark:
             start = mark.end()
-            if _SPEAKS.search(mark[0]) and (speaker := _SPEAKER.match(text, start)):
+            speaker = _SPEAKER.match(text, start) if _SPEAKS.search(mark[0]) else None
+            if speaker:
                 start = speaker.end()
         elif is_sentence and text.startswith("<s>", start):
             start += len("<s>")
         else:
             break
     text = text[start:]
-    mentions, strike = _Mentions(text), text.find("<s>")
+    mentions = _Mentions(text)
+    strike = text.find("<s>")
     for mark in _TURN.finditer(text):
         is_strike = mark[0] == "</s>" and 0 <= strike < mark.start()
         if not (is_strike or mentions.is_turn(mark)):
             turn = text[: mark.start()]
             return _trimmed(turn if "<s>" in turn else _without_strikes(turn))
-    return _trimmed(text) if start else whole
+    return _trimmed(text) if start else original
 
 
 def _without_strikes(text: str) -> str:
@@ -127,9 +132,11 @@ def _without_strikes(text: str) -> str:
 
 
 def _without_tags(text: str) -> Step:
-    kept: list[str] = []
+    answer: list[str] = []
     reasoning: list[str] = []
-    position, is_open, is_marked = 0, False, False
+    position = 0
+    is_open = False
+    is_marked = False
     mentions = _Mentions(text)
     tags = list(_TAG.finditer(text))
     last_closing = max((tag.start() for tag in tags if _closes(tag)), default=-1)
@@ -138,25 +145,29 @@ def _without_tags(text: str) -> Step:
         if tag["answer"]:
             if is_open and not closes:  # the answer begins, and nothing closed the reasoning
                 reasoning.append(text[position : tag.start()])
-                position, is_open = tag.start(), False
+                position = tag.start()
+                is_open = False
         elif closes or (tag["empty"] and is_open):  # some models end their reasoning with <think/>
             if not is_open and mentions.is_closing(tag, position):
                 continue
             thought = text[position : tag.start()]
             if not is_open:  # the opening tag was part of the prompt
-                thought = "".join([*kept, thought])
-                kept.clear()
+                thought = "".join([*answer, thought])
+                answer.clear()
             reasoning.append(thought)
-            position, is_open = tag.end(), False
+            position = tag.end()
+            is_open = False
         elif not is_open and not mentions.is_opening(tag, position):
             if tag["gap"] and tag.start() > last_closing:
-                continue  # `a < think > b` is no tag where none closes
-            kept.append(text[position : tag.start()])
-            position, is_open, is_marked = tag.end(), not tag["empty"], True
+                continue  # `a < think > b` is not a tag where none closes
+            answer.append(text[position : tag.start()])
+            position = tag.end()
+            is_open = not tag["empty"]
+            is_marked = True
     if not reasoning and not is_marked:
         return Step(text)
-    (reasoning if is_open else kept).append(text[position:])
-    return Step(_joined(kept), tuple(thought.strip() for thought in reasoning if thought.strip()))
+    (reasoning if is_open else answer).append(text[position:])
+    return Step(_joined(answer), tuple(thought.strip() for thought in reasoning if thought.strip()))
 
 
 def _closes(tag: re.Match[str]) -> bool:

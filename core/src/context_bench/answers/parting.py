@@ -65,26 +65,26 @@ def part_answer(text: str) -> Parted:
     """
     if _is_unmarked(text):
         return Parted(text)
-    answer, readings = text, 0
+    answer = text
+    readings = 0
     reasoning: list[str] = []
     while _SPOKEN_MARK in answer or _MAY_PART.search(answer):
-        from context_bench.answers.marks import (
-            part_once,
-        )  # most answers have no mark, and do without its expressions
+        # Most answers have no mark, and do not need the expressions of this module.
+        from context_bench.answers.marks import part_once
 
-        rest, thoughts = part_once(answer)
+        remainder, thoughts = part_once(answer)
         reasoning += thoughts
-        if rest == answer:
+        if remainder == answer:
             break
-        answer, readings = rest, readings + 1
+        answer = remainder
+        readings += 1
         if readings == _MOST_READINGS:
-            return Parted("", "\n".join([*reasoning, rest]))
+            return Parted("", "\n".join([*reasoning, answer]))
     return Parted(answer, "\n".join(reasoning))
 
 
 def _is_unmarked(text: str) -> bool:
-    """Whether a text has no mark that could part it: told sooner than by an expression, which looks
-    at each character."""
+    """Whether a text has no mark that could part it; faster than a regular expression."""
     return "<" not in text and "[" not in text and "◁" not in text and _SPOKEN_MARK not in text
 
 

@@ -166,11 +166,11 @@ def _unquoted(text: str) -> str:
 def _unfenced(lines: list[str]) -> list[str]:
     """The lines without a fence around all of them; one with a name that opens inside it shows that
     it goes on."""
-    fences = [
-        (number, fence["name"])
-        for number, line in enumerate(lines)
-        if (fence := _FENCE.fullmatch(line))
-    ]
+    fences: list[tuple[int, str]] = []
+    for number, line in enumerate(lines):
+        fence = _FENCE.fullmatch(line)
+        if fence:
+            fences.append((number, fence["name"]))
     if len(fences) < 2 or fences[0][0] != 0 or fences[-1] != (len(lines) - 1, ""):
         return lines
     is_around_all = len(fences) == 2 or fences[1][1] != ""
@@ -213,16 +213,17 @@ def _candidates(text: str) -> Iterator[_Span]:
 
 
 def _blocks(text: str) -> Iterator[_Span]:
-    """Blocks of quoted lines, and fences, behind or before lines of the reply's own."""
+    """Blocks of quoted lines, and fences, after or before other lines of the reply."""
     lines = text.split("\n")
     starts = _starts(lines)
-    first, fence = -1, -1
+    first = -1
+    fence = -1
     for number, line in enumerate([*lines, ""]):
         is_quoted = number < len(lines) and _QUOTED_LINE.match(line) is not None
         if is_quoted and first < 0:
             first = number
         elif not is_quoted and first >= 0:
-            yield _block(text, lines, starts, first, number)
+            yield _block(text, starts[first], starts[number] - 1)
             first = -1
         opened = _FENCE.fullmatch(line)
         if opened is None:
@@ -232,7 +233,7 @@ def _blocks(text: str) -> Iterator[_Span]:
             continue
         name = _FENCE.fullmatch(lines[fence])
         if fence + 1 < number and not (name and _NEVER_QUOTES.fullmatch(name["name"])):
-            yield _block(text, lines, starts, fence, number + 1)
+            yield _block(text, starts[fence], starts[number + 1] - 1)
         fence = -1
 
 
@@ -243,32 +244,31 @@ def _starts(lines: Iterable[str]) -> list[int]:
     return starts
 
 
-def _block(text: str, lines: Sequence[str], starts: Sequence[int], first: int, stop: int) -> _Span:
-    start, end = starts[first], starts[stop] - 1
-    before = text[max(0, start - 2 * _REACH) : start].rstrip("\n`~ \t>")
-    introduced = before.rpartition("\n")[2]
-    said = introduced.endswith(":") and _ATTRIBUTED.search(introduced) is not None
-    if not said or _OWN_VOICE.search(introduced):
+def _block(text: str, start: int, end: int) -> _Span:
+    lead = text[max(0, start - 2 * _REACH) : start].rstrip("\n`~ \t>")
+    introduction = lead.rpartition("\n")[2]
+    is_attributed = introduction.endswith(":") and _ATTRIBUTED.search(introduction) is not None
+    if not is_attributed or _OWN_VOICE.search(introduction):
         return _Span(start, end, is_attributed=False)
-    is_alone = len(introduced) <= _REACH and not _SENTENCE_BREAK.search(introduced)
-    line = text.rfind(introduced, 0, start)
+    is_alone = len(introduction) <= _REACH and not _SENTENCE_BREAK.search(introduction)
+    line = text.rfind(introduction, 0, start)
     return _Span(line if is_alone else start, end, is_attributed=True)
 
 
 def _marked(text: str) -> Iterator[_Span]:
     """Passages in quotation marks that are not where the reply announces its own answer."""
     for match in _MARKS.finditer(text):
-        before = text[max(0, match.start() - _REACH) : match.start()].rpartition("\n")[2]
+        lead = text[max(0, match.start() - _REACH) : match.start()].rpartition("\n")[2]
         inside = match[0][1:-1]
-        if not inside.strip() or _ANNOUNCED.search(before) or _is_line(text, match):
+        if not inside.strip() or _ANNOUNCED.search(lead) or _is_line(text, match):
             continue
         if not _STATES.search(inside) or not re.search(r"[\s:=\[\\/]", inside.strip()):
             continue
-        if _OWN_VOICE.search(before):
+        if _OWN_VOICE.search(lead):
             continue
-        said = _ATTRIBUTED.search(before) or _ATTRIBUTED_AFTER.match(text, match.end())
-        span = _Span(match.start() + 1, match.end() - 1, said is not None)
-        yield _remark(text, span) if said else span
+        speaker = _ATTRIBUTED.search(lead) or _ATTRIBUTED_AFTER.match(text, match.end())
+        span = _Span(match.start() + 1, match.end() - 1, speaker is not None)
+        yield _remark(text, span) if speaker else span
 
 
 def _is_line(text: str, match: re.Match[str]) -> bool:

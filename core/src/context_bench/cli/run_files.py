@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -82,11 +81,10 @@ def rescore(run_file: Path, force: bool, is_trusted: bool, catalog: Catalog, **f
     def change(request: RunConfig) -> RunConfig:
         # Options of extensions are for a run, so the catalog is empty.
         changed = settings_over(flags_over(request, flags), flags, Catalog())
-        return evolve(
-            changed,
-            add_evaluators=_merged(request.add_evaluators, flags["add_evaluators"]),
-            exclude=_merged(request.exclude, flags["exclude"]),
-        )
+        merged: dict[str, Any] = {}
+        for name in ("add_evaluators", "exclude"):
+            merged[name] = tuple(dict.fromkeys((*getattr(request, name), *flags[name])))
+        return evolve(changed, **merged)
 
     reports = Reports(catalog, flags, [run_file])
     with stdout_aside():
@@ -138,10 +136,6 @@ def report(
         warn(line)
     reports.write(result)
     return _warn_of_missing(result.completeness, partial)
-
-
-def _merged(stored: Sequence[str], further: Sequence[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys((*stored, *further)))
 
 
 def _warn_of_missing(completeness: Completeness, partial: bool) -> int:

@@ -71,7 +71,7 @@ class Admission:
         stop: CancelToken | None = None,
         learned: Mapping[str, Mapping[str, Any]] | None = None,
         is_patient: bool = False,
-        rates: Callable[..., RateLimiter] | None = None,
+        rates: Callable[..., RateLimiter | None] | None = None,
     ) -> None:
         self.is_patient = is_patient
         self.hooks = hooks or CallHooks()

@@ -1,8 +1,7 @@
-"""Scoring: what evaluators say of an answer. Whatever goes wrong with one of them is a failure of
-this one alone.
+"""Scoring: evaluators score an answer. An error of one evaluator is a failure of this one alone.
 
-Most score before the response is committed; see :mod:`context_bench.run.deferred_scoring` for the
-others.
+Most evaluators score before the response is committed; for the others see
+:mod:`context_bench.run.deferred_scoring`.
 """
 
 from __future__ import annotations
@@ -99,63 +98,56 @@ class Scoring:
         return evaluations, failures
 
     def judge(
-        self, job: Job, scorer: Scorer, answer: Answer, found: Any
+        self, job: Job, scorer: Scorer, answer: Answer, result: Any
     ) -> StoredEvaluation | tuple[int, Failure]:
-        """Return what a scorer said elsewhere - in a batch, in another process - of an answer, or
-        its failure.
+        """Return the evaluation of a result from a batch or another process, or its failure.
 
         Args:
             job: The job.
             scorer: The scorer.
             answer: The answer.
-            found: What its evaluator returned, or the exception that it raised.
+            result: The value that its evaluator returned, or the exception that it raised.
         """
         gold = job.gold_key(scorer.reads)
-        if isinstance(found, BaseException):
-            return scorer.number, self.failure("evaluator", found, scorer.id)
+        if isinstance(result, BaseException):
+            return scorer.number, self.failure("evaluator", result, scorer.id)
         try:
-            return self._evaluation(
-                job, scorer, score_key(job.key, answer.digest, scorer.key, gold), found
-            )
+            key = score_key(job.key, answer.digest, scorer.key, gold)
+            return self._evaluation(job, scorer, key, result)
         except BaseException as error:
             if is_control_flow(error):
                 raise
             return scorer.number, self.failure("evaluator", error, scorer.id)
 
     def failure(self, stage: str, error: BaseException, evaluator: str | None = None) -> Failure:
-        """Return the failure that an error is, without secrets."""
+        """Return the failure of an error, without secrets."""
         failure = failure_of(stage, error, evaluator)
         if not self._is_secretive:
             return failure
         hide = self._redactor.of
         return evolve(failure, message=hide(failure.message), traceback=hide(failure.traceback))
 
-    def _evaluation(self, job: Job, scorer: Scorer, key: bytes, found: Any) -> StoredEvaluation:
+    def _evaluation(self, job: Job, scorer: Scorer, key: bytes, result: Any) -> StoredEvaluation:
         details: Mapping[str, Any] | None = None
-        if type(found) is not dict:
-            if not isinstance(found, Mapping):
+        if type(result) is not dict:
+            if not isinstance(result, Mapping):
                 raise TypeError(
-                    f"it returned {type(found).__name__}, not a mapping of score keys to numbers"
+                    f"it returned {type(result).__name__}, not a mapping of score keys to numbers"
                 )
-            details = getattr(found, "details", None) or None
+            details = getattr(result, "details", None) or None
         scores = {
             f"{scorer.prefix}{name}": _number(name, value)
-            for name, value in found.items()
+            for name, value in result.items()
             if value is not None
         }
         if scorer.ranges:
             for name, value in scores.items():
                 _check(scorer, name, value)
-        unscored, primary = None, job.wiring.primary
-        if not scores:
-            unscored = details.get("unscored") if details else None
-            unscored = unscored if isinstance(unscored, str) else "it had nothing to say"
-        elif primary in scorer.keys and primary not in scores:
-            unscored = f"it gave no {primary}, the primary score of the row"
-        told = None if details is None else to_json(dict(details))
+        unscored = _reason_without_score(job, scorer, scores, details)
+        details_json = None if details is None else to_json(dict(details))
         if self._is_secretive:
-            if told is not None and self._redactor.is_told_in(told):
-                told = to_json(self._redactor.of_answer(from_json(told)))
+            if details_json is not None and self._redactor.is_told_in(details_json):
+                details_json = to_json(self._redactor.of_answer(from_json(details_json)))
             unscored = unscored and self._redactor.of(unscored)
         return StoredEvaluation(
             evaluator=scorer.number,
@@ -163,28 +155,43 @@ class Scoring:
             scores=scores,
             hidden=scorer.yields,
             unscored=unscored,
-            details=told,
+            details=details_json,
         )
+
+
+def _reason_without_score(
+    job: Job, scorer: Scorer, scores: Mapping[str, float], details: Mapping[str, Any] | None
+) -> str | None:
+    """Return why an evaluation has no score, or not the primary score; None if it has it."""
+    if not scores:
+        reason = details.get("unscored") if details else None
+        return reason if isinstance(reason, str) else "it had nothing to say"
+    primary = job.wiring.primary
+    if primary in scorer.keys and primary not in scores:
+        return f"it gave no {primary}, the primary score of the row"
+    return None
 
 
 def scores_only(
     job: Job, evaluations: Sequence[StoredEvaluation], failures: Sequence[tuple[int, Failure]]
 ) -> StoredRow:
-    """Return what is written about a response that is stored already."""
+    """Return the row of new scores of a response that is stored already."""
     return StoredRow(
         id=job.id, key=job.key, output=None, evaluations=evaluations, failures=failures, again=True
     )
 
 
 def unscored_of(job: Job) -> list[StoredEvaluation]:
-    """Return the scorers that could say nothing of any answer to a job: that there is none is no
+    """Return the evaluations of scorers that could not score any answer to a job, which is not a
     fault of the system."""
-    told = ((scorer, why_unscored(job, scorer, None)) for scorer in job.wiring.scorers)
-    return [
-        StoredEvaluation(evaluator=scorer.number, key=scorer.key, unscored=why)
-        for scorer, why in told
-        if why is not None
-    ]
+    evaluations: list[StoredEvaluation] = []
+    for scorer in job.wiring.scorers:
+        reason = why_unscored(job, scorer, None)
+        if reason is not None:
+            evaluations.append(
+                StoredEvaluation(evaluator=scorer.number, key=scorer.key, unscored=reason)
+            )
+    return evaluations
 
 
 def why_unscored(job: Job, scorer: Scorer, output: Mapping[str, Any] | None) -> str | None:
@@ -205,10 +212,10 @@ def why_unscored(job: Job, scorer: Scorer, output: Mapping[str, Any] | None) -> 
 
 
 def claim(owners: dict[str, str], scorer: Scorer, evaluation: StoredEvaluation) -> None:
-    """Note whose the keys of an evaluation are.
+    """Note the evaluator of each key of an evaluation.
 
     Raises:
-        WiringError: One of them is somebody else's already.
+        WiringError: Another evaluator has given a key already.
     """
     for name in evaluation.scores:
         if name in scorer.yields:

@@ -10,7 +10,13 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from context_bench.errors import ContextBenchError, DatasetError, message_of, reason_of
+from context_bench.errors import (
+    ContextBenchError,
+    DatasetError,
+    did_you_mean,
+    message_of,
+    reason_of,
+)
 from context_bench.plan.datasets import describe_dataset, find_dataset
 from context_bench.plan.specs import DatasetSpec, Examples
 from context_bench.plugins.catalog import Catalog
@@ -22,7 +28,6 @@ from context_bench.redaction import Redactor, secret_values, without_secrets
 from context_bench.run.datasets import RunDataset, gold_sources
 from context_bench.run.examples import bounded
 from context_bench.session.column_names import check_columns
-from context_bench.session.fields import rename_fields
 from context_bench.session.sources import WatchedSource
 
 if TYPE_CHECKING:
@@ -31,6 +36,7 @@ if TYPE_CHECKING:
 
 _CHUNK = 1 << 20
 _LONGEST = 200
+_ABSENT = object()
 
 
 def open_dataset(
@@ -43,7 +49,7 @@ def open_dataset(
     """Return a dataset, and what wiring needs to know of it; None for an object.
 
     Args:
-        catalog: What is installed.
+        catalog: The installed components.
         source: Its spec, or the object that ``evaluate()`` received.
         number: Its number in the run.
         config: The configuration of the run.
@@ -53,14 +59,21 @@ def open_dataset(
         ContextBenchError: The dataset or an option is unknown, or the loader cannot be loaded, or
             not in time.
     """
-    open_it: Callable[[], tuple[RunDataset, DatasetFacts | None]]
+    open_source: Callable[[], tuple[RunDataset, DatasetFacts | None]]
     if isinstance(source, Examples):
         name = f"dataset {source.label!r}" if source.label else "the dataset"
-        open_it = partial(_open_object, source, number, config)
+        open_source = partial(_open_object, source, number, config)
     else:
         name = f"dataset {source.name!r}"
-        open_it = partial(_open_spec, catalog, source, number, config, used_labels=used_labels)
-    return bounded(open_it, config.patience, name)  # type: ignore[no-any-return]
+        open_source = partial(
+            _open_spec,
+            catalog=catalog,
+            spec=source,
+            number=number,
+            config=config,
+            used_labels=used_labels,
+        )
+    return bounded(open_source, config.patience, name)  # type: ignore[no-any-return]
 
 
 def _open_object(source: Examples, number: int, config: RunConfig) -> tuple[RunDataset, None]:
@@ -238,3 +251,64 @@ def source_of(path: Any) -> dict[str, Any] | None:
     except (OSError, TypeError, ValueError):
         return None
     return {"file": file.name, "bytes": size, "sha256": content.hexdigest()}
+
+
+def rename_fields(
+    examples: Iterable[Mapping[str, Any]], fields: Mapping[str, str], name: str
+) -> Iterator[Mapping[str, Any]]:
+    """Yield the examples with fields read from other columns.
+
+    A source is a column, or a dotted path into one (``outputs.0.text``). A column that is read
+    whole is renamed: its old name is removed. A later row without the source has no such field.
+
+    Raises:
+        DatasetError: The first row does not have a source; the message lists its columns.
+    """
+    for position, example in enumerate(examples):
+        if not isinstance(example, Mapping):  # the job source reports it, with its position
+            yield example  # type: ignore[unreachable]
+            continue
+        values = {target: _look_up(example, source) for target, source in fields.items()}
+        if position == 0:
+            _require_sources(example, fields, values, name)
+        sources = set(fields.values())
+        renamed = {column: value for column, value in example.items() if column not in sources}
+        renamed.update({name: value for name, value in values.items() if value is not _ABSENT})
+        yield renamed
+
+
+def _look_up(example: Mapping[str, Any], path: str) -> Any:
+    if path in example:
+        return example[path]
+    value: Any = example
+    for part in path.split("."):
+        if isinstance(value, Mapping) and part in value:
+            value = value[part]
+        elif isinstance(value, list | tuple) and _is_index(part, len(value)):
+            value = value[int(part)]
+        else:
+            return _ABSENT
+    return value
+
+
+def _is_index(text: str, length: int) -> bool:
+    return text.lstrip("-").isdecimal() and -length <= int(text) < length
+
+
+def _require_sources(
+    example: Mapping[str, Any],
+    fields: Mapping[str, str],
+    values: Mapping[str, Any],
+    name: str,
+) -> None:
+    """Check that the first row has every source."""
+    for target, source in fields.items():
+        if values[target] is not _ABSENT:
+            continue
+        columns = list(example)
+        sentences = [f"--field {target}={source}: the first row of {name} has no {source!r}."]
+        hint = did_you_mean(source, columns)
+        if hint.startswith("Did"):
+            sentences.append(hint)
+        sentences.append(f"Its columns are: {', '.join(columns)}.")
+        raise DatasetError(" ".join(sentences))

@@ -184,11 +184,12 @@ class RunHooks:
     def before_first_call(
         self, slots: Sequence[RunSystem], systems: Sequence[SystemSummary], store: RunFile
     ) -> Iterator[str]:
-        """Yield what extensions tell the user before the first call."""
+        """Yield the messages of extensions before the first call."""
         implementations = self._hooks["before_first_call"]
         if not implementations:
             return
-        earlier_cost, max_call_cost = 0.0, None
+        earlier_cost = 0.0
+        max_call_cost: float | None = None
         if not store.is_new:
             earlier_cost, max_call_cost = self._earlier_costs(slots, store)
         for implementation in implementations:

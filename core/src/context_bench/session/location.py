@@ -46,13 +46,21 @@ class RunLocation:
                 self.store.keep_request(recorded)
             return self.store
         if self.path is not None:
-            return RunFile.create(self.path, run_id, now(), recorded, provenance(catalog))
+            return RunFile.create(
+                self.path,
+                run=run_id,
+                created=now(),
+                config=recorded,
+                provenance=provenance(catalog),
+            )
         from shutil import rmtree
         from tempfile import mkdtemp
 
         folder = Path(mkdtemp(prefix="context-bench-"))
         path = folder / "run.sqlite"
-        store = RunFile.create(path, run_id, now(), recorded, {}, is_marked=False)
+        store = RunFile.create(
+            path, run=run_id, created=now(), config=recorded, provenance={}, is_marked=False
+        )
         finalize(store, rmtree, folder, ignore_errors=True)
         return store
 

@@ -151,7 +151,7 @@ def _prepare(
     )
     wiring = Wiring(planner, location.store)
     run_id = uuid4().hex if location.store is None else str(location.store.run()["id"])
-    systems = build_systems(catalog, config, hooks, run_id, warnings.warn)
+    systems = build_systems(catalog, config, hooks, run_id=run_id, warn=warnings.warn)
     labels = [system.label for system in systems]
     tokenizer = tokenizer_of(catalog, config.tokenizer)
     if location.store is not None:
@@ -242,7 +242,9 @@ def build_systems(
     """
     sources = with_reader(catalog, config.systems, config.reader)
     replace = hooks.replace_systems(warn)
-    systems = build_requested(catalog, sources, run_id, config.baseline, replace)
+    systems = build_requested(
+        catalog, sources, run_id=run_id, baseline=config.baseline, replace=replace
+    )
     systems += build_derived(catalog, config, hooks, systems)
     require_room(0, len(systems))
     baseline = baseline_of([system.label for system in systems], config.baseline)
@@ -274,7 +276,9 @@ def open_datasets(
     datasets: list[RunDataset] = []
     for number, source in enumerate(config.datasets):
         used_labels = [dataset.label or dataset.fallback for dataset in datasets]
-        dataset, facts = open_dataset(catalog, source, number, config, used_labels)
+        dataset, facts = open_dataset(
+            catalog, source, number=number, config=config, used_labels=used_labels
+        )
         if facts is not None:
             wiring.planner.know(facts)
         for name in gold_among(dataset):

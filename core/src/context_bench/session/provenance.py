@@ -76,18 +76,16 @@ def dependencies(names: Iterable[str]) -> dict[str, dict[str, str | None]]:
 
 
 def _git_state() -> dict[str, Any] | None:
-    commit, changes = (
-        _git("rev-parse", "HEAD"),
-        _git("status", "--porcelain", "--untracked-files=no"),
-    )
+    commit = _git("rev-parse", "HEAD")
+    changes = _git("status", "--porcelain", "--untracked-files=no")
     return None if commit is None else {"commit": commit, "dirty": bool(changes)}
 
 
 def _git(*arguments: str) -> str | None:
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             ["git", *arguments], capture_output=True, text=True, timeout=10, check=False
         )
     except (OSError, subprocess.SubprocessError):
         return None
-    return done.stdout.strip() if done.returncode == 0 else None
+    return process.stdout.strip() if process.returncode == 0 else None

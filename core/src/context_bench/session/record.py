@@ -39,11 +39,11 @@ class RunRecord:
         store.expect(prepared.expected_rows)
         for system in prepared.systems:
             store.add_system(
-                system.number,
-                system.label,
-                system.key,
-                system.shared,
-                prepared.redactor.of_answer(system.description),
+                system_number=system.number,
+                label=system.label,
+                key=system.key,
+                reusable=system.shared,
+                description=prepared.redactor.of_answer(system.description),
             )
         for dataset in prepared.datasets:
             description = prepared.redactor.of_answer(dataset.description)

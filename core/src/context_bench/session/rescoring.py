@@ -64,11 +64,11 @@ def rescore(
         change: Changes what the run said about evaluators.
         force: Whether to score again also what the same evaluators scored before.
         is_trusted: Whether the user trusts a run file that this installation did not write.
-        on_warning: Is told what the user should know.
+        on_warning: Is called with each warning.
 
     Raises:
-        StoreError: The file is no run file, or was written without its examples.
-        UntrustedFileError: This installation did not write it, and nobody said that it is trusted.
+        StoreError: The file is not a run file, or was written without its examples.
+        UntrustedFileError: This installation did not write it, and the user does not trust it.
         ContextBenchError: The evaluators do not fit, or one of them cannot be used.
     """
     with closing(RunReader(path)) as reader, raising_store_errors(path):
@@ -78,10 +78,9 @@ def rescore(
                 f"{path} was written without its examples, so its responses cannot be scored again."
             )
         source = source_of(reader, is_trusted=is_trusted)
-        require_trust("rescore", source, path, catalog, request)
-    request = evolve(
-        without_aliases(catalog, _without_objects(change(request), path)), locked=None
-    )  # what a lock says is for a run
+        require_trust("rescore", source, path, catalog=catalog, config=request)
+    request = without_aliases(catalog, _without_objects(change(request), path))
+    request = evolve(request, locked=None)  # a lock is for a run
     try:
         with Signals() as signals:
             session = Rescoring(path, {"request": request.to_dict(catalog), "force": force})
@@ -96,14 +95,18 @@ def rescore(
                 wiring = Wiring(planner, store, reference)
                 for label in labels:
                     wiring.wire(label.label)
-                slots = _silent(store.systems())
+                systems = _silent(store.systems())
                 redactor = redactor_of(catalog, request)
-                processor = RowProcessor(WordTokenizer(), redactor=redactor)
-                RunLoop(
-                    processor, store, 1, signals, Admission((), 1, stop=signals.stop), session.keep
-                ).run(
-                    RescoreJobs(store, slots, wiring.wire, force=force, reference=reference).jobs()
+                loop = RunLoop(
+                    processor=RowProcessor(WordTokenizer(), redactor=redactor),
+                    store=store,
+                    workers=1,
+                    signals=signals,
+                    admission=Admission((), 1, stop=signals.stop),
+                    on_rows=session.keep,
                 )
+                jobs = RescoreJobs(store, systems, wiring.wire, force=force, reference=reference)
+                loop.run(jobs.jobs())
                 store.settle_primary_scores()
                 result = read_result(store.path, catalog=catalog)
                 store.keep_metrics(
@@ -182,7 +185,8 @@ class Recomputation:
     def __init__(self, catalog: Catalog, run: Run) -> None:
         self.notes: list[str] = []
         self.left_out: dict[str, int] = {}
-        self._catalog, self._run = catalog, run
+        self._catalog = catalog
+        self._run = run
         self._counts: dict[str, int] = {}
         self._keys = {entry["id"]: entry["key"] for entry in run.evaluators}
 
@@ -190,7 +194,7 @@ class Recomputation:
         """Yield identity of the row, id of the evaluator, and scores.
 
         Raises:
-            ContextBenchError: The evaluators do not fit any more, or the examples were not kept.
+            ContextBenchError: The evaluators do not fit any more, or the examples are not stored.
         """
         config = dict(self._run.request)
         request = RunConfig.from_dict(config) if "systems" in config else RunConfig()
@@ -239,15 +243,15 @@ class Recomputation:
 
     def _unchanged(self, wiring: LabelWiring) -> LabelWiring:
         """Return a wiring with those evaluators only that must score as they did."""
-        kept = []
+        scorers = []
         for scorer in wiring.scorers:
             if not scorer.deterministic:
                 self._leave_out(scorer.id, "it is not deterministic")
             elif scorer.key != self._keys.get(scorer.id):
                 self._leave_out(scorer.id, "it or its options have changed since")
             else:
-                kept.append(scorer)
-        return evolve(wiring, scorers=tuple(kept))
+                scorers.append(scorer)
+        return evolve(wiring, scorers=tuple(scorers))
 
     def _leave_out(self, name: str, reason: str) -> None:
         self.left_out[name] = self._counts.get(name, 0)
@@ -257,21 +261,26 @@ class Recomputation:
 
 
 def _reference(catalog: Catalog, store: RunReader) -> Reference | None:
-    """Return the system of a run whose responses stand in for gold answers, or None."""
-    found = store.reference()
-    if found is None:
+    """Return the system of a run whose responses replace gold answers, or None."""
+    reference = store.reference()
+    if reference is None:
         return None
     [label] = [
         system["label"]
         for system in store.systems()
-        if system["system_number"] == found.system_number
+        if system["system_number"] == reference.system_number
     ]
     hooks = RunHooks(catalog, default_extensions(catalog, [REFERENCE]))
-    return Reference(hooks.answer_source(), label, *found)
+    return Reference(
+        hooks.answer_source(),
+        label,
+        number=reference.system_number,
+        samples=reference.repetitions,
+    )
 
 
 def _silent(systems: Iterable[Mapping[str, Any]]) -> list[RunSystem]:
-    """Return the slots of a run whose systems must not be asked."""
+    """Return the systems of a run, which must not be called."""
     return [
         RunSystem(
             number=system["system_number"],
@@ -285,11 +294,11 @@ def _silent(systems: Iterable[Mapping[str, Any]]) -> list[RunSystem]:
 
 
 class Silent:
-    """Stands in for a system that must not be asked."""
+    """Replaces a system that must not be called."""
 
     def __init__(self, name: str) -> None:
         self.name = name
 
     def process(self, example: dict[str, Any]) -> dict[str, Any]:
         """Refuse."""
-        raise AssertionError(f"the system {self.name} was asked again")
+        raise AssertionError(f"the system {self.name} was called again")

@@ -77,7 +77,7 @@ def resume(
     with closing(RunReader(path)) as reader:  # nothing is locked, written or built before
         config = _stored_config(reader, path)
         source = source_of(reader, is_trusted=is_trusted)
-        require_trust("resume", source, path, catalog, config)
+        require_trust("resume", source, path, catalog=catalog, config=config)
     store = RunFile.open(path)
     config = change(config)
     warnings = Warnings(on_warning)

@@ -20,9 +20,8 @@ from context_bench.run.loop import RunLoop
 from context_bench.run.processor import RowProcessor
 from context_bench.run.stopping import Signals
 from context_bench.run.systems import close_systems
-from context_bench.session.limits import admission_of
 from context_bench.session.location import RunLocation
-from context_bench.session.observers import combine, observers_of
+from context_bench.session.observers import admission_of, combine, observers_of
 from context_bench.session.prepare import PreparedRun
 from context_bench.session.record import RunRecord
 from context_bench.session.sources import require_unchanged
@@ -255,13 +254,13 @@ class RunSession:
 
             self._warn_of_derived(loop.admission)
             derived = DerivedRows(
-                self._store,
-                prepared.systems,
-                prepared.datasets,
-                wire,
-                loop.processor,
-                prepared.repeat,
-                unscored_rows,
+                store=self._store,
+                systems=prepared.systems,
+                datasets=prepared.datasets,
+                wire=wire,
+                processor=loop.processor,
+                samples=prepared.repeat,
+                unscored=unscored_rows,
             )
             loop.run(derived.jobs())
         reference = prepared.reference

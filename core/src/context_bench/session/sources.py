@@ -1,5 +1,4 @@
-"""The files that datasets are read from, compared at the end of a run with what they were at its
-start."""
+"""The files of datasets, compared at the end of a run with their state at its start."""
 
 from __future__ import annotations
 
@@ -13,7 +12,7 @@ from context_bench.errors import SourceChangedError
 from context_bench.run.datasets import RunDataset
 
 Edition = Mapping[str, Any]
-"""What is recorded about a source: its revision, and name, size and hash of its file."""
+"""The record of a source: its revision, and name, size and hash of its file."""
 
 
 @frozen(eq=False)
@@ -21,9 +20,9 @@ class WatchedSource:
     """A file or folder that a dataset is read from.
 
     Attributes:
-        path: Where it is.
-        edition: What it was when the dataset was opened.
-        read: Returns what it is now; this reads all of it.
+        path: Its path.
+        edition: Its record when the dataset was opened.
+        read: Returns its current record; this reads all of it.
         state: Names, sizes and times of its files when the dataset was opened.
     """
 
@@ -34,22 +33,21 @@ class WatchedSource:
 
     @classmethod
     def of(cls, path: Any, read: Callable[[], Edition]) -> WatchedSource:
-        """Return a source as it is now."""
-        place = os.path.abspath(os.path.expanduser(path))
-        before = _state_of(place)
-        return cls(place, read(), read, before)
+        """Return a source in its current state."""
+        absolute = os.path.abspath(os.path.expanduser(path))
+        state = _state_of(absolute)
+        return cls(absolute, read(), read, state)
 
     def has_changed(self) -> bool:
-        """Return whether its contents are others now; contents are read where times or sizes
-        changed."""
+        """Return whether its content has changed; it is read if times or sizes have changed."""
         return _state_of(self.path) != self.state and dict(self.read()) != dict(self.edition)
 
 
 def require_unchanged(datasets: Iterable[RunDataset]) -> None:
-    """Refuse to call a run complete whose dataset changed while it was read.
+    """Check that no dataset has changed while the run read it.
 
     Raises:
-        SourceChangedError: A file is another now, or is not there any more.
+        SourceChangedError: A file has changed or was removed.
     """
     for dataset in datasets:
         if dataset.has_changed is not None and dataset.has_changed():
@@ -63,8 +61,8 @@ def _state_of(path: str) -> tuple[Any, ...]:
     states = []
     for name in names:
         try:
-            found = os.stat(name)
+            status = os.stat(name)
         except OSError:
             continue
-        states.append((name, found.st_ino, found.st_size, found.st_mtime_ns))
+        states.append((name, status.st_ino, status.st_size, status.st_mtime_ns))
     return tuple(states)

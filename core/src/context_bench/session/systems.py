@@ -63,11 +63,11 @@ def build_requested(
     """Return the requested systems of a run.
 
     Args:
-        catalog: What is installed.
+        catalog: The installed components.
         sources: The systems as they were requested: specs, and objects.
         run_id: Id of the run.
         baseline: Label of the system that the others are compared with.
-        replace: Returns what is called instead of the built systems; None leaves them as they are.
+        replace: Returns the systems to call instead of the built ones; None changes none.
 
     Raises:
         ConfigurationError: There is no system, two have one label, or an object is not a system.
@@ -77,7 +77,10 @@ def build_requested(
     labels = labels_of(catalog, sources)
     built = [_build(catalog, source) for source in sources]
     if replace is not None:
-        built = list(replace([_described(catalog, *pair, run_id) for pair in enumerate(built)]))
+        described = [
+            _described(catalog, number, system, run_id) for number, system in enumerate(built)
+        ]
+        built = list(replace(described))
     systems = [
         _run_system(
             catalog,

@@ -95,10 +95,11 @@ class Wiring:
         """
         if label in self.by_label:
             return self.by_label[label]
-        if self.reference is not None and (base := self.reference.dataset_of(label)) is not None:
-            return self._wired(
-                self.reference.agreeing(self.wire(base), _number(self._label_numbers, label))
-            )
+        base = None if self.reference is None else self.reference.dataset_of(label)
+        if self.reference is not None and base is not None:
+            wiring = self.wire(base)
+            number = _number(self._label_numbers, label)
+            return self._wired(self.reference.agreeing(wiring, number))
         plan = self.planner.plan(label)
         scorers = [self._scorer(decision) for decision in plan.wired]
         scorers += [self._object_scorer(evaluator) for evaluator in self.planner.objects]
@@ -116,9 +117,14 @@ class Wiring:
         record = plan.to_dict() | {"primary": primary}
         for scorer in scorers:
             record["evaluators"].setdefault(scorer.id, dict(scorer.provenance))
-        return self._wired(
-            LabelWiring(_number(self._label_numbers, label), label, tuple(scorers), primary, record)
+        wiring = LabelWiring(
+            number=_number(self._label_numbers, label),
+            label=label,
+            scorers=tuple(scorers),
+            primary=primary,
+            plan=record,
         )
+        return self._wired(wiring)
 
     def _wired(self, wiring: LabelWiring) -> LabelWiring:
         self.by_label[wiring.label] = wiring
@@ -130,9 +136,14 @@ class Wiring:
             return
         for scorer in wiring.scorers:
             self._store.add_evaluator(scorer.number, scorer.id, scorer.key, scorer.provenance)
-        self._store.add_label(
-            Label(wiring.number, wiring.label, wiring.primary, wiring.keys, wiring.plan)
+        label = Label(
+            number=wiring.number,
+            label=wiring.label,
+            primary=wiring.primary,
+            keys=wiring.keys,
+            plan=wiring.plan,
         )
+        self._store.add_label(label)
 
     def _scorer(self, decision: Decision) -> Scorer:
         component = decision.component
