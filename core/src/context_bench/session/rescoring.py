@@ -79,8 +79,8 @@ def rescore(
             )
         source = source_of(reader, is_trusted=is_trusted)
         require_trust("rescore", source, path, catalog=catalog, config=request)
-    request = without_aliases(catalog, _without_objects(change(request), path))
-    request = evolve(request, locked=None)  # a lock is for a run
+    current = without_aliases(catalog, _without_objects(change(request), path))
+    request = evolve(current, locked=None)  # a lock is for a run
     try:
         with Signals() as signals:
             session = Rescoring(path, {"request": request.to_dict(catalog), "force": force})
