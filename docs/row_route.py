@@ -79,7 +79,7 @@ STEPS = (
         title="Read the answer",
         text="Tokens are counted where the endpoint reports none. Reasoning is separated from the answer, once for "
         "all evaluators.",
-        functions=("tokens:count_fields", "answers/parting:parted_output"),
+        functions=("tokens:count_fields", "answers/parting:parted_output", "outcomes:outcome_of"),
     ),
     Step(
         title="Score",
