@@ -26,7 +26,7 @@ def test_a_key_that_is_an_ordinary_word_does_not_change_an_answer(word: str) -> 
     hiding = Redactor([word])
     answer = {"response": f"it is {word}", "usage": {"input_tokens": 12345678}, word: [word]}
     assert hiding.of_answer(answer) == answer
-    assert not hiding.is_told_in(f'"{word}"')
+    assert not hiding.contains_secret(f'"{word}"')
     assert word not in hiding.of(f"bad key {word}")
 
 

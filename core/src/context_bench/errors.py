@@ -45,32 +45,30 @@ class ContextBenchError(Exception):
 
 
 def message_of(error: BaseException) -> str:
-    """Return what an error says, whoever wrote its class."""
+    """Return the message of an error of any class."""
     try:
-        return "".join(str(error))  # no text of a kind of its own
-    except (Exception, SystemExit, GeneratorExit):  # noqa: BLE001 - of somebody else's class
+        return "".join(str(error))  # a plain text, not of a subclass
+    except (Exception, SystemExit, GeneratorExit):  # noqa: BLE001 - the class is foreign code
         return f"its message cannot be read: {type(error).__name__}.__str__ failed"
 
 
 def exit_code_of(error: BaseException, usual: int = 2) -> int:
-    """Return the exit code that an error's class asks for; the usual one in place of what is none.
+    """Return the exit code of an error's class, or the usual one where that is not valid.
 
-    No error ends with 0, as if all had gone well, but a :class:`RunStoppedError` that nothing else
-    caused: a part may stop a run whose result is known.
+    Only a :class:`RunStoppedError` without another cause may have exit code 0: an extension may
+    stop a run whose result is known.
     """
     code = getattr(error, "exit_code", usual)
-    least = 0 if isinstance(error.__cause__ or error, RunStoppedError) else 1
-    return code if type(code) is int and least <= code <= 255 else usual
+    minimum = 0 if isinstance(error.__cause__ or error, RunStoppedError) else 1
+    return code if type(code) is int and minimum <= code <= 255 else usual
 
 
 def reason_of(error: BaseException) -> str:
-    """Return what an error says, behind its kind where the message alone would not tell."""
-    kind = (
-        ""
-        if isinstance(error, OSError | ValueError | ContextBenchError)
-        else f"{type(error).__name__}: "
-    )
-    return f"{kind}{message_of(error)}"
+    """Return the message of an error, after its class where the message alone is not clear."""
+    message = message_of(error)
+    if isinstance(error, OSError | ValueError | ContextBenchError):
+        return message
+    return f"{type(error).__name__}: {message}"
 
 
 class ConfigurationError(ContextBenchError):
@@ -79,8 +77,8 @@ class ConfigurationError(ContextBenchError):
     code = "configuration"
 
 
-def misfit(thing: object, what: str, lacks: str) -> ConfigurationError:
-    """Return the error that an object is not of a kind; of a class, that it must be called first.
+def misfit(thing: object, kind: str, lacks: str) -> ConfigurationError:
+    """Return the error for an object that is not of a kind; a class must be called first.
 
     A package whose objects can be converted has a function with a known name for it, such as
     ``as_evaluator``.
@@ -88,14 +86,14 @@ def misfit(thing: object, what: str, lacks: str) -> ConfigurationError:
     import sys
 
     reason = "it is a class: call it first" if isinstance(thing, type) else lacks
-    article = "an" if what[0] in "aeiou" else "a"
-    packages = dict.fromkeys(str(kind.__module__).partition(".")[0] for kind in type(thing).__mro__)
+    article = "an" if kind[0] in "aeiou" else "a"
+    packages = dict.fromkeys(str(cls.__module__).partition(".")[0] for cls in type(thing).__mro__)
     converters = [
-        f" {package}.as_{what}() makes one of it."
+        f" {package}.as_{kind}() makes one of it."
         for package in packages
-        if hasattr(sys.modules.get(package), f"as_{what}")
+        if hasattr(sys.modules.get(package), f"as_{kind}")
     ]
-    return ConfigurationError(f"{thing!r} is not {article} {what}: {reason}.{''.join(converters)}")
+    return ConfigurationError(f"{thing!r} is not {article} {kind}: {reason}.{''.join(converters)}")
 
 
 class UnknownNameError(ConfigurationError):

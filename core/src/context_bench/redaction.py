@@ -1,4 +1,4 @@
-"""Redaction: what was given as a secret is taken out of every text before it is kept or shown."""
+"""Redaction: secrets are removed from every text before it is stored or shown."""
 
 from __future__ import annotations
 
@@ -79,9 +79,9 @@ class Redactor:
     """
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        given = {secret for secret in secrets if len(secret) >= _SHORTEST}
-        self._all = _by_length(given)
-        self._plain = _by_length(filter(_is_unmistakable, given))
+        known = {secret for secret in secrets if len(secret) >= _SHORTEST}
+        self._all = _by_length(known)
+        self._plain = _by_length(filter(_is_unmistakable, known))
         import json
 
         self._marks = [json.dumps(form, ensure_ascii=False)[1:-1] for form in self._plain]
@@ -101,7 +101,7 @@ class Redactor:
         """Return JSON-like values without the secrets that nobody writes by chance."""
         return _deep(value, self._plain) if self._plain else value
 
-    def is_told_in(self, text: str) -> bool:
+    def contains_secret(self, text: str) -> bool:
         """Whether a JSON text holds a secret that nobody writes by chance; asked for every row, so
         it must be quick."""
         return any(mark in text for mark in self._marks)
@@ -154,9 +154,9 @@ def secrets_of_url(text: str) -> Iterator[str]:
         yield unquote(password or name)
         if _is_unmistakable(unquote(name)):  # some services take a key as the user
             yield unquote(name)
-    for found in re.finditer(_PAIR, text):
-        if re.search(_NAME, found[2]):
-            yield unquote_plus(found[3])
+    for pair in re.finditer(_PAIR, text):
+        if re.search(_NAME, pair[2]):
+            yield unquote_plus(pair[3])
 
 
 def redacted_url(text: str) -> str:
@@ -167,9 +167,7 @@ def redacted_url(text: str) -> str:
     """
     return re.sub(
         _PAIR,
-        lambda found: (
-            f"{found[1]}{found[2]}={REDACTED}" if re.search(_NAME, found[2]) else found[0]
-        ),
+        lambda pair: f"{pair[1]}{pair[2]}={REDACTED}" if re.search(_NAME, pair[2]) else pair[0],
         re.sub(_USER, f"{REDACTED}@", text),
     )
 
@@ -195,7 +193,7 @@ def without_secrets(components: Iterable[Component], options: Mapping[str, Any])
 
 
 def _hidden(value: Any) -> Any:
-    """Return what is kept of a secret option: nothing, unless it is made of harmless headers."""
+    """Return the part of a secret option that is stored: nothing, except harmless headers."""
     return _plain(value) if value and _are_harmless_headers(value) else REDACTED
 
 
@@ -232,8 +230,8 @@ def secret_values(components: Iterable[Component], options: Mapping[str, Any]) -
     declared = _declared(components)
     lists = {
         name
-        for one in components
-        for name, option in one.manifest.options.items()
+        for component in components
+        for name, option in component.manifest.options.items()
         if option.type == "list"
     }
     for name, value in options.items():
@@ -241,17 +239,16 @@ def secret_values(components: Iterable[Component], options: Mapping[str, Any]) -
             value = [value, *value.split("/")]  # as it is written on the command line
         if _is_secret(name, declared):
             yield from secrets_in(value)
-        yield from _told_in(value)  # the password in a secret address, too
+        yield from _secrets_inside(value)  # the password in a secret address, too
 
 
 def bad_value(name: str, wanted: str, value: object) -> BadValueError:
-    """Return the error of a parameter that does not take a value, whose message has no secret."""
+    """Return the error of a parameter that does not accept a value; its message has no secret."""
     return BadValueError(name, wanted, value, shown_value(name, value))
 
 
 def shown_value(name: str, value: object) -> str:
-    """Return a value as a message shows it: without secrets, which it is by its name or holds
-    inside.
+    """Return a value as a message shows it: without secrets.
 
     >>> shown_value("systems.proxy.api_key", ["sk-1"]), shown_value("run.limit", "x")
     ('***', "'x'")
@@ -264,7 +261,7 @@ def shown_value(name: str, value: object) -> str:
 
 
 def is_redacted(value: Any) -> bool:
-    """Whether a secret was taken out of a value."""
+    """Whether a secret was removed from a value."""
     if isinstance(value, Mapping):
         value = list(value.values())
     if isinstance(value, list | tuple):
@@ -272,9 +269,8 @@ def is_redacted(value: Any) -> bool:
     return isinstance(value, str) and REDACTED in value
 
 
-def _told_in(value: Any) -> Iterator[str]:
-    """Yield the secrets in what is no secret itself: an address, or options of somebody else's that
-    nobody declares."""
+def _secrets_inside(value: Any) -> Iterator[str]:
+    """Yield the secrets inside of a value: in an address, or in undeclared options."""
     if isinstance(value, str):
         yield from _of_environment(value)
     fields = _fields_of(value)
@@ -286,12 +282,12 @@ def _told_in(value: Any) -> Iterator[str]:
         yield from secret_values((), value)
     elif isinstance(value, list | tuple):
         for inner in value:
-            yield from _told_in(inner)
+            yield from _secrets_inside(inner)
 
 
 def _fields_of(value: Any) -> Mapping[str, Any] | None:
-    """Return the fields of a JSON object that is given as a text, such as further request fields;
-    None for any other value."""
+    """Return the fields of a JSON object in a text, such as further request fields; None for any
+    other value."""
     if not (isinstance(value, str) and value.lstrip()[:1] == "{"):
         return None
     import json
@@ -306,12 +302,12 @@ def _fields_of(value: Any) -> Mapping[str, Any] | None:
 def _plain(value: Any) -> Any:
     fields = _fields_of(value)
     if fields is not None:
-        kept = without_secrets((), fields)
-        if kept == fields:
+        redacted = without_secrets((), fields)
+        if redacted == fields:
             return value
         import json
 
-        return json.dumps(kept, ensure_ascii=False)
+        return json.dumps(redacted, ensure_ascii=False)
     if isinstance(value, str):
         shown = redacted_url(value) if "://" in value or "@" in value else value
         return _without(shown, _of_environment(shown))

@@ -400,8 +400,8 @@ def test_a_full_disk_stops_the_run_with_one_line_and_can_be_resumed(
     path = tmp_path / "run.sqlite"
     create = RunFile.create.__func__  # type: ignore[attr-defined]
 
-    def small(kind: Any, *arguments: Any) -> RunFile:
-        store: RunFile = create(kind, *arguments)
+    def small(kind: Any, *arguments: Any, **named: Any) -> RunFile:
+        store: RunFile = create(kind, *arguments, **named)
         [(pages,)] = store._connection.execute("PRAGMA page_count").fetchall()
         store._connection.execute(f"PRAGMA max_page_count = {pages + 6}")
         return store

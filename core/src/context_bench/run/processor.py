@@ -147,7 +147,7 @@ class RowProcessor:
         """Return the answer of a system as it is stored: without secrets."""
         text = to_json(output)
         if self._is_secretive:
-            if self._redactor.is_told_in(text):
+            if self._redactor.contains_secret(text):
                 output = self._redactor.of_answer(from_json(text))
                 text = to_json(output)
             if measured.rest is not None:

@@ -1,4 +1,4 @@
-"""Bars: how far each system is, on a terminal of any width. Importing this imports rich."""
+"""Progress bars of the systems on a terminal of any width. This module imports rich."""
 
 from __future__ import annotations
 
@@ -26,8 +26,7 @@ _LONGEST_LABEL = 28
 
 
 class Bars(Progress):
-    """A bar for each system, and below it a line of what else is known, wrapped where the terminal
-    is narrow.
+    """A bar for each system, and below it a line of further facts, wrapped to the terminal.
 
     Args:
         stream: The terminal.
@@ -43,7 +42,8 @@ class Bars(Progress):
         state: Callable[[int], dict[str, Any]],
         note: Callable[[dict[str, Any]], str],
     ) -> None:
-        self._state, self._note = state, note
+        self._state = state
+        self._note = note
         self._slots: dict[TaskID, int] = {}
         super().__init__(
             TextColumn("{task.description}", markup=False),

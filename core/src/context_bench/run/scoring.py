@@ -146,7 +146,7 @@ class Scoring:
         unscored = _reason_without_score(job, scorer, scores, details)
         details_json = None if details is None else to_json(dict(details))
         if self._is_secretive:
-            if details_json is not None and self._redactor.is_told_in(details_json):
+            if details_json is not None and self._redactor.contains_secret(details_json):
                 details_json = to_json(self._redactor.of_answer(from_json(details_json)))
             unscored = unscored and self._redactor.of(unscored)
         return StoredEvaluation(

@@ -133,11 +133,12 @@ class Signals:
     def unheard(self) -> Iterator[None]:
         """Let no signal raise meanwhile: what is done is our own, closes or records what has ended,
         and is short."""
-        before, self._is_deaf = self._is_deaf, True
+        was_deaf = self._is_deaf
+        self._is_deaf = True
         try:
             yield
         finally:
-            self._is_deaf = before
+            self._is_deaf = was_deaf
 
     def pull(self, items: Iterator[Item]) -> Item | None:
         """Return the next item of somebody else's, or None; a signal ends this at once, as a
@@ -168,7 +169,8 @@ class Signals:
         if self.number is None or self._over.is_set():
             return
         self.stop.set()
-        if self._say and (count := self.in_flight()):
+        count = self.in_flight()
+        if self._say and count:
             calls = f"{count} call{'s' * (count != 1)}"
             message = f"Finishing {calls} in flight, for {LONGEST:g} s at most; again to stop now."
             # It may block.
