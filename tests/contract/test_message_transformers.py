@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-CODE = '''
+CODE = """
 class Shorten:
     def __init__(self, keep=1):
         self.keep = keep
@@ -20,7 +20,7 @@ class Shorten:
 
 def compress(messages):
     return {"messages": [messages[0], messages[-1]]}
-'''
+"""
 MESSAGES = [
     {"role": "user", "content": "Which port does the server use?"},
     {"role": "assistant", "content": "The old port was 8443 and the new one is 9555."},
