@@ -1,7 +1,7 @@
-"""Conversations: each answered turn is in the run file before the next one is asked, and each turn
-is admitted as a call.
+"""Conversations: each answered turn is stored before the next one is called, and each turn is
+admitted as a call.
 
-How a conversation is held is a package's: the hook ``drive_conversation``.
+An extension drives a conversation (hook ``drive_conversation``).
 """
 
 from __future__ import annotations
@@ -29,23 +29,29 @@ class Conversations:
     """The conversations of a run.
 
     Attributes:
-        drive: Returns what holds conversations with a system.
-        store: Where their turns are kept.
-        processor: Takes secrets out of what is kept.
+        drive: Returns a system that drives conversations with another one.
+        store: The run file, which receives their turns.
+        processor: Removes secrets from answers.
     """
 
     drive: Callable[[Any], Any]
     store: RunFile
     processor: RowProcessor
-    _slots: dict[int, RunSystem] = Factory(dict)
+    _systems: dict[int, RunSystem] = Factory(dict)
 
     def take(self, job: Job, seen: bytes) -> None:
-        """Have a job asked as a conversation, given the key of its example as its system sees
-        it."""
-        slot = job.slot
-        if slot.number not in self._slots:
-            self._slots[slot.number] = evolve(slot, system=self.drive(slot.system))
-        job.slot, job.transcript = self._slots[slot.number], Transcript(self, job, seen)
+        """Prepare a job whose example is a conversation.
+
+        Args:
+            job: The job.
+            seen: Key of the example as the system receives it.
+        """
+        run_system = job.slot
+        if run_system.number not in self._systems:
+            system = self.drive(run_system.system)
+            self._systems[run_system.number] = evolve(run_system, system=system)
+        job.slot = self._systems[run_system.number]
+        job.transcript = Transcript(self, job, seen)
 
 
 @define(eq=False)
@@ -67,21 +73,20 @@ class Transcript:
     permit: CallPermit | None = None
     _turns: list[TurnColumns] | None = None
     _is_over: bool = False
-    _has_asked: bool = False
+    _has_called: bool = False
 
     def give_up(self) -> None:
-        """Ask no further turn: the row's time is up."""
+        """Call no further turn: the row's time is up."""
         self._is_over = True
 
     def recall(self, number: int, history: Sequence[Any]) -> Mapping[str, Any] | None:
-        """Return what this turn was answered when it was asked with this history; None when it is
-        to be asked, and may be.
+        """Return the stored answer to this turn after this history; None when it is to be called.
 
-        For the first turn that is asked, the row itself was admitted.
+        The admission of the row admits the first turn.
 
         Raises:
             TimeoutError: The row's time is up.
-            CallRefusedError: An extension does not let it be asked.
+            CallRefusedError: An extension refuses the turn.
         """
         if self._is_over:
             raise TimeoutError("the row's time was up before its next turn.")
@@ -90,21 +95,22 @@ class Transcript:
         if number < len(self._turns) and self._turns[number].key == self._key(history):
             return self._said(self._turns[number])
         del self._turns[number:]
-        if self.permit is not None and self._has_asked:
+        if self.permit is not None and self._has_called:
             self.permit.next_turn()
-        self._has_asked = True
+        self._has_called = True
         return None
 
     def keep(
-        self, number: int, history: Sequence[Any], found: Any, seconds: float
+        self, number: int, history: Sequence[Any], result: Any, seconds: float
     ) -> Mapping[str, Any]:
-        """Take the answer to a turn, and return it when it is safe.
+        """Store the answer to a turn, and return it.
 
         Raises:
             TimeoutError: The row's time is up, or the run has ended.
             StoreError: It cannot be written.
         """
-        answer = self.run.processor.answer(*take_apart(found, Timing(seconds)))
+        output, measured = take_apart(result, Timing(seconds))
+        answer = self.run.processor.answer(output, measured)
         if self._is_over:
             raise TimeoutError("the row's time was up before this turn was answered.")
         measured = answer.measured

@@ -72,7 +72,7 @@ def rescore(
         ContextBenchError: The evaluators do not fit, or one of them cannot be used.
     """
     with closing(RunReader(path)) as reader, raising_store_errors(path):
-        request = _asked(reader)
+        request = _stored_request(reader)
         if not reader.has_examples:
             raise StoreError(
                 f"{path} was written without its examples, so its responses cannot be scored again."
@@ -126,9 +126,9 @@ def rescore(
     return read_result(path, catalog=catalog)
 
 
-def _asked(reader: RunReader) -> RunConfig:
-    """Return what a run was asked for; of a run of an earlier version's ``evaluate()``, what it was
-    scored with."""
+def _stored_request(reader: RunReader) -> RunConfig:
+    """Return the configuration of a run; for ``evaluate()`` of an earlier version, its
+    evaluators."""
     config = reader.run()["config"]
     if "systems" in config:
         return RunConfig.from_dict(config)
@@ -141,28 +141,27 @@ def _asked(reader: RunReader) -> RunConfig:
 
 
 def _without_objects(request: RunConfig, path: Path) -> RunConfig:
-    """Return a request without the evaluators that were objects, all of which must be left out by
-    name.
+    """Return a request without the evaluators that were objects, which must be excluded by name.
 
     Raises:
-        StoreError: One of them is not: its scores would go, and the primary score with them.
+        StoreError: An object is not excluded: its scores would be lost, and the primary score, too.
     """
-    lost = [one for _, one in absent(request, "evaluators")]
-    lacking = [one for one in lost if not {one.name, one.type} & set(request.exclude)]
-    if lacking:
-        named = " and ".join(f"the evaluator {one}" for one in lacking)
-        leave = " ".join(f"--exclude {one.name or one.type}" for one in lacking)
+    objects = [value for _, value in absent(request, "evaluators")]
+    remaining = [item for item in objects if not {item.name, item.type} & set(request.exclude)]
+    if remaining:
+        named = " and ".join(f"the evaluator {item}" for item in remaining)
+        leave = " ".join(f"--exclude {item.name or item.type}" for item in remaining)
         raise StoreError(
             f"{path} was scored with {named}, which evaluate() was given and no file can keep. "
             f"Choose other evaluators with --evaluators, or leave it out: {leave}."
         )
-    if not lost:
+    if not objects:
         return request
-    known = {name for one in lost for name in (one.name, one.type)}
+    names = {item.name for item in objects} | {item.type for item in objects}
     return evolve(
         request,
-        evaluators=tuple(one for one in request.evaluators or () if isinstance(one, str)),
-        exclude=tuple(name for name in request.exclude if name not in known),
+        evaluators=tuple(spec for spec in request.evaluators or () if isinstance(spec, str)),
+        exclude=tuple(name for name in request.exclude if name not in names),
     )
 
 

@@ -1,9 +1,9 @@
-"""Whose word a value is, and what somebody else's run file may not do on its own.
+"""The source of a value, and what a run file of another installation may not do.
 
-Programs, addresses, keys, capabilities, consent and sandboxes are used where the user asks for
-them: now, by flags, environment or Python; or in a file of the user's own, such as the project file
-or a run file that this installation wrote. A run file of anybody else is read, and nothing that it
-names is built before the user has seen what that would be.
+Programs, addresses, keys, capabilities, consent and sandboxes are used where the user requests
+them: now, by flags, environment or Python; or in a file of the user, such as the project file or a
+run file that this installation wrote. A run file of another installation is read, and nothing that
+it names is built before the user has seen a list of it.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ class Source(Enum):
 
 
 def source_of(reader: RunReader, *, is_trusted: bool = False) -> Source:
-    """Return whose word the configuration of a run file is.
+    """Return the source of the configuration of a run file.
 
     Args:
         reader: The run file.
-        is_trusted: Whether the user said so, which makes it the user's own word.
+        is_trusted: Whether the user trusts the file, which makes the user the source.
     """
     if is_trusted:
         return Source.USER
@@ -53,17 +53,18 @@ def source_of(reader: RunReader, *, is_trusted: bool = False) -> Source:
 def require_trust(
     command: str, source: Source, path: Path, catalog: Catalog, config: RunConfig
 ) -> None:
-    """Refuse to build what a run file of somebody else asks for.
+    """Refuse to build the components of a run file of another installation.
 
     Args:
-        command: The command that would build it: ``resume`` or ``rescore``.
-        source: Whose word the configuration is.
+        command: The command that would build them: ``resume`` or ``rescore``.
+        source: The source of the configuration.
         path: The run file.
-        catalog: What is installed.
-        config: What the file asks for.
+        catalog: The installed components.
+        config: The configuration of the file.
 
     Raises:
-        UntrustedFileError: The file is of somebody else. The message lists what it asks for.
+        UntrustedFileError: Another installation wrote the file. The message lists what the command
+            would use.
     """
     if not source.is_trusted:
         kinds = ("evaluators", "capabilities") if command == "rescore" else None
@@ -73,19 +74,18 @@ def require_trust(
 def actions_of(
     catalog: Catalog, config: RunConfig, kinds: Iterable[str] | None = None
 ) -> list[str]:
-    """Return what a configuration would run, whom it would call and what it would send, a line
-    each.
+    """Return the programs, addresses and data that a configuration would use, a line each.
 
     Args:
-        catalog: What is installed; nothing is imported.
+        catalog: The installed components; nothing is imported.
         config: The configuration.
         kinds: The kinds of components to look at; None looks at all.
     """
-    chosen = None if kinds is None else set(kinds)
+    selected = None if kinds is None else set(kinds)
     lines = [
         _line(kind, name, catalog.named(kind, name), options)
         for kind, name, options in config.named_components()
-        if chosen is None or kind in chosen
+        if selected is None or kind in selected
     ]
     if config.evaluators is None:
         lines.append("every evaluator that is wired to the datasets")
@@ -95,17 +95,16 @@ def actions_of(
 def reason_to_leave_out(
     component: Component, options: Mapping[str, Any], source: Source
 ) -> str | None:
-    """Return why an evaluator does not score again where scores are only looked at; None where it
-    does.
+    """Return why an evaluator does not score again for a recomputation; None where it does.
 
     Args:
         component: The evaluator.
-        options: Its options, as the run file holds them.
-        source: Whose word they are.
+        options: Its options in the run file.
+        source: The source of the options.
     """
-    needed = [need for need in component.capabilities if need not in _LOCAL]
-    if needed:
-        return f"it needs {', '.join(needed)}"
+    remote = [need for need in component.capabilities if need not in _LOCAL]
+    if remote:
+        return f"it needs {', '.join(remote)}"
     if source.is_trusted:
         return None
     runs_model_code = "executes-model-code" in component.capabilities
@@ -114,10 +113,10 @@ def reason_to_leave_out(
         return f"it needs {capabilities}, and this installation did not write the run file"
     declared = component.manifest.options
     names = [name.replace("-", "_") for name in options]
-    places = [name for name in names if name in declared and declared[name].type in _OF_A_PLACE]
-    if places:
+    files = [name for name in names if name in declared and declared[name].type in _OF_A_PLACE]
+    if files:
         return (
-            f"its option {places[0]} names a file, and this installation did not write the run file"
+            f"its option {files[0]} names a file, and this installation did not write the run file"
         )
     if runs_model_code and not _isolates(component):
         return "no isolating sandbox works here, and this installation did not write the run file"
@@ -125,7 +124,7 @@ def reason_to_leave_out(
 
 
 def _isolates(component: Component) -> bool:
-    """Whether code that a model wrote is isolated when nobody says anything about it."""
+    """Whether code of a model is isolated by default."""
     try:
         isolation = getattr(component.build({}), "isolation", None)
         return bool(isolation()) if callable(isolation) else False
@@ -137,22 +136,20 @@ def without_consent(
     catalog: Catalog, options: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, dict[str, Any]]:
     """Return the options of evaluators without those that can weaken a sandbox or a limit."""
-    kept = {}
-    for name, given in options.items():
-        weakening = {
-            option.name
-            for component in catalog.named("evaluators", name)
-            for option in component.manifest.options.values()
-            if option.needs_trust
+    safe: dict[str, dict[str, Any]] = {}
+    for name, values in options.items():
+        weakening: set[str] = set()
+        for component in catalog.named("evaluators", name):
+            declared = component.manifest.options.values()
+            weakening.update(option.name for option in declared if option.needs_trust)
+        safe[name] = {
+            key: value for key, value in values.items() if key.replace("-", "_") not in weakening
         }
-        kept[name] = {
-            key: value for key, value in given.items() if key.replace("-", "_") not in weakening
-        }
-    return kept
+    return safe
 
 
 _LOCAL = ("subprocess", "executes-model-code")
-"""Capabilities with which nothing leaves this machine, and nothing of the user is read."""
+"""Capabilities with which no data leaves this machine, and no data of the user is read."""
 _OF_A_PLACE = ("path", "tables", "words")
 
 
