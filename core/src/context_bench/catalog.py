@@ -29,8 +29,7 @@ def open_catalog(
             current directory, where there is one.
 
     Raises:
-        UnknownNameError: A switch, the environment or the project file names what nobody has heard
-            of.
+        UnknownNameError: A switch, the environment or the project file has an unknown name.
         ConfigurationError: The project file cannot be read.
     """
     settings = PluginSettings.read(load_project(project).get("plugins", {}), os.environ, switches)

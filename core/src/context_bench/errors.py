@@ -7,7 +7,7 @@
      |   +- MissingValueError          a value that a command needs
      |   +- ExclusiveOptionsError      options that cannot be used together
      |   +- UnusedOptionError          an option that has no effect
-     |   +- UntrustedFileError         a file of somebody else's that asks for more than to be read
+     |   +- UntrustedFileError         a file of another installation that would run or send
      +- PluginError                    a plugin that is needed cannot be used
      +- WiringError                    evaluators and rows do not fit together
      |   +- LockDriftError             the wiring is not the one that was locked
@@ -137,7 +137,7 @@ class BadValueError(ConfigurationError):
 
 
 class MissingValueError(ConfigurationError):
-    """A command needs a value that nobody gave.
+    """A command needs a value that is missing.
 
     Attributes:
         what: What is missing, such as ``"dataset"``.
@@ -170,7 +170,7 @@ class UntrustedFileError(ConfigurationError):
 
     Attributes:
         path: The file.
-        actions: What it asks for, a line each.
+        actions: What the file would run or send, a line each.
     """
 
     code = "untrusted-file"
@@ -245,7 +245,7 @@ class SourceChangedError(DatasetError):
 
 
 class MetricError(ContextBenchError):
-    """A metric cannot be computed as it was asked for."""
+    """A metric cannot be computed as requested."""
 
     code = "metric"
 
@@ -260,7 +260,7 @@ class UnstorableError(StoreError):
     """A value has no stable written form, so it can be neither stored nor hashed.
 
     Attributes:
-        path: Where in the example or output the value stands.
+        path: Path of the value in the example or output.
     """
 
     code = "unstorable"

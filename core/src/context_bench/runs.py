@@ -44,7 +44,7 @@ class Example:
     """An example as a run was given it.
 
     Attributes:
-        identity: Where it stands: number of the dataset, and position.
+        identity: Number of the dataset, and position.
         id: Its id, or ``"#<position>"``.
         label: Label of its dataset.
         content: Its fields; None when the run was made without keeping examples.
@@ -63,7 +63,7 @@ class Turn:
     """One answered turn of a conversation.
 
     Attributes:
-        number: Number of the turn among those that are asked, counted from 0.
+        number: Number of the turn among those that are called, counted from 0.
         response: The answer as text, or None.
         output: Everything that the system returned.
         latency: Seconds.
@@ -98,7 +98,7 @@ class RunFailure:
 
 @frozen
 class Keys:
-    """What stands for the content of an answered row; see the page about keys.
+    """The keys of an answered row; see the page about keys.
 
     Attributes:
         identity: The row.
@@ -141,7 +141,7 @@ class Run:
 
     @property
     def id(self) -> str:
-        """What tells this run from all others."""
+        """The unique id of this run."""
         return str(self._reader.run()["id"])
 
     @property
@@ -152,7 +152,7 @@ class Run:
 
     @property
     def request(self) -> Mapping[str, Any]:
-        """What was asked for, as it was stored; secrets are not in it."""
+        """The configuration of the run, as it was stored, without secrets."""
         return dict(self._reader.run()["config"])
 
     @property
@@ -367,7 +367,7 @@ class Run:
 
 
 class StoredRows(Sequence[EvalRow]):
-    """The rows of a run file, read when they are asked for."""
+    """The rows of a run file, read when they are accessed."""
 
     def __init__(self, reader: RunReader) -> None:
         self.reader = reader

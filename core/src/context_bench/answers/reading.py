@@ -294,8 +294,8 @@ def _remark(text: str, span: _Span) -> _Span:
     """A quotation with the line around it, where that says only who said it: "(It claims "...",
     which is wrong.)"."""
     start = text.rfind("\n", 0, span.start) + 1
-    before = text[start : span.start]
-    behind = _REMARK_END.match(text, span.end)
-    if len(before) > _REACH or _SENTENCE_BREAK.search(before) or behind is None:
+    lead = text[start : span.start]
+    end = _REMARK_END.match(text, span.end)
+    if len(lead) > _REACH or _SENTENCE_BREAK.search(lead) or end is None:
         return span
-    return _Span(start, behind.end(), span.is_attributed)
+    return _Span(start, end.end(), span.is_attributed)

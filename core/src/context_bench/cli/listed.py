@@ -151,9 +151,9 @@ def _lines(component: Component, catalog: Catalog) -> Iterator[str]:
             "tags": ", ".join(dataset.tags),
             "license": dataset.license,
         }
-        for label, told in {**lists, "files": " ".join(dataset.files)}.items():
-            if told:
-                yield wrap_text(label, told)
+        for label, text in {**lists, "files": " ".join(dataset.files)}.items():
+            if text:
+                yield wrap_text(label, text)
         yield wrap_text(
             "scored by", ", ".join(scorers(component, catalog)) or "no installed evaluator"
         )

@@ -85,7 +85,7 @@ class RowTask:
         return True
 
     def begin(self, work: Work) -> Work:
-        """Note that somebody else's code is called for the row."""
+        """Note that foreign code is called for the row."""
         self.work = work
         if self.first is None:
             self.first = work

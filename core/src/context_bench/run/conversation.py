@@ -136,5 +136,5 @@ class Transcript:
     def _said(self, turn: TurnColumns) -> Mapping[str, Any]:
         """Return what the system said in a turn, with what was measured about the call."""
         self.length = turn.turn + 1
-        told = {**from_json(turn.output), **from_json(turn.measured or "{}")}
-        return {**told, "latency": turn.latency, "attempts": turn.attempts}
+        output = {**from_json(turn.output), **from_json(turn.measured or "{}")}
+        return {**output, "latency": turn.latency, "attempts": turn.attempts}

@@ -449,7 +449,7 @@ def chosen(dataset: RunDataset, timeout: float | None = None) -> Iterable[Positi
     Args:
         dataset: The dataset.
         timeout: Seconds that it may take for one example; None for any. With a timeout it is read
-            on a thread of its own, which is left behind when it hangs and keeps no process alive.
+            on a thread of its own, which is left when it hangs, and keeps no process alive.
 
     Raises:
         DatasetError: It cannot be read, or did not give an example in time; raised while it is

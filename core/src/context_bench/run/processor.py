@@ -53,7 +53,7 @@ class RetryableCallError(Exception):
 
 
 class RowProcessor:
-    """Does jobs. Any number of threads may use it: the one thing that it keeps only ever shrinks.
+    """Does jobs. Any number of threads may use it: its only state shrinks.
 
     Attributes:
         unseen: Those of ``text_fields``, and whatever else is put there, that no example and no
@@ -224,7 +224,7 @@ class RowProcessor:
     def late(
         self, job: Job, answer: Answer | None, deadline: float, seconds: float, attempts: int
     ) -> StoredRow:
-        """Return the row of a job whose time is up: an answer is kept, what is missing has
+        """Return the row of a job whose time is up: an answer is stored, missing scores have
         failed."""
         error = TimeoutError(f"it took longer than the deadline of {deadline:g} s.")
         if answer is None and job.only is None:

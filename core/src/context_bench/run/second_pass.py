@@ -1,14 +1,13 @@
-"""Jobs that are made of a run file: responses that are scored again, or against a reference, and
-rows that are derived.
+"""Jobs from a run file: responses to score again, or against a reference, and derived rows.
 
-All read in a pass of their own over the file, so a run that is killed goes on where it ended, and
-nothing is held in memory. Nobody is asked for them, unless a reader follows a derived row.
+They read the file in a separate pass, so a run that is killed continues where it stopped, and
+nothing stays in memory. No system is called, except the reader of a derived row.
 
-Rows without a gold answer have a label of their own, whose evaluators are those of the dataset. The
-ones that need an answer are given the reference's response in its place, and their keys get a
-prefix, so that no such score is ever taken for one of a gold answer. They score when all rows are
-answered: the response may come later than those that are held against it. What lacks a gold answer,
-and what stands in for it, says an extension (hook ``answer_source``).
+Rows without a gold answer have a separate label, with the evaluators of the dataset. Evaluators
+that need an answer receive the reference's response instead, and their keys get a prefix, so that
+these scores differ from those of gold answers. They score when all rows are answered: the
+reference's response may come later than those that are compared with it. An extension decides which
+examples lack a gold answer, and what replaces it (hook ``answer_source``).
 """
 
 from __future__ import annotations
@@ -54,11 +53,11 @@ class RescoreJobs:
     """Turns the responses of a run file into jobs that score them, and never ask a system.
 
     Attributes:
-        store: The run file; its examples must have been kept whole.
-        slots: The systems of the run; only their names and places count.
+        store: The run file, with whole examples.
+        systems: The systems of the run; only their labels and numbers are used.
         wire: Returns the wiring of a label.
         force: Whether to score also what was scored by the same evaluators before.
-        reference: The system whose responses stand in for gold answers; None when there is none.
+        reference: The system whose responses replace gold answers, or None.
         agreement_only: Whether to leave all scorers alone but those that wait for the reference's
             responses.
     """
@@ -73,11 +72,11 @@ class RescoreJobs:
     def jobs(self) -> Iterator[Job]:
         """Yield a job for each response that an evaluator has not scored as it is now.
 
-        Where some evaluators of a row hold it against the reference, and others do not, it gets a
+        If some evaluators of a row compare it with the reference, and others do not, the row gets a
         job of each kind.
 
         Raises:
-            StoreError: The examples of the run were not kept.
+            StoreError: The examples of the run are not stored.
         """
         with self._store.apart() as reader:  # what is scored meanwhile is not seen
             yield from self._jobs(reader)
@@ -185,15 +184,14 @@ def _is_stale(scorer: Scorer, stored: ScoredResponse | None, job: Job) -> bool:
 
 @frozen
 class Reference:
-    """The system whose responses stand in for gold answers.
+    """The system whose responses replace gold answers.
 
     Attributes:
-        part: Says what lacks a gold answer, and what stands in for it.
+        part: Decides which examples lack a gold answer, and what replaces it.
         label: Its label.
-        slot: Its number.
-        samples: How often the run gives it each example. The part may have it asked oftener where
-            there is no gold answer; what is beyond this number says how far it agrees with itself,
-            and nothing else.
+        number: Its number.
+        samples: How often the run calls it with each example. Without a gold answer, the extension
+            may require more calls, which only measure how far it agrees with itself.
     """
 
     part: AnswerSource
@@ -305,7 +303,7 @@ class DerivedRow(Job):
     """A row that is to be derived.
 
     Attributes:
-        source: The output that it is derived from; None where there is none.
+        source: The output that it is derived from, or None.
     """
 
     source: Mapping[str, Any] | None = None
@@ -321,14 +319,13 @@ class DerivedRows:
     """Turns the rows of a run file into jobs of the systems that derive from them.
 
     Attributes:
-        store: The run file; the sources' rows are finished, and its examples are kept whole.
-        slots: The slots of the run.
-        streams: Its datasets.
+        store: The run file, with finished rows of the sources, and whole examples.
+        systems: The systems of the run.
+        datasets: Its datasets.
         wire: Returns the wiring of a label.
         processor: Counts tokens.
-        samples: How often each example was given to each system.
-        unscored: Evaluators that have said nothing of a response that is done, by its packed
-            identity.
+        samples: How often each system receives each example.
+        unscored: Evaluators that have not scored a stored response, by its packed identity.
     """
 
     _store: RunReader

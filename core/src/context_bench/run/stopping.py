@@ -94,7 +94,7 @@ class Signals:
     Python takes it for 0. In a thread other than the main one it does nothing.
 
     Args:
-        say: Told what happens, on a thread of its own; None tells nobody.
+        say: Receives messages, on a separate thread; None for no messages.
 
     Attributes:
         stop: Is set by the first signal.
@@ -188,7 +188,7 @@ class Signals:
 
 
 def interruptible() -> None:
-    """Have SIGTERM and SIGHUP end a command as Ctrl-C does, where nobody else handles them."""
+    """Let SIGTERM and SIGHUP end a command as Ctrl-C does, where they have no other handler."""
     for number in _free(NAMES[1:]):
         signal.signal(number, _interrupt)
 
@@ -221,13 +221,13 @@ class Interruption(KeyboardInterrupt):
 
 @frozen
 class CaughtError:
-    """What somebody else's code raised, in place of what it should have returned."""
+    """An error of foreign code, returned instead of its result."""
 
     error: BaseException
 
 
 def is_control_flow(error: BaseException) -> bool:
-    """Whether an error that came out of somebody else's code stops the run: a signal brought it,
+    """Whether an error of foreign code stops the run: a signal caused it,
     and not that code.
 
     SystemExit, GeneratorExit and a KeyboardInterrupt that the code raises itself are failures like
@@ -241,7 +241,7 @@ def is_control_flow(error: BaseException) -> bool:
 
 
 def capture(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Return what somebody else's function returns, or :class:`CaughtError` with what it raised.
+    """Return the result of a foreign function, or :class:`CaughtError` with its error.
 
     Raises:
         KeyboardInterrupt: A Ctrl-C came meanwhile.

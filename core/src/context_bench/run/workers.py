@@ -59,7 +59,7 @@ class Mailbox:
 
 @define(eq=False)
 class Work:
-    """A call of somebody else's code.
+    """A call of foreign code.
 
     Attributes:
         function: What is called; it may return an awaitable where it runs on an event loop.
@@ -68,7 +68,7 @@ class Work:
         began: When it began, by the monotonic clock; None before.
         sent: The same by the performance counter.
         seconds: What it took.
-        is_left: Whether nobody waits for it any more.
+        is_left: Whether the caller has stopped waiting for it.
         task: The task that runs it, on an event loop.
         owner: Where it runs.
     """

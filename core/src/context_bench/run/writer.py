@@ -26,7 +26,7 @@ class Entry:
     Attributes:
         items: The rows or examples.
         shown: The rows that watchers of the run are shown after the commit.
-        future: Of whoever waits for the commit.
+        future: Is done when the row is committed.
     """
 
     items: Sequence[StoredRow | StoredExample]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 OBJECT_RULE = "given as an object"
-"""What stands in place of a wiring rule where ``evaluate()`` was given the evaluator itself."""
+"""The rule of evaluators that ``evaluate()`` received as objects."""
 
 
 class Wiring:
@@ -221,7 +221,7 @@ class Wiring:
         )  # else it is known once it has scored
 
 
-def _prefixed(scorer: Scorer, prefix: str, yields: Sequence[str] = (), **told: str) -> Scorer:
+def _prefixed(scorer: Scorer, prefix: str, yields: Sequence[str] = (), **facts: str) -> Scorer:
     """Return a scorer whose keys begin with a prefix, and which leaves some of them to another
     one."""
     scorer = scorer.prefixed(prefix)
@@ -229,7 +229,7 @@ def _prefixed(scorer: Scorer, prefix: str, yields: Sequence[str] = (), **told: s
         scorer,
         yields=frozenset(yields),
         keys={key: meaning for key, meaning in scorer.keys.items() if key not in yields},
-        provenance={**scorer.provenance, **told},
+        provenance={**scorer.provenance, **facts},
         cost=CpuCost(),
     )
 
