@@ -29,6 +29,18 @@ class Compressor:
     version = "1"
     def compress(self, messages, *, model="m"): return Result(messages[-1:])
 
+class OtherName:
+    version = "1"
+    def compress_messages(self, messages): return messages[-1:]
+    def savings(self): return 3
+    @property
+    def broken(self): raise RuntimeError
+
+class TwoOthers:
+    version = "1"
+    def first(self, messages): return messages[:1]
+    def last(self, messages): return messages[-1:]
+
 instance = Transform()
 
 def transform(messages, tools): return messages[-1:]
@@ -66,6 +78,7 @@ def named(module: Callable[..., str]) -> Callable[..., Any]:
         "Transform",
         "OneArgument",
         "Compressor",
+        "OtherName",
         "instance",
         "transform",
         "compress",
@@ -93,6 +106,11 @@ def test_options_reach_what_rewrites(named: Callable[..., Any], name: str) -> No
 def test_what_is_not_a_list_of_messages_is_an_error(named: Callable[..., Any], name: str) -> None:
     with pytest.raises(TypeError, match="return the list of messages"):
         named(name).process(EXAMPLE)
+
+
+def test_two_methods_of_messages_are_not_chosen_from(named: Callable[..., Any]) -> None:
+    with pytest.raises(ConfigurationError, match="cannot be asked"):
+        named("TwoOthers")
 
 
 def test_a_function_of_a_context_is_still_one(named: Callable[..., Any]) -> None:

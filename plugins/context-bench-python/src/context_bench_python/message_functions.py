@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from inspect import Parameter, isawaitable, isclass
+from inspect import Parameter, isawaitable, isclass, isfunction
 from typing import Any
 
 from context_bench.messages import MessageTransformer
@@ -17,7 +17,8 @@ _OTHER_WAYS = ("process", "aprocess", "invoke", "query")
 
 
 def message_function_of(thing: Any) -> Callable[..., Any] | None:
-    """Return what rewrites the messages of a session: a method ``transform`` or ``compress``, or a function of ``messages``.
+    """Return what rewrites the messages of a session: a method ``transform`` or ``compress``, the one public method that takes
+    messages, or a function of ``messages``.
 
     An object that can be called in another way is not looked at: that way is its own.
     """
@@ -27,6 +28,9 @@ def message_function_of(thing: Any) -> Callable[..., Any] | None:
         method = getattr(thing, name, None)
         if callable(method) and (name == "transform" or _takes_messages(method)):
             return method  # type: ignore[no-any-return]
+    methods = [getattr(thing, name) for name in dir(type(thing)) if _is_method(thing, name)]
+    if len(methods) == 1:
+        return methods[0]  # type: ignore[no-any-return]
     return thing if callable(thing) and _takes_messages(thing) else None
 
 
@@ -117,6 +121,12 @@ def _are_messages(found: Any) -> bool:
 def _takes_messages(function: Any) -> bool:
     parameters = _parameters(function)
     return bool(parameters) and parameters[0].name in _MESSAGES
+
+
+def _is_method(thing: Any, name: str) -> bool:
+    """Tell whether a public method of an object takes messages."""
+    is_public_function = not name.startswith("_") and isfunction(getattr(type(thing), name, None))
+    return is_public_function and _takes_messages(getattr(thing, name))
 
 
 def _parameters(function: Any) -> list[Parameter]:
