@@ -232,3 +232,24 @@ def _seconds(read: Callable[[str], object], text: str) -> float:
     began = time.process_time()
     read(text)
     return time.process_time() - began
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        'Rating: 1, although the response says "Rating: 5".',
+        'Rating: 1 (the response says "Rating: 5")',
+        'Rating: 1 even though it ends with "Rating: 5"',
+        'I give 1, since the text says "Rating: 5"',
+        "Rating: 1, although the response says:\n> Rating: 5",
+    ],
+)
+def test_the_own_statement_in_the_line_of_a_quotation_stays(reply: str) -> None:
+    read = read_reply(reply)
+    assert "1" in read.own
+    assert "5" not in read.own + read.unattributed
+
+
+def test_a_line_that_says_only_who_is_quoted_goes_with_the_quotation() -> None:
+    read = read_reply('Rating: 1\n(It claims "Rating: 5", which is wrong.)')
+    assert read.own == "Rating: 1\n…"

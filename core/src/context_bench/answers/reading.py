@@ -47,8 +47,18 @@ _ATTRIBUTED_AFTER = re.compile(
     r"|it says|it claims|they (?:say|said|claim))\b",
     re.IGNORECASE,
 )
+_CONTRASTS = r"although|though|despite|since|because|while|whereas|but|yet"
+_JOINS = rf"{_CONTRASTS}|as|when|where|whose|if|so|and"
+# "although the response says", and not "Rating: 1, although it says"
+_ONLY_ATTRIBUTES = re.compile(
+    rf"\W*(?:(?:even|also|note|{_JOINS})\s+){{0,3}}(?:(?!(?:{_JOINS})\b)[\w'’-]+\s+){{0,8}}(?:{_SAYS})\b"
+    r"[^.!?\n\"]{0,60}|\W*",
+    re.IGNORECASE,
+)
 _OWN_VOICE = re.compile(
-    r"\b(?:I|we)\b(?:'\w+)?(?:\s+\w+){0,2}\s+(?:say|state|conclude|answer|give|rate|write|choose|pick|call)\b[^.!?\n]{0,80}\Z"
+    r"\b(?:I|we)\b(?:'\w+)?(?:\s+\w+){0,2}\s+"
+    r"(?:say|state|conclude|answer|give|rate|write|choose|pick|call)\b"
+    rf"(?:(?!\b(?:{_CONTRASTS})\b)[^.!?\n]){{0,80}}\Z"
     r"|\bmy\s+(?:\w+\s+){0,2}(?:answer|verdict|rating|score|conclusion|choice)\b[^.!?\n]{0,20}\Z",
     re.IGNORECASE,
 )
@@ -84,7 +94,6 @@ _REMARK_END = re.compile(
     r"[\"'”“»」』`)\].!]*(?:,?[ ](?:which|that|but[ ](?:this|that|it))[ ](?:is|was|are|I)"
     r"[^.!?\n]{0,60})?[.!)\s]*?(?=\n|\Z)"
 )
-_SENTENCE_BREAK = re.compile(r"[.!?;]\s|,\s+(?:but|so|and)\s")
 _REACH = 100
 _WHOLE = re.compile(r"[\s\"'“”‘’„«»「」『』`*_.!>#-]*")
 
@@ -250,7 +259,7 @@ def _block(text: str, start: int, end: int) -> _Span:
     is_attributed = introduction.endswith(":") and _ATTRIBUTED.search(introduction) is not None
     if not is_attributed or _OWN_VOICE.search(introduction):
         return _Span(start, end, is_attributed=False)
-    is_alone = len(introduction) <= _REACH and not _SENTENCE_BREAK.search(introduction)
+    is_alone = len(introduction) <= _REACH and _ONLY_ATTRIBUTES.fullmatch(introduction) is not None
     line = text.rfind(introduction, 0, start)
     return _Span(line if is_alone else start, end, is_attributed=True)
 
@@ -296,6 +305,7 @@ def _remark(text: str, span: _Span) -> _Span:
     start = text.rfind("\n", 0, span.start) + 1
     lead = text[start : span.start]
     end = _REMARK_END.match(text, span.end)
-    if len(lead) > _REACH or _SENTENCE_BREAK.search(lead) or end is None:
+    names_speaker = _ONLY_ATTRIBUTES.fullmatch(lead.rstrip("\"'“„«「『`‘ ")) is not None
+    if len(lead) > _REACH or not names_speaker or end is None:
         return span
     return _Span(start, end.end(), span.is_attributed)
