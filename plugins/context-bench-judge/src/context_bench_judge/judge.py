@@ -32,7 +32,7 @@ from context_bench_judging.unreadable import UnreadableReply, reason_of
 from context_bench_openai import ChatClient, ChatReply, EndpointError
 from context_bench_openai.models import offered_models
 
-JUDGE_VERSION = "14"
+JUDGE_VERSION = "15"
 _RESERVED = {
     "messages": "the argument prompt",
     "model": "the argument model",
