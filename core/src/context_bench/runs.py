@@ -381,7 +381,7 @@ class StoredRows(Sequence[EvalRow]):
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
-            return [self._run[place] for place in range(*index.indices(len(self)))]
+            return [self._run[number] for number in range(*index.indices(len(self)))]
         return self._run[index]
 
 

@@ -74,5 +74,5 @@ def without_opening(text: str) -> str:
     '18'
     """
     opening = _OPENING.match(text)
-    rest = text[opening.end() :].lstrip() if opening else ""
-    return rest or text
+    answer = text[opening.end() :].lstrip() if opening else ""
+    return answer or text

@@ -43,7 +43,7 @@ class Child:
     def __init__(self, evaluator: bytes) -> None:
         self.is_dead = False
         self._answers: SimpleQueue[bytes | None] = SimpleQueue()
-        path = [os.path.abspath(place) for place in sys.path]
+        path = [os.path.abspath(folder) for folder in sys.path]
         code = f"import sys; sys.path[:] = {path!r}; from {__name__} import serve; serve()"
         self._process = subprocess.Popen(
             [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE

@@ -82,11 +82,11 @@ class Scoring:
                 continue
             try:
                 original, processed = isolate(pair)
-                begun = thread_time() if scorer.cpu_bound else None
-                found = scorer.evaluator.score(original, processed)
-                if begun is not None:
-                    scorer.cost.add(thread_time() - begun)
-                evaluation = self._evaluation(job, scorer, key, found)
+                started = thread_time() if scorer.cpu_bound else None
+                result = scorer.evaluator.score(original, processed)
+                if started is not None:
+                    scorer.cost.add(thread_time() - started)
+                evaluation = self._evaluation(job, scorer, key, result)
             except BaseException as error:
                 if is_control_flow(error):
                     raise
@@ -240,12 +240,12 @@ def _check(scorer: Scorer, name: str, value: float) -> None:
         raise ValueError(
             f"it gave the score {name!r}, which its manifest does not declare; it declares {keys}"
         )
-    least, most = declared
-    if (least is not None and value < least - _TOLERANCE) or (
-        most is not None and value > most + _TOLERANCE
+    minimum, maximum = declared
+    if (minimum is not None and value < minimum - _TOLERANCE) or (
+        maximum is not None and value > maximum + _TOLERANCE
     ):
         raise ValueError(
-            f"the score {name!r} is {value!r}, outside its declared range [{least}, {most}]"
+            f"the score {name!r} is {value!r}, outside its declared range [{minimum}, {maximum}]"
         )
 
 

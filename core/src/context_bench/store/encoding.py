@@ -102,7 +102,8 @@ def to_json(value: Any) -> str:
         UnstorableError: A value has no JSON value; the message names its path.
     """
     if type(value) is dict and _is_flat(value):  # as most outputs and many examples are
-        plain, text = value, _readable(value)
+        plain = value
+        text = _readable(value)
     else:
         plain = value if _is_plain(value) else json_value(value)
         text = _readable(plain)
@@ -139,8 +140,8 @@ def _is_too_deep(value: Any, text: str) -> bool:
     for _ in range(DEEPEST + 1):
         level = [
             item
-            for one in level
-            for item in (one.values() if isinstance(one, dict) else one)
+            for container in level
+            for item in (container.values() if isinstance(container, dict) else container)
             if isinstance(item, list | dict)
         ]
     return bool(level)
@@ -230,8 +231,8 @@ _CACHED_NAMES = 64
 def _ordered_names(names: tuple[str, ...]) -> tuple[tuple[bytes, str], ...]:
     """Return names as canonical bytes, in their order: the examples of a dataset have the same ones
     again and again."""
-    found = [(name.encode("utf-8", "surrogatepass"), name) for name in names]
-    return tuple(sorted((b"s%d:" % len(raw) + raw, name) for raw, name in found))
+    encoded = [(name.encode("utf-8", "surrogatepass"), name) for name in names]
+    return tuple(sorted((b"s%d:" % len(raw) + raw, name) for raw, name in encoded))
 
 
 def _ordered_keys(value: Mapping[Any, Any], path: str) -> list[tuple[bytes, Any]]:

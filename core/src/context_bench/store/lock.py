@@ -55,8 +55,9 @@ class SessionLock:
         self._handle: int | None = handle
 
     def release(self) -> None:
-        """Give the right back; once is enough."""
-        handle, self._handle = self._handle, None
+        """Release the lock; a second call does nothing."""
+        handle = self._handle
+        self._handle = None
         if handle is None:
             return
         if os.name == "nt":  # an open file cannot be removed there

@@ -57,7 +57,8 @@ def mark_of(run: str, config: str) -> str | None:
 
 def is_own(reader: RunReader) -> bool:
     """Whether this installation wrote the configuration of a run file; no key is created."""
-    key, mark = _read_key(), reader.facts().get(MARK, "")
+    key = _read_key()
+    mark = reader.facts().get(MARK, "")
     if key is None or not mark:
         return False
     run, config = reader.configuration()
