@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from context_bench.cli import execute
 from context_bench.outcomes import outcome_of
 from context_bench_anthropic import AnthropicProxy
 from context_bench_http import EndpointError
@@ -47,6 +48,28 @@ def test_a_reply_gives_what_the_table_says(odd_server: str, case: str) -> None:
         timeout=60,
     )
     assert shown(system) == EXPECTED[case]
+
+
+@pytest.mark.parametrize(
+    ("case", "works"),
+    [
+        ("gzip", True),
+        ("encoding-none", True),
+        ("chunked-and-length", True),
+        ("gzip-truncated", False),
+    ],
+)
+def test_an_endpoint_that_preflight_passes_answers_a_run(
+    odd_server: str, case: str, works: bool, tmp_path: Path
+) -> None:
+    """A run asks on an event loop, and preflight from a thread."""
+    data = tmp_path / "questions.jsonl"
+    data.write_text(json.dumps({**EXAMPLE, "answer": "Paris"}) + "\n", "utf-8")
+    common = ["--system", f"openai:base_url={odd_server}/{case},model=m,api_key="]
+    common += ["--dataset", str(data)]
+    assert execute(["preflight", *common]) == (0 if works else 2)
+    run = ["run", *common, "--quiet", "--run-file", str(tmp_path / "run.sqlite")]
+    assert execute(run) == (0 if works else 12)
 
 
 def shown(system: Any) -> str:
