@@ -59,10 +59,18 @@ def test_two_columns_that_may_be_gold_are_not_guessed(gold: str) -> None:
         {"messages": []},
         {"text": "t", "label": "x"},
         {"response": "r", "answer": "a"},
+        {"input": "q", "prediction": "p", "target": "a"},
     ],
 )
 def test_other_rows_stay_as_they_are(row: dict[str, Any]) -> None:
     assert checked(row) == [row]
+
+
+def test_a_user_who_named_a_field_knows_the_columns() -> None:
+    row = {"input": "q", "answers": ["a"]}
+    assert checked(row, named=("answers",)) == [row]
+    with pytest.raises(DatasetError, match="--field question=QUESTION"):
+        checked({"QUESTION": "q", "answers": ["a"]}, named=("answers",))
 
 
 def test_a_list_in_a_cell_is_a_list() -> None:

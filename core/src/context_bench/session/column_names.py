@@ -31,6 +31,9 @@ _NAMES = {
 _GOLD_BESIDE_ANSWER = ("ground_truth", "ground_truths", "expected_output", "reference_answer")
 """Columns that contain the gold answer where a column ``answer`` contains the reply of a system."""
 
+_REPLIES = ("response", "prediction", "completion", "generation", "model_output")
+"""Columns that contain the replies of a system, which then needs no input field."""
+
 _LISTS = ("answer", "answers", "choices", "contexts")
 
 
@@ -45,9 +48,9 @@ def check_columns(
         path: What the file is called in errors.
 
     Raises:
-        DatasetError: The first row has no input field, but columns that could be one; or two
-            columns that could be the gold answer. The message contains the ``--field`` that names
-            them.
+        DatasetError: The first row has a field under another name, or two columns that could be
+            the gold answer. The message contains the ``--field`` that names them. Names that only
+            other tools use count where the user named no field, and the file has no replies.
     """
     lists: list[str] = []
     for position, example in enumerate(examples):
@@ -55,7 +58,8 @@ def check_columns(
             yield example  # type: ignore[unreachable]
             continue
         if position == 0:
-            _check_inputs(example, path)
+            has_replies = not example.keys().isdisjoint(_REPLIES)
+            _check_inputs(example, path, any_name=not named_fields and not has_replies)
             if not {"answer", "answers"} & set(named_fields):
                 _check_gold(example, path)
             lists = [name for name in _LISTS if _list_in(example.get(name)) is not None]
@@ -63,10 +67,18 @@ def check_columns(
         yield {**example, **{name: value for name, value in found.items() if value is not None}}
 
 
-def _check_inputs(example: Mapping[str, Any], path: str) -> None:
+def _check_inputs(example: Mapping[str, Any], path: str, *, any_name: bool) -> None:
+    """Check that the input fields are not there under other names.
+
+    Args:
+        example: The first row.
+        path: What the file is called in the error.
+        any_name: Whether names count that other tools give to a field, and not only its own name
+            in another case.
+    """
     columns = {_plain(column): column for column in example}
     flags = {field: columns[field] for field in _NAMES if field in columns and field not in example}
-    if example.keys().isdisjoint(_INPUTS):
+    if any_name and example.keys().isdisjoint(_INPUTS):
         for field, names in _NAMES.items():
             used = flags.values()
             free = [name for name in names if name in columns and columns[name] not in used]
