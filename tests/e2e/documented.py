@@ -14,7 +14,7 @@ from pages import ROOT, Step, agrees, blocks
 from pages import steps as steps_of
 
 PAGE = ROOT / "docs" / "how-to" / "compare-two-proxies.md"
-_FROM_ANSWERS = re.compile(r"^\s*(score|pass|tokens out|tokens/pass|rank)\b")
+_FROM_ANSWERS = re.compile(r"^\s*(score|pass|tokens out|tokens/pass|rank|Warning: \d+ of)\b")
 
 
 def steps() -> list[Step]:
