@@ -27,6 +27,7 @@ WHOLE = """
     class = "X"
     primary = "k"
     version = "1"
+    aliases = ["other_name"]
     deterministic = true
     capabilities = ["network", "env:KEY"]
     extra = "fast"

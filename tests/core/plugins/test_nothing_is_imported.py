@@ -20,7 +20,6 @@ LOOKING = {
     "explain wiring": ("explain", "wiring", "--dataset", "toy"),
     "evaluators list": ("evaluators", "list"),
     "datasets show": ("datasets", "show", "toy"),
-    "lock": ("lock", "--system", "echo", "--dataset", "toy"),
     "run --dry-run": ("run", "--system", "echo", "--dataset", "toy", "--dry-run"),
 }
 

@@ -57,7 +57,7 @@ def slot(sees: str, reads: tuple[str, ...] | None = None) -> RunSystem:
         (
             slot(INPUT, ("pred", "answer")),
             RunDataset(0, None, []),
-            {"id", "context", "question", "choices", "pred"},
+            {"id", "pred"},
         ),
         (
             slot(COLUMNS),
