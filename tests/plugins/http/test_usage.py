@@ -47,6 +47,16 @@ CASES: dict[str, tuple[RawUsage, dict[str, Any], str | None]] = {
         {"output_tokens": 5},
         "90 cached tokens in a prompt of 10",
     ),
+    "cache above the prompt, and reasoning outside": (
+        RawUsage(10, 5, cache_read_tokens=90, reasoning_tokens=20, total_tokens=35),
+        {"output_tokens": 25, "reasoning_tokens": 20},
+        "90 cached tokens in a prompt of 10",
+    ),
+    "cache above the prompt, and reasoning above the completion": (
+        RawUsage(10, 5, cache_read_tokens=90, reasoning_tokens=30),
+        {},
+        "90 cached tokens in a prompt of 10",
+    ),
     "cache beside the prompt by the interface": (
         RawUsage(10, 5, cache_read_tokens=90, cache_write_tokens=3, cache_is_beside_input=True),
         {

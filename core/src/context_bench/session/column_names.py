@@ -62,9 +62,8 @@ def check_columns(
             _check_inputs(example, path, any_name=not named_fields and not has_replies)
             if not {"answer", "answers"} & set(named_fields):
                 _check_gold(example, path)
-            lists = [name for name in _LISTS if _list_in(example.get(name)) is not None]
-        found = {name: _list_in(example.get(name)) for name in lists}
-        yield {**example, **{name: value for name, value in found.items() if value is not None}}
+            lists = list(_lists_in(example, _LISTS))
+        yield {**example, **_lists_in(example, lists)}
 
 
 def _check_inputs(example: Mapping[str, Any], path: str, *, any_name: bool) -> None:
@@ -79,17 +78,26 @@ def _check_inputs(example: Mapping[str, Any], path: str, *, any_name: bool) -> N
     columns = {_plain(column): column for column in example}
     flags = {field: columns[field] for field in _NAMES if field in columns and field not in example}
     if any_name and example.keys().isdisjoint(_INPUTS):
-        for field, names in _NAMES.items():
-            used = flags.values()
-            free = [name for name in names if name in columns and columns[name] not in used]
-            if field not in example and field not in flags and free:
-                flags[field] = columns[free[0]]
+        _add_other_names(flags, example, columns)
     if "question" in flags or "context" in flags:
         written = " ".join(f"--field {_quoted(f'{field}={name}')}" for field, name in flags.items())
         raise DatasetError(
             f"The columns of {path} are {', '.join(map(str, example))}. Name the fields that "
             f"systems and evaluators read: {written}"
         )
+
+
+def _add_other_names(
+    flags: dict[str, str], example: Mapping[str, Any], columns: Mapping[str, str]
+) -> None:
+    """Add the column of each missing field that has a name from another tool; no column twice."""
+    for field, names in _NAMES.items():
+        if field in example or field in flags:
+            continue
+        used = set(flags.values())
+        free = [columns[name] for name in names if name in columns and columns[name] not in used]
+        if free:
+            flags[field] = free[0]
 
 
 def _check_gold(example: Mapping[str, Any], path: str) -> None:
@@ -114,6 +122,12 @@ def _plain(column: Any) -> str:
 
 def _quoted(text: str) -> str:
     return text if re.fullmatch(r"[\w.=-]+", text) else f"'{text}'"
+
+
+def _lists_in(example: Mapping[str, Any], names: Iterable[str]) -> dict[str, list[Any]]:
+    """Return the lists that the cells of some columns contain as text."""
+    values = {name: _list_in(example.get(name)) for name in names}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _list_in(value: Any) -> list[Any] | None:

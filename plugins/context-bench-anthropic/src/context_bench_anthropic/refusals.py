@@ -60,19 +60,24 @@ def refusal(where: str, status: int, headers: Mapping[str, str], body: bytes) ->
 
 def error_of(where: str, body: Mapping[str, Any]) -> EndpointError | None:
     """Return the error that a body or an event of a stream holds although its status was 200, or None."""
-    has_reply = bool(body.get("content"))
-    is_part = body.get("type") not in (None, "message", "error")  # an event of a stream
-    choice = body if is_part or body.get("type") == "message" or "choices" in body else {}
-    failure = reported_failure(body, choice, has_reply)
-    if failure is None and body.get("type") != "error":
-        return None
-    kinds = sorted(failure.codes & _STATUSES.keys()) if failure else []
-    status = _STATUSES[kinds[0]] if kinds else (failure.status if failure else None)
-    words = failure.words if failure else ""
-    message = f"{where} answered with an error: {words or 'no reason given'}"
-    error = _error(with_hint(message, status or 500, _HINTS), status or 500, words, {})
-    if status is None and failure is not None and not failure.may_pass:
-        error.retryable = body.get("type") == "error"
+    is_error = body.get("type") == "error"
+    may_be_reply = (
+        body.get("type") is not None and not is_error
+    )  # a message, or an event of a stream
+    choice = body if may_be_reply or "choices" in body else {}
+    failure = reported_failure(body, choice, has_reply=bool(body.get("content")))
+    if failure is None:
+        return (
+            _error(f"{where} answered with an error: no reason given", 500, "", {})
+            if is_error
+            else None
+        )
+    kinds = sorted(failure.codes & _STATUSES.keys())
+    status = _STATUSES[kinds[0]] if kinds else failure.status
+    message = f"{where} answered with an error: {failure.words or 'no reason given'}"
+    error = _error(with_hint(message, status or 500, _HINTS), status or 500, failure.words, {})
+    if status is None and not is_error:
+        error.retryable = failure.may_pass
     return error
 
 

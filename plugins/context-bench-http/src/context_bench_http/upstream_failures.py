@@ -69,27 +69,26 @@ def reported_failure(
         has_reply: Whether that is a text or a tool call.
     """
     finish_reason = choice.get("finish_reason") or choice.get("stop_reason")
-    has_failed = finish_reason in FAILED_FINISH_REASONS
+    has_failed = isinstance(finish_reason, str) and finish_reason in FAILED_FINISH_REASONS
     error = choice.get("error") or content.get("error")
     if choice.get("error") or (error and (has_failed or not has_reply)):
         return _failure(error)
     if has_failed:
-        return ReportedFailure(
-            f"the model server stopped with {finish_reason!r}, upstream", frozenset(), None
-        )
-    if choice:
-        return None
+        words = f"the model server stopped with {finish_reason!r}, upstream"
+        return ReportedFailure(words, frozenset(), None)
+    return None if choice else _failure_without_reply(content)
+
+
+def _failure_without_reply(content: Mapping[str, Any]) -> ReportedFailure | None:
+    """Return the failure in a body that has words in place of a reply."""
     base_response = content.get("base_resp")
     if isinstance(base_response, Mapping):
-        status_code = base_response.get("status_code")
-        if not status_code:
-            return None
-        status = _MINIMAX_STATUSES.get(status_code, 500)
+        code = base_response.get("status_code")
         words = server_words({"error": {"message": base_response.get("status_msg")}}, b"")
-        return ReportedFailure(words, frozenset({str(status_code)}), status)
-    if isinstance(content.get("message"), str) or any(content.get(name) for name in _WORD_NAMES):
-        return _failure(content)
-    return None
+        status = _MINIMAX_STATUSES.get(code, 500) if isinstance(code, int) else 500
+        return ReportedFailure(words, frozenset({str(code)}), status) if code else None
+    has_words = isinstance(content.get("message"), str) or any(map(content.get, _WORD_NAMES))
+    return _failure(content) if has_words else None
 
 
 def error_codes(content: Any) -> frozenset[str]:

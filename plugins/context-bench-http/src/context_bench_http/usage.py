@@ -10,6 +10,15 @@ _LARGEST = 2**53
 """The largest count that is read: beyond it, no sum of counts is exact."""
 
 
+_COUNTS = (
+    "input_tokens",
+    "output_tokens",
+    "cache_read_tokens",
+    "cache_write_tokens",
+    "reasoning_tokens",
+)
+
+
 @dataclass(frozen=True)
 class ReportedUsage:
     """The token counts of one reply.
@@ -66,31 +75,17 @@ def checked_usage(raw: RawUsage, has_text: bool) -> ReportedUsage:
     ReportedUsage(counts={'output_tokens': 2}, problem='the server reports 0 prompt tokens')
     """
     problems: list[str] = []
-    names = (
-        "input_tokens",
-        "output_tokens",
-        "cache_read_tokens",
-        "cache_write_tokens",
-        "reasoning_tokens",
-    )
-    counts: dict[str, int] = {}
-    for name in names:
-        value = getattr(raw, name)
-        if _is_count(value):
-            counts[name] = int(value)
-        elif _is_number(value):
-            problems.append(f"the server reports {value!r} as {name}")
-            _forget(counts, name)
+    counts = _read_counts(raw, problems)
     if counts.get("input_tokens") == 0 and not (raw.cache_is_beside_input and _cached(counts)):
         problems.append("the server reports 0 prompt tokens")
         _forget(counts, "input_tokens")
     if counts.get("output_tokens") == 0 and has_text:
         problems.append("the server reports 0 completion tokens beside a reply")
         _forget(counts, "output_tokens")
-    total = int(raw.total_tokens) if _is_count(raw.total_tokens) and raw.total_tokens else None
-    problem = _agree(counts, total, raw.cache_is_beside_input)
-    if problem is not None:
-        problems.append(problem)
+    _add_parts(counts, raw, problems)
+    _check_part(counts, "input_tokens", _cached(counts), "cached tokens in a prompt", problems)
+    reasoning = counts.get("reasoning_tokens", 0)
+    _check_part(counts, "output_tokens", reasoning, "reasoning tokens in a completion", problems)
     known: dict[str, Any] = dict(counts)
     is_priced = _is_number(raw.cost) and 0 <= raw.cost < _LARGEST
     if is_priced and (raw.cost > 0 or not problems):
@@ -131,43 +126,57 @@ def add_usage(usages: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     return total
 
 
-def _agree(counts: dict[str, int], total: int | None, is_beside: bool) -> str | None:
-    """Make the counts include the cache and the reasoning; forget those that disagree and return the reason."""
+def _read_counts(raw: RawUsage, problems: list[str]) -> dict[str, int]:
+    """Return the numbers that are counts; a number that is not one is a problem."""
+    counts: dict[str, int] = {}
+    for name in _COUNTS:
+        value = getattr(raw, name)
+        if _is_count(value):
+            counts[name] = int(value)
+        elif _is_number(value):
+            problems.append(f"the server reports {value!r} as {name}")
+    return counts
+
+
+def _add_parts(counts: dict[str, int], raw: RawUsage, problems: list[str]) -> None:
+    """Add the cache to the prompt and the reasoning to the completion, where they are outside of them.
+
+    The interface or the sum of all tokens shows it. Where no sum is that of all tokens, both are unknown.
+    """
+    prompt, completion = counts.get("input_tokens"), counts.get("output_tokens")
     cached = _cached(counts)
     reasoning = counts.get("reasoning_tokens", 0)
-    prompt = counts.get("input_tokens")
-    completion = counts.get("output_tokens")
+    is_beside = raw.cache_is_beside_input
     added_to_prompt = cached if is_beside else 0
     added_to_completion = 0
-    if total is not None and prompt is not None and completion is not None:
-        choices = (
-            [(cached, 0), (0, 0)]
-            if is_beside
-            else [(0, 0), (0, reasoning), (cached, 0), (cached, reasoning)]
-        )
-        sums = [
-            prompt + more_prompt + completion + more_completion
-            for more_prompt, more_completion in choices
-        ]
-        if total not in sums:
+    total = int(raw.total_tokens) if _is_count(raw.total_tokens) else 0
+    if total and prompt is not None and completion is not None:
+        additions = [(0, 0), (0, reasoning), (cached, 0), (cached, reasoning)]
+        missing = total - prompt - completion
+        fitting = [addition for addition in additions if sum(addition) == missing]
+        if not fitting:
+            problems.append(
+                f"the server reports {prompt} prompt tokens, {completion} completion tokens and {total} tokens in all"
+            )
             _forget(counts, "input_tokens")
             _forget(counts, "output_tokens")
-            return f"the server reports {prompt} prompt tokens, {completion} completion tokens and {total} tokens in all"
-        if not is_beside:
-            added_to_prompt, added_to_completion = choices[sums.index(total)]
+            return
+        more_prompt, added_to_completion = fitting[0]
+        added_to_prompt = cached if is_beside else more_prompt
     if prompt is not None:
-        prompt += added_to_prompt
-        counts["input_tokens"] = prompt
-        if cached > prompt:
-            _forget(counts, "input_tokens")
-            return f"the server reports {cached} cached tokens in a prompt of {prompt} tokens"
+        counts["input_tokens"] = prompt + added_to_prompt
     if completion is not None:
-        completion += added_to_completion
-        counts["output_tokens"] = completion
-        if reasoning > completion:
-            _forget(counts, "output_tokens")
-            return f"the server reports {reasoning} reasoning tokens in a completion of {completion} tokens"
-    return None
+        counts["output_tokens"] = completion + added_to_completion
+
+
+def _check_part(
+    counts: dict[str, int], whole: str, part: int, words: str, problems: list[str]
+) -> None:
+    """Forget a count that is smaller than a part of it."""
+    count = counts.get(whole)
+    if count is not None and part > count:
+        problems.append(f"the server reports {part} {words} of {count} tokens")
+        _forget(counts, whole)
 
 
 def _forget(counts: dict[str, int], name: str) -> None:
