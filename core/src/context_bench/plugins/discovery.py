@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from email.message import Message
+from email.parser import HeaderParser
 from urllib.parse import unquote, urlsplit
 
 import importlib_metadata
@@ -50,7 +52,7 @@ def discover(settings: PluginSettings | None = None) -> Catalog:
         try:
             if GROUP_PREFIX not in (metadata.read_text("entry_points.txt") or ""):
                 continue
-            headers = metadata.metadata  # parsed at each access
+            headers = _headers(metadata)
             name = normalize(headers["Name"])
             if name in names:  # a second copy, after the one that Python imports
                 continue
@@ -71,6 +73,12 @@ def discover(settings: PluginSettings | None = None) -> Catalog:
     components.sort(key=lambda component: (kinds.index(component.kind), component.id))
     shared = bind_definitions(share_options(components))
     return Catalog(find_conflicts(shared, settings))
+
+
+def _headers(metadata: importlib_metadata.Distribution) -> Message:
+    """Return the headers of the metadata of a distribution; the description below is not parsed."""
+    text = metadata.read_text("METADATA") or metadata.read_text("PKG-INFO") or ""
+    return HeaderParser().parsestr(text.partition("\n\n")[0])
 
 
 def _components(
