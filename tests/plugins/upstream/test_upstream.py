@@ -38,6 +38,14 @@ def ask(url: str, path: str, body: Any, **headers: str) -> tuple[str, bytes]:
         return found.headers["content-type"], found.read()
 
 
+def send(handler: http.server.BaseHTTPRequestHandler, answer: bytes) -> None:
+    handler.send_response(200)
+    handler.send_header("content-type", "application/json")
+    handler.send_header("content-length", str(len(answer)))
+    handler.end_headers()
+    handler.wfile.write(answer)
+
+
 class Proxy:
     """Passes requests on to an upstream, every text of a tool cut to its first line; counts what it sends by itself."""
 
@@ -64,11 +72,7 @@ class Proxy:
                     )
                     with urllib.request.urlopen(passed, timeout=20) as found:
                         answer = found.read()
-                self.send_response(200)
-                self.send_header("content-type", "application/json")
-                self.send_header("content-length", str(len(answer)))
-                self.end_headers()
-                self.wfile.write(answer)
+                send(self, answer)
 
             def log_message(self, *_: object) -> None:
                 return
@@ -491,11 +495,7 @@ class Summarizing(Proxy):
                 answer = json.dumps(
                     {"choices": [{"message": {"role": "assistant", "content": "done"}}]}
                 ).encode()
-                self.send_response(200)
-                self.send_header("content-type", "application/json")
-                self.send_header("content-length", str(len(answer)))
-                self.end_headers()
-                self.wfile.write(answer)
+                send(self, answer)
 
             def log_message(self, *_: object) -> None:
                 return
