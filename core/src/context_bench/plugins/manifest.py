@@ -96,7 +96,11 @@ def _read_bound(value: object) -> float | None:
     return float(value) if abs(value) <= sys.float_info.max else None
 
 
-@frozen(kw_only=True)
+# The classes of this module have no == and no repr(): nobody compares or prints them, and attrs
+# would compile both for each class at every start.
+
+
+@frozen(kw_only=True, eq=False, repr=False)
 class Score:
     """What a number means: gates, Pareto fronts and failed rows depend on it.
 
@@ -116,7 +120,7 @@ class Score:
         return {"higher": self.range[0], "lower": self.range[1]}.get(self.better)
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, eq=False, repr=False)
 class SummaryValue:
     """What a value of a metric means, and how people see it.
 
@@ -137,7 +141,7 @@ class SummaryValue:
     detail: bool = entry(False)
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, eq=False, repr=False)
 class WireRule(Checked):
     """One rule that chooses an evaluator for rows without a request. Exactly one of the attributes
     is set."""
@@ -183,7 +187,7 @@ class WireRule(Checked):
         return ", ".join([*self.datasets, *(f"tag {tag}" for tag in self.tags)])
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, eq=False, repr=False)
 class Needs:
     """Fields that an evaluator requires; ``a|b`` means one of them.
 
@@ -202,7 +206,7 @@ class Needs:
         return {side: names for side, names in sides.items() if names}
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, eq=False, repr=False)
 class DefinitionPart:
     """What a definition and its overrides for a configuration can set; see
     ``docs/reference/manifest.md``."""
@@ -234,7 +238,7 @@ class DefinitionPart:
         return values
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, eq=False, repr=False)
 class DatasetDefinition(DefinitionPart):
     """How a loader of another package reads a dataset.
 
@@ -247,7 +251,7 @@ class DatasetDefinition(DefinitionPart):
     config_overrides: Mapping[str, DefinitionPart] = entry(Factory(dict))
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, eq=False, repr=False)
 class ConfigOverride:
     """What wiring sees differently in a configuration of a dataset; None as in the dataset."""
 
@@ -255,7 +259,7 @@ class ConfigOverride:
     tags: tuple[str, ...] | None = entry(None)
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, eq=False, repr=False)
 class ComponentManifest(Checked):
     """What the manifest of every component can declare.
 
@@ -287,7 +291,7 @@ class ComponentManifest(Checked):
     option_groups: tuple[str, ...] = entry(())
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, eq=False, repr=False)
 class EvaluatorManifest(ComponentManifest):
     """What the manifest of an evaluator can declare.
 
@@ -319,7 +323,7 @@ class EvaluatorManifest(ComponentManifest):
             yield "primary", f"{self.primary!r} is not one of its scores ({', '.join(self.scores)})"
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, eq=False, repr=False)
 class DatasetManifest(ComponentManifest):
     """What the manifest of a dataset can declare.
 
@@ -369,7 +373,7 @@ class DatasetManifest(ComponentManifest):
             yield "default_config", f"{self.default_config!r} is not one of its configs"
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, eq=False, repr=False)
 class SystemManifest(ComponentManifest):
     """What the manifest of a system can declare.
 
@@ -391,7 +395,7 @@ class SystemManifest(ComponentManifest):
     proxy_default: bool = entry(False)
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, eq=False, repr=False)
 class MetricManifest(ComponentManifest):
     """What the manifest of a metric can declare.
 
@@ -406,7 +410,7 @@ class MetricManifest(ComponentManifest):
     values: Mapping[str, SummaryValue] = entry(Factory(dict), names=_METRIC_KEY)
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, eq=False, repr=False)
 class ReporterManifest(ComponentManifest):
     """What the manifest of a reporter can declare.
 
@@ -419,14 +423,14 @@ class ReporterManifest(ComponentManifest):
     files: tuple[str, ...] = entry(())
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, eq=False, repr=False)
 class TokenizerManifest(ComponentManifest):
     """What the manifest of a tokenizer can declare."""
 
     kind: ClassVar[str] = "tokenizers"
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, eq=False, repr=False)
 class ExtensionManifest(ComponentManifest):
     """What the manifest of an extension can declare.
 
@@ -457,7 +461,7 @@ class ExtensionManifest(ComponentManifest):
             yield "default", f"an extension that needs {need} must be requested by the user"
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, eq=False, repr=False)
 class CommandManifest(ComponentManifest):
     """What the manifest of a command can declare.
 
@@ -479,7 +483,7 @@ class CommandManifest(ComponentManifest):
             yield "parent", f"what extends {self.extends} is not a command, and has no parent"
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, eq=False, repr=False)
 class OptionGroupManifest(ComponentManifest):
     """What the manifest of an option group can declare."""
 
@@ -517,7 +521,7 @@ def undeclared(kind: str, name: str) -> ComponentManifest:
     return MANIFESTS.get(kind, ComponentManifest)(name=name)
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, eq=False, repr=False)
 class PluginManifest:
     """A manifest file.
 

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from attrs import frozen
 
 from context_bench.errors import ContextBenchError, message_of
-from context_bench.records import Failure
 
 if TYPE_CHECKING:
     import asyncio
 
+    from context_bench.records import Failure
     from context_bench.store.rows import StoredRow
 
 NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
@@ -258,6 +258,8 @@ def failure_of(stage: str, error: BaseException, evaluator: str | None = None) -
     """Return the failure that an error is; one that cannot even be written down is a failure,
     too."""
     traceback = capture(lambda: "".join(format_exception(type(error), error, error.__traceback__)))
+    from context_bench.records import Failure  # imported late: --help needs only the signals
+
     return Failure(
         stage=stage,
         kind=type(error).__name__,
