@@ -168,6 +168,8 @@ def request(text: str) -> Forwarded:
         ("a b c d e", "a b c", "a b c d e", Owner.EARLIER),
         ("a b c", "a b c", "a b c", Owner.CURRENT),
         ("a b c", "c a b", "b", Owner.UNKNOWN),
+        ("a x b y c a c d", "a x b y c", "a c", Owner.CURRENT),
+        ("a b c d e", "c b a", "b c", Owner.EARLIER),
     ],
     ids=[
         "its own",
@@ -180,6 +182,8 @@ def request(text: str) -> Forwarded:
         "the row before in front of a part of it",
         "the same row again",
         "the same words in another order",
+        "words that are neighbors once what was between them is removed",
+        "neighbors that no removal makes of the row",
     ],
 )
 def test_a_request_is_compared_with_what_only_one_row_says(

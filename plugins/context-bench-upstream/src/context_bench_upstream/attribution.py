@@ -1,7 +1,8 @@
 """Whose request is this? What a proxy forwards is attributed to a row by what it holds, never by when it arrives.
 
 A request of ours carries a number in a header. Many proxies pass it on, and then nothing is left to find out. Of the others, what
-was forwarded is compared with what only one of two rows says: words, and pairs of neighboring words.
+was forwarded is compared with what only one of two rows says: words, and pairs of neighboring words. A proxy that removes text
+makes new neighbors, so a pair that removal can make from the current row says nothing for another row.
 """
 
 from __future__ import annotations
@@ -31,21 +32,58 @@ class Owner(Enum):
 
 
 @frozen(eq=False)
+class Features:
+    """What a text is compared by.
+
+    Attributes:
+        places: Hashes of its words, each with the first and the last place where the word is.
+        pairs: Hashes of its pairs of neighboring words.
+    """
+
+    places: Mapping[int, tuple[int, int]]
+    pairs: frozenset[tuple[int, int]]
+
+    @classmethod
+    def of(cls, value: Any) -> Features:
+        """Return the features of all texts in a value."""
+        places: dict[int, tuple[int, int]] = {}
+        pairs: set[tuple[int, int]] = set()
+        place = 0
+        for text in texts_in(value):
+            before = None
+            for match in _WORD.finditer(text):
+                word = hash(match[0])
+                first = places[word][0] if word in places else place
+                places[word] = (first, place)
+                if before is not None:
+                    pairs.add((before, word))
+                before = word
+                place += 1
+        return cls(places, frozenset(pairs))
+
+    def can_leave(self, pair: tuple[int, int]) -> bool:
+        """Whether removing text can make two words neighbors."""
+        if pair[0] not in self.places or pair[1] not in self.places:
+            return False
+        return self.places[pair[0]][0] < self.places[pair[1]][1]
+
+
+@frozen(eq=False)
 class RowContent:
     """A row, as far as its requests can be told from those of others.
 
     Attributes:
         number: Its number, which the header carries.
-        features: Hashes of its words and of their pairs.
+        features: What its texts are compared by.
     """
 
     number: str
-    features: frozenset[int]
+    features: Features
 
     @classmethod
     def of(cls, number: str, example: Mapping[str, Any]) -> RowContent:
         """Return the content of an example."""
-        return cls(number, _features([example.get(name) for name in _FIELDS]))
+        return cls(number, Features.of([example.get(name) for name in _FIELDS]))
 
 
 class Attribution:
@@ -67,34 +105,32 @@ class Attribution:
             if number == current.number:
                 return Owner.CURRENT
             return Owner.EARLIER
-        features = _features(request.body)
-        owners = {_more_likely(features, current, other) for other in others}
+        features = Features.of(request.body)
+        owners = {_more_likely(features, current.features, other.features) for other in others}
         for owner in (Owner.EARLIER, Owner.UNKNOWN):
             if owner in owners:
                 return owner
         return Owner.CURRENT
 
 
-def _more_likely(features: frozenset[int], current: RowContent, other: RowContent) -> Owner:
+def _more_likely(features: Features, current: Features, other: Features) -> Owner:
     """Return whose of two rows a request is, by what only one of them says."""
-    only_current = current.features - other.features
-    only_other = other.features - current.features
-    of_current = len(features & only_current)
-    of_other = len(features & only_other)
+    words_of_current = current.places.keys() - other.places.keys()
+    words_of_other = other.places.keys() - current.places.keys()
+    pairs_of_current = current.pairs - other.pairs
+    pairs_of_other = {
+        pair
+        for pair in features.pairs & (other.pairs - current.pairs)
+        if not current.can_leave(pair)
+    }
+    of_current = len(features.places.keys() & words_of_current) + len(
+        features.pairs & pairs_of_current
+    )
+    of_other = len(features.places.keys() & words_of_other) + len(pairs_of_other)
     if of_current > of_other:
         return Owner.CURRENT
     if of_other > of_current:
         return Owner.EARLIER
     # What neither row says alone: the current one's where it says nothing that the other one does not say.
-    return Owner.UNKNOWN if only_current or of_other else Owner.CURRENT
-
-
-def _features(value: Any) -> frozenset[int]:
-    features: set[int] = set()
-    for text in texts_in(value):
-        before = ""
-        for word in _WORD.findall(text):
-            features.add(hash(word))
-            features.add(hash((before, word)))
-            before = word
-    return frozenset(features)
+    says_more = bool(words_of_current or pairs_of_current or of_other)
+    return Owner.UNKNOWN if says_more else Owner.CURRENT
