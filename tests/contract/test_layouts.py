@@ -83,9 +83,16 @@ def _code_in(example: Mapping[str, Any], output: Mapping[str, Any]) -> dict[str,
 
 def _without_docstrings(function: ast.FunctionDef) -> ast.FunctionDef:
     for node in ast.walk(function):
-        if isinstance(node, ast.FunctionDef) and ast.get_docstring(node) is not None:
-            del node.body[0]
+        if isinstance(node, ast.FunctionDef):
+            node.body = [each for each in node.body if not _is_text(each)]
     return function
+
+
+def _is_text(statement: ast.stmt) -> bool:
+    """Whether a statement is a text alone, as docstrings are."""
+    if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Constant):
+        return False
+    return isinstance(statement.value.value, str)
 
 
 @cache

@@ -242,6 +242,8 @@ def _seconds(read: Callable[[str], object], text: str) -> float:
         'Rating: 1 even though it ends with "Rating: 5"',
         'I give 1, since the text says "Rating: 5"',
         "Rating: 1, although the response says:\n> Rating: 5",
+        "Rating: 1, although the response says 5",
+        "Rating: 1 even though the author claims it is a 5.",
     ],
 )
 def test_the_own_statement_in_the_line_of_a_quotation_stays(reply: str) -> None:
@@ -253,3 +255,33 @@ def test_the_own_statement_in_the_line_of_a_quotation_stays(reply: str) -> None:
 def test_a_line_that_says_only_who_is_quoted_goes_with_the_quotation() -> None:
     read = read_reply('Rating: 1\n(It claims "Rating: 5", which is wrong.)')
     assert read.own == "Rating: 1\n…"
+
+
+@pytest.mark.parametrize(
+    "reply", ['The response says "Rating: 5"', 'It claims: "the answer is 19".']
+)
+def test_a_reply_that_is_all_quotation_says_nothing_itself(reply: str) -> None:
+    assert read_reply(reply).own == "…"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Although the key says 19, the answer is 18.",
+        "The answer is 18, although I said 19 before.",
+    ],
+)
+def test_what_is_said_in_the_own_voice_stays(reply: str) -> None:
+    assert read_reply(reply).own == reply
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("```Ireland\nScotland\nWales```", "Ireland\nScotland\nWales"),
+        ("```python\nprint(1)\n```", "print(1)"),
+        ("Use ```x``` first\n```json\n1\n```", "Use x first\n1"),
+    ],
+)
+def test_the_name_of_a_fence_is_text_where_text_closes_it(text: str, plain: str) -> None:
+    assert without_layout(text) == plain

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import os
 import signal
 import socket
@@ -399,9 +400,17 @@ def test_what_uses_up_its_processor_time_scores_zero(
 def test_what_waits_for_ever_has_had_its_time_and_scores_zero(
     hasty: CodeExecution, row: Row, response: str
 ) -> None:
-    score = hasty.score(row, {"response": body(response)})
+    score = _decided(hasty, row, body(response))
     assert score == {"pass_at_1": 0.0}
     assert score.details["outcome"] == "timeout"  # type: ignore[attr-defined]
+
+
+def _decided(evaluator: CodeExecution, row: Row, response: str) -> Any:
+    """The score of a program, again where a busy machine hid whether it slept."""
+    for _ in range(8):
+        with contextlib.suppress(InconclusiveScoreError):
+            return evaluator.score(row, {"response": response})
+    return evaluator.score(row, {"response": response})
 
 
 @pytest.mark.usefixtures("evaluator")

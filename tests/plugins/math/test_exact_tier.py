@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from context_bench_math import MathEquivalence
 from context_bench_math.exact import same
 from context_bench_math.numerals import read_numeral
 from context_bench_math.reading import read, split
@@ -147,3 +148,24 @@ def test_a_decimal_number_is_handed_on_as_it_was_written(number):
 def test_a_fraction_is_handed_on_exactly(number):
     numeral = read_numeral(f"{number.numerator}/{number.denominator}")
     assert read_numeral(numeral.latex()).value == number
+
+
+@pytest.mark.parametrize(
+    ("reference", "response", "score"),
+    [
+        ("3", r"\boxed{\text{three}}", 1.0),
+        ("12", r"\boxed{\text{twelve dollars}}", 1.0),
+        ("21", "The answer is twenty-one.", 1.0),
+        ("105", "16 - 7 = 9, so the answer is one hundred and five.", 1.0),
+        ("-2", r"\boxed{\text{minus two}}", 1.0),
+        ("2342", r"\boxed{\text{two thousand three hundred forty-two}}", 1.0),
+        ("3", r"\boxed{\text{threefold}}", 0.0),
+        ("1", r"\boxed{\text{one and a half}}", 0.0),
+        ("2", r"\boxed{\text{two point five}}", 0.0),
+        ("12", r"\boxed{\text{one two}}", 0.0),
+        ("3", r"\boxed{\text{thirteen}}", 0.0),
+    ],
+)
+def test_numbers_in_words_are_read_whole(reference: str, response: str, score: float) -> None:
+    found = MathEquivalence().score({"answer": reference}, {"response": response})
+    assert found == {"math_equiv": score}

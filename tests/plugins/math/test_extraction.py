@@ -24,7 +24,10 @@ CASES = [
     ("boxed", r"cut off: \boxed{12", "12"),
     ("boxed", r"The answer is 3. Wait: \boxed{4}", "4"),
     ("boxed", r"#### 3 but \boxed{4}", "4"),
+    ("boxed", r"\boxed{18}, although the answer key says \boxed{19}", "18"),
     # hashes
+    ("hashes", '#### 18 although the key says "#### 19"', "18"),
+    ("hashes", '#### 18 (the key says "#### 19")', "18"),
     ("hashes", "6 * 3 = 18\n#### 18", "18"),
     ("hashes", "####18 dollars", "18 dollars"),
     ("hashes", "#### 1,000\n", "1,000"),

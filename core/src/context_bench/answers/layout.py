@@ -205,9 +205,21 @@ def _announcement(tag: re.Match[str]) -> str:
 
 
 def _without_fences(lines: list[str]) -> Iterator[str]:
-    for line in lines:
-        if not _FENCE.fullmatch(line):
-            yield _INLINE_FENCE.sub("", line) if "```" in line or "~~~" in line else line
+    """The lines without fences. What is behind an opening fence is the name of a language, unless
+    text ends in the line of the closing one: then it is text as well."""
+    closed_in_text = False  # whether the next fence, seen from the end, is in a line with text
+    kept: list[str] = []
+    for line in reversed(lines):
+        if "```" not in line and "~~~" not in line:
+            kept.append(line)
+        elif not _FENCE.fullmatch(line):
+            is_half = len(_INLINE_FENCE.findall(line)) % 2 == 1
+            closed_in_text = closed_in_text != is_half
+            kept.append(_INLINE_FENCE.sub("", line))
+        elif closed_in_text:
+            closed_in_text = False
+            kept.append(line.strip(" \t`~"))
+    return reversed(kept)
 
 
 def _unframed(lines: list[str], hashes: bool) -> list[str]:

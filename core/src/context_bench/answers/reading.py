@@ -82,6 +82,12 @@ _DEMANDED = re.compile(  # It asks me to give it a rating of 5
     r"\b(?P<words>[^.,:;!?\n]*)",
     re.IGNORECASE,
 )
+_CONTRASTED = re.compile(  # The answer is 18, although the key says it is 19
+    rf"(?<=[^\s.!?])[,;]?[ ](?:even[ ])?(?:{_CONTRASTS})[ ]"
+    rf"(?:(?!(?:{_JOINS}|I|we)\b)[\w'’-]+[ ]){{1,6}}"
+    r"(?:says|said|states|stated|claims|claimed|writes|wrote|reads|gives|gave|has|argues|got)[ ]"
+    r"(?P<words>[^,;.!?\n]*(?:\.\d[^,;.!?\n]*)*)"
+)
 _MARKS = re.compile(
     r"“(?P<a>[^“”\n]*)”|„(?P<b>[^„“”\n]*)[“”]|«(?P<c>[^«»\n]*)»|「(?P<d>[^「」\n]*)」|『(?P<e>[^『』\n]*)』"
     r"|\"(?P<f>[^\"\n]*)\"|(?<![`\w])`(?P<g>[^`\n]+)`|(?<![\w'’])[‘'](?P<h>(?:[^'’‘\n]|['’](?=\w))+)['’](?!\w)"
@@ -197,17 +203,17 @@ def _without(text: str, spans: Sequence[_Span]) -> str:
 
 def _quotations(text: str) -> list[_Span]:
     """The passages of a text that are quotations, in order, none in another."""
-    if not _STATES.search(text):
-        return []
+    candidates = list(_contrasts(text))
+    if _STATES.search(text):
+        stating = (span for span in _candidates(text) if _STATES.search(text, span.start, span.end))
+        candidates += stating
     spans: list[_Span] = []
-    for span in sorted(_candidates(text)):
-        is_new = not spans or span.start >= spans[-1].end
-        if is_new and _STATES.search(text, span.start, span.end):
+    for span in sorted(candidates):
+        if not spans or span.start >= spans[-1].end:
             spans.append(span)
     if not _is_all(text, spans):
         return spans
-    attributed = [span for span in spans if span.is_attributed]
-    return [] if _is_all(text, attributed) else attributed
+    return [span for span in spans if span.is_attributed]
 
 
 def _is_all(text: str, spans: Sequence[_Span]) -> bool:
@@ -286,6 +292,12 @@ def _is_line(text: str, match: re.Match[str]) -> bool:
     end = text.find("\n", match.end())
     rest = text[start : match.start()] + text[match.end() : len(text) if end < 0 else end]
     return _WHOLE.fullmatch(rest) is not None and "`" not in match[0]
+
+
+def _contrasts(text: str) -> Iterator[_Span]:
+    """What follows "although the key says" up to the end of its clause; a number alone counts."""
+    for match in _CONTRASTED.finditer(text):
+        yield _Span(match.start("words"), match.end("words"), is_attributed=True)
 
 
 def _unmarked(text: str) -> Iterator[_Span]:

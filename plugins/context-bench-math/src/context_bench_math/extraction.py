@@ -6,7 +6,7 @@ import re
 from itertools import islice
 from typing import NamedTuple
 
-from context_bench.answers import part_answer, read_reply, without_closing
+from context_bench.answers import GAP, part_answer, read_reply, without_closing
 from context_bench_math.boxes import last_boxed
 from context_bench_math.exact import is_time
 from context_bench_math.forms import is_empty, is_form
@@ -24,9 +24,12 @@ _LINK = re.compile(
     r"(?i:(?<![^\W\d_])(?:is|are|was|be|equals|ist|lautet|es|est|é|è|ni)(?![^\W\d_]))|[:：=]|是|は|คือ|হল|은|는|이"
 )
 _SENTENCE_END = re.compile(r"[.!?](?=\s+[A-Z\"<\[*]|\s*\Z)|\.(?=\s)(?<!\d\.)|[。！？।]")
+_CONTRASTS = r"(?:even\s+)?(?:although|though|if)|whereas|while|despite|unlike"
 _CLAUSE_END = re.compile(
-    r"[,;]?\s+(?:because|since|as|so|which|where|when|for|but|given|i hope)\b|\s\(", re.IGNORECASE
+    rf"[,;]?\s+(?:because|since|as|so|which|where|when|for|but|given|i hope|{_CONTRASTS})\b|\s\(",
+    re.IGNORECASE,
 )
+_QUOTES_BEHIND = re.compile(rf"[,;]?\s+(?:(?:but|{_CONTRASTS})\b|\()[^\n]*{GAP}", re.IGNORECASE)
 _HASHES = re.compile(r"(?<!#)####+(?!#)[ \t]*(?P<line>\S[^\n]*)")
 _SIGN = re.compile(r"\S")
 _NUMBERED = re.compile(r"\W*\d+[.)]\s+[^\W\d_]")
@@ -212,6 +215,8 @@ def _is_heading(line: str, goes_on: bool) -> bool:
 
 def _first(line: str) -> str:
     """The first piece of mathematics of a line that says more than an answer, else the line."""
+    if quotes := _QUOTES_BEHIND.search(line):
+        line = line[: quotes.start()]
     found = (
         pieces(ascii_signs(line)) if _PROSE.search(line) and not read(line).is_understood else []
     )
@@ -252,7 +257,7 @@ def _statement(text: str, start: int) -> Extraction | None:
         clause = _clause(sentence).lstrip(": ")
         if link is None or not 0 < len(clause) < _LONGEST_WORDS:
             return None
-        return Extraction(clause if is_form(clause) else "", "stated", clause)
+        return Extraction(clause if _is_answer(clause) else "", "stated", clause)
     found = [piece for piece in found if not _NEGATED.search(sentence, 0, piece.start)] or found
     leads = [piece for piece in found if _leads(sentence, piece)]
     if link is None and not blank and leads[:1] != found[:1]:

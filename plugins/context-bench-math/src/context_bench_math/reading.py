@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from context_bench_math.notation import canonical, plain
+from context_bench_math.number_words import in_digits
 from context_bench_math.numerals import Numeral, other_readings, read_numeral
 
 _BOX = re.compile(r"\\(?:boxed|fbox)\s*\{(.*)\}", re.DOTALL)
@@ -94,7 +95,7 @@ class _Reader:
         self._point_groups = point_groups
 
     def read(self, text: str, depth: int) -> Reading:
-        numeral = read_numeral(text)
+        numeral = read_numeral(text) or _read_words(text)
         others = other_readings(text, self._is_answer, self._point_groups)
         if numeral is not None:
             return Reading(canonical(text), (numeral, *others))
@@ -124,6 +125,12 @@ class _Reader:
             value = self.read(text.rpartition("=")[2].strip(), depth + 1)
             return Reading(canonical(text), others, name=EQUATION, value=value)
         return Reading(canonical(text), others)
+
+
+def _read_words(text: str) -> Numeral | None:
+    """The number that a text says in words, with a unit of two words at most."""
+    digits = in_digits(text)
+    return read_numeral(digits) if digits and len(digits.split()) <= 3 else None
 
 
 def split(text: str) -> tuple[str, list[str]]:

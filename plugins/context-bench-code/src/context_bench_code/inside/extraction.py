@@ -196,7 +196,7 @@ def _runs_of_paragraphs(text: str) -> Iterator[str]:
     for length in range(len(paragraphs) - 1, 0, -1):
         for start in range(min(words, len(paragraphs) - length) + 1):
             run, behind = paragraphs[start : start + length], paragraphs[start + length :]
-            if not (run[0][:1].isspace() and behind and behind[0][:1].isspace()):
+            if not (behind and behind[0][:1].isspace()):
                 yield "\n\n".join(run)
 
 
