@@ -156,3 +156,17 @@ def test_no_store_examples_keeps_them_out_of_the_file(
     assert b"the-private-text" not in (tmp_path / "n.sqlite").read_bytes()
     assert context_bench("report", "n.sqlite").code == 0
     assert "without its examples" in context_bench("rescore", "n.sqlite").err
+
+
+@pytest.mark.parametrize(
+    "table", ["labels", "systems", "datasets", "examples", "responses", "evaluators", "run", "meta"]
+)
+@pytest.mark.parametrize("command", ["report", "rescore", "resume", "verify", "export", "explain"])
+def test_a_file_without_the_lines_of_a_table_is_told_in_a_line(
+    context_bench: Run, run_file: Path, table: str, command: str
+) -> None:
+    with closing(sqlite3.connect(run_file)) as database, database:
+        database.execute(f"DELETE FROM {table}")
+    done = context_bench(command, "r.sqlite")
+    assert "Traceback" not in done.err
+    assert done.code in (0, 2, 3, 10), done.err

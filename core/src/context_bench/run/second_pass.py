@@ -43,7 +43,7 @@ from context_bench.store.queries import (
     response_keys,
     responses_to_score,
 )
-from context_bench.store.reader import RunReader
+from context_bench.store.reader import RunReader, raising_store_errors
 
 _MARK = " (agreement)"
 
@@ -76,9 +76,10 @@ class RescoreJobs:
         job of each kind.
 
         Raises:
-            StoreError: The examples of the run are not stored.
+            StoreError: The examples of the run are not stored, or the file is damaged.
         """
-        with self._store.apart() as reader:  # what is scored meanwhile is not seen
+        # apart: what is scored meanwhile is not seen
+        with raising_store_errors(self._store.path), self._store.apart() as reader:
             yield from self._jobs(reader)
 
     def _jobs(self, reader: RunReader) -> Iterator[Job]:
