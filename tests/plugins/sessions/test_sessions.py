@@ -81,7 +81,7 @@ def test_cuts_that_are_none_are_refused(tmp_path: Path, cut: object) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"format": "pi"}, "holds no session in the format pi"),
+        ({"format": "pi"}, "is not known in the format pi"),
         ({"min_tokens": -5}, "must not be below zero"),
         ({"cuts": ["compaction"]}, "none of 1 sessions holds a compaction. Cut them elsewhere"),
         ({"format": "pi", "config": "openai"}, "give one of the two"),

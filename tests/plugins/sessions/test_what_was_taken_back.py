@@ -256,7 +256,11 @@ def test_a_pi_session_is_the_branch_that_its_last_entry_ends(tmp_path: Path) -> 
     assert [one["content"] for one in session.messages] == contents
     [made] = session.compactions
     assert (made.at, made.first_kept) == (4, 2)
-    assert session.notes == {"lines on abandoned branches": 1}
+    assert session.notes == {
+        "lines on abandoned branches": 1,
+        "records of the type custom": 1,
+        "records of the type label": 1,
+    }
 
 
 def test_a_command_that_the_user_kept_from_pi_is_not_told(tmp_path: Path) -> None:

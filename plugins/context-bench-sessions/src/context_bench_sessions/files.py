@@ -4,29 +4,30 @@ from __future__ import annotations
 
 import gzip
 import json
+import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from itertools import chain
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from context_bench.console import warn
-from context_bench.decompression import bounded
+from context_bench.decompression import Decompressed, bounded
 from context_bench.errors import ContextBenchError, DatasetError, UnknownNameError
 from context_bench_sessions.formats import (
-    chat,
     claude_code,
     codex,
     inspect_log,
     litellm,
+    messages_in,
     pi,
     spans,
     swe_agent,
 )
-from context_bench_sessions.messages import Session
-from context_bench_sessions.sniffing import FORMATS, seen, sniff
+from context_bench_sessions.messages import Session, UnknownPartError
+from context_bench_sessions.sniffing import FORMATS, is_compatible, seen, sniff
 
-SUFFIXES = (".json", ".jsonl", ".ndjson", ".traj", ".log")
+SUFFIXES = (".json", ".jsonl", ".ndjson", ".traj", ".log", ".eval")
 
 WHOLE_DOCUMENT_LIMIT = 512 * 1024 * 1024
 """Bytes of a file that is one JSON document, which can only be read whole; lines are read one by one."""
@@ -34,8 +35,7 @@ WHOLE_DOCUMENT_LIMIT = 512 * 1024 * 1024
 Documents = Iterator[tuple[int, Any]]
 
 _READERS: dict[str, Callable[[Documents], Iterator[Session]]] = {
-    "openai": chat.read,
-    "anthropic": chat.read,
+    **dict.fromkeys(messages_in.LIST_FORMATS, messages_in.read),
     "claude-code": claude_code.read,
     "codex": codex.read,
     "pi": pi.read,
@@ -44,6 +44,8 @@ _READERS: dict[str, Callable[[Documents], Iterator[Session]]] = {
     "litellm": litellm.read,
     "otel": spans.read,
     "inspect": inspect_log.read,
+    "langfuse": spans.read_langfuse,
+    "langsmith": spans.read_langsmith,
 }
 
 _SNIFFED_LINES = 50
@@ -141,6 +143,11 @@ def _read(path: Path, found: str, documents: Documents) -> Iterator[tuple[str, S
     while True:
         try:
             session = next(reader, None)
+        except UnknownPartError as error:
+            raise DatasetError(
+                f"{path}, line {lines[0]}: {error} in the format {found}, so nothing of the file is used. Leave such "
+                "files out with skip_damaged=true, or remove what is not known."
+            ) from error
         except (
             AttributeError,
             IndexError,
@@ -156,7 +163,7 @@ def _read(path: Path, found: str, documents: Documents) -> Iterator[tuple[str, S
             ) from error
         if session is None:
             return
-        yield found, session
+        yield session.format or found, session
 
 
 def format_of(path: Path) -> str | None:
@@ -176,7 +183,7 @@ def _one_format(path: Path, documents: Documents, found: str) -> Documents:
     """Pass documents on, and refuse a file that changes its format on the way."""
     for line, document in documents:
         other = sniff(document)
-        if other is not None and other != found and {other, found} - {"openai", "anthropic"}:
+        if other is not None and not is_compatible(found, other):
             raise DatasetError(
                 f"{path}, line {line}: {other} among lines of {found}. Put each format into a file of its own."
             )
@@ -186,10 +193,30 @@ def _one_format(path: Path, documents: Documents, found: str) -> Documents:
 def _documents(path: Path) -> Documents:
     """Yield the line number and each document of a file: its lines, or the file as a whole."""
     try:
+        if path.suffix == ".eval" and zipfile.is_zipfile(path):
+            yield from _samples(path)
+            return
         with _open(path) as file:
             yield from _parsed(path, file)
-    except (OSError, EOFError, zlib.error) as error:
+    except (OSError, EOFError, zlib.error, zipfile.BadZipFile, NotImplementedError) as error:
         raise DatasetError(f"{path} cannot be read: {error}.") from error
+
+
+def _samples(path: Path) -> Documents:
+    """Yield the samples of a log that Inspect packed: a document each, in the form of its JSON logs."""
+    with zipfile.ZipFile(path) as log:
+        names = [name for name in log.namelist() if name.startswith("samples/")]
+        for number, name in enumerate(sorted(names), 1):
+            packed = log.getinfo(name).compress_size
+            stream = cast("Decompressed", log.open(name))
+            with bounded(stream, packed, f"{path}, {name}") as file:
+                source = file.read(WHOLE_DOCUMENT_LIMIT + 1)
+            if len(source) > WHOLE_DOCUMENT_LIMIT:
+                raise DatasetError(f"{path}, {name}: more than {WHOLE_DOCUMENT_LIMIT >> 20} MiB.")
+            try:
+                yield number, {"eval": {}, "samples": [json.loads(source)]}
+            except (ValueError, RecursionError) as error:
+                raise _damaged(path, number, error) from error
 
 
 def _parsed(path: Path, file: IO[bytes]) -> Documents:

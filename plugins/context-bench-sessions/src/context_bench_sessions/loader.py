@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -87,8 +88,10 @@ def _examples(
 ) -> Iterator[dict[str, Any]]:
     redactor = Redactor() if redact else None
     read, given, largest, without, compacted = 0, 0, 0, 0, 0
+    left_out: Counter[str] = Counter()
     for name, found, session in _sessions(path, wanted, skip):
         read += 1
+        left_out.update(session.notes)
         if redactor is not None:
             session = _redacted(session, redactor)
         chosen = cut_session(session.messages, cuts, tail, min_tokens, session.compactions)
@@ -100,6 +103,11 @@ def _examples(
             yield example_of(session, cut, found, name)
     if redactor is not None:
         warn(redactor.report())
+    if +left_out:
+        what = ", ".join(f"{count} {name}" for name, count in left_out.most_common() if count)
+        warn(
+            f"Of {read} sessions in {path} these are left out, as the model was not sent them: {what}."
+        )
     if given and without:
         told = "1 session gives" if without == 1 else f"{without} sessions give"
         warn(
@@ -209,6 +217,7 @@ def example_of(session: Session, cut: Cut, found: str, name: str) -> dict[str, A
             for message in session.messages[cut.at :]
             if message["role"] == "assistant"
         ],
+        "left_out": {name: count for name, count in session.notes.items() if count},
         "recorded_compaction": _recorded(session, cut),
         "context": region_text(session.messages, (cut.head_end, cut.tail_start)),
     }

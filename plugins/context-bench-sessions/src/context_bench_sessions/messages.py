@@ -51,6 +51,7 @@ class Session:
         raw: The messages as they were recorded, where the file holds them in a provider's form; else empty.
         origins: For each message the number of the raw one that it comes from; empty without raw ones.
         tools: Tool definitions, as recorded.
+        format: The format that its messages turned out to have; empty where it is the file's.
         raw_system: The system prompt as recorded beside the messages, with its ``cache_control``; None where there is none.
         compactions: Compactions in the order in which they were made.
         notes: What was left out, by what it is, with counts.
@@ -65,6 +66,7 @@ class Session:
     compactions: Sequence[Compaction] = ()
     notes: Mapping[str, int] = Factory(dict)
     raw_system: Any = None
+    format: str = ""
 
 
 def call(identity: object, name: object, arguments: object) -> dict[str, str]:
@@ -113,10 +115,85 @@ def _part(part: Mapping[str, Any]) -> str:
         return text_of(part.get("resource")) or IMAGE
     if kind == "document":
         return text_of([part.get("title"), _plain_source(part.get("source"))])
-    for key in ("text", "content", "output", "refusal", "result"):
+    for key in _TEXTS:
         if part.get(key) is not None:
             return text_of(part[key])
     return IMAGE if kind not in (None, "text") else ""
+
+
+class UnknownPartError(ValueError):
+    """A part of a session that its reader does not know: nothing of it may be lost without a word."""
+
+
+REASONING = "blocks of reasoning"
+SHOWN_AS_IMAGE = "pictures and files, shown as [image]"
+MARKS = "marks that say nothing to the model"
+
+_REASONING = (
+    "thinking",
+    "redacted_thinking",
+    "reasoning",
+    "redactedThinking",
+    "summary_text",
+    "encrypted_content",
+)
+_NO_TEXT = (
+    "image",
+    "image_url",
+    "input_image",
+    "output_image",
+    "computer_screenshot",
+    "file",
+    "input_file",
+    "input_audio",
+    "output_audio",
+    "audio",
+    "video",
+    "video_url",
+    "media",
+    "container_upload",
+    "resource",
+    "document",
+    "resource_link",
+)
+_MARKS = ("step-start", "cache_point", "compaction", "context_management")
+_READ_APART = ("tool_use", "tool_result", "server_tool_use", "mcp_tool_use")
+
+
+def account(content: object) -> Counter[str]:
+    """Return what :func:`text_of` leaves out of a content, by what it is.
+
+    Raises:
+        UnknownPartError: A block is of no known type and has no text.
+    """
+    found: Counter[str] = Counter()
+    if isinstance(content, Mapping):
+        return _account_of_block(content)
+    if isinstance(content, Iterable) and not isinstance(content, str):
+        for part in content:
+            found += account(part)
+    return found
+
+
+def _account_of_block(block: Mapping[str, Any]) -> Counter[str]:
+    kind = block.get("type")
+    if kind in _REASONING:
+        return Counter({REASONING: 1})
+    if kind in _MARKS:
+        return Counter({MARKS: 1})
+    if kind in _READ_APART or kind in _TOLD_IN_FIELDS:
+        return account(block.get("content")) if kind == "tool_result" else Counter()
+    texts = [block[key] for key in _TEXTS if block.get(key) is not None]
+    if texts:
+        return account(texts[0])
+    if kind in _NO_TEXT:
+        return Counter({SHOWN_AS_IMAGE: 1}) if text_of(block) == IMAGE else Counter()
+    if kind == "text" or not block:
+        return Counter()
+    what = "no type" if kind is None else f"the type {kind!r}"
+    raise UnknownPartError(
+        f"a block with {what} and the keys {', '.join(map(str, list(block)[:8]))} is not known"
+    )
 
 
 def _plain_source(source: object) -> object:
@@ -126,6 +203,7 @@ def _plain_source(source: object) -> object:
     return IMAGE
 
 
+_TEXTS = ("text", "content", "output", "refusal", "result")
 _RAN = ("stdout", "stderr", "content")
 _TOLD_IN_FIELDS: Mapping[Any, Sequence[str]] = {
     "web_search_result": ("title", "url"),

@@ -1,24 +1,33 @@
-"""Messages as the two providers' interfaces take them, alone or inside of a record (tau-bench, logs, exports)."""
+"""Messages as the interfaces of OpenAI and Anthropic take them."""
 
 from __future__ import annotations
 
+import json
+import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from context_bench_sessions.messages import Message, Session, call, result, spoken, text_of
+from attrs import evolve
 
-HOLDERS = ("messages", "traj", "conversation", "history", "transcript")
+from context_bench_sessions.formats.tools import Pairing
+from context_bench_sessions.messages import (
+    REASONING,
+    Message,
+    Session,
+    UnknownPartError,
+    account,
+    call,
+    result,
+    spoken,
+    text_of,
+)
+
+HOLDERS = ("messages", "traj", "conversation", "conversations", "history", "transcript")
 """Keys under which records keep their list of messages."""
 
-
-def messages_in(document: object) -> Sequence[Any] | None:
-    """Return the list of messages that a document is or holds, or None."""
-    if isinstance(document, Mapping):
-        for key in HOLDERS:
-            if is_messages(document.get(key)):
-                return list(document[key])
-        return None
-    return list(document) if is_messages(document) else None  # type: ignore[call-overload]
+_BESIDE_CONTENT = ("parts", "toolCalls", "tool_invocations", "toolInvocations", "functionCall")
+"""Keys of messages of other tools, in which texts and calls stand that these readers would not see."""
 
 
 def is_messages(found: object) -> bool:
@@ -30,12 +39,14 @@ def is_messages(found: object) -> bool:
     )
 
 
-def dialect_of(messages: Sequence[Mapping[str, Any]]) -> str:
+def dialect_of(messages: Sequence[Mapping[str, Any]]) -> str | None:
     """Return whose form messages have: blocks of tool use and results are Anthropic's, everything else is OpenAI's.
 
     Where a single message has calls or a role that Anthropic does not know, all are OpenAI's: gateways put blocks of thinking,
-    and what a server's own tool did, into messages of that form too.
+    and what a server's own tool did, into messages of that form too. None where a message has another tool's keys.
     """
+    if any(key in message for message in messages for key in _BESIDE_CONTENT):
+        return None
     if any(_is_openai(message) for message in messages):
         return "openai"
     for message in messages:
@@ -55,49 +66,95 @@ def _is_openai(message: Mapping[str, Any]) -> bool:
     )
 
 
-def read(documents: Iterator[tuple[int, Any]]) -> Iterator[Session]:
-    """Yield a session for each document; a file of one message a line is one session.
-
-    Args:
-        documents: Line number and parsed document, in order.
-    """
-    loose: list[Mapping[str, Any]] = []
-    for line, document in documents:
-        found = messages_in(document)
-        if found is not None:
-            identity = (
-                document.get("id", document.get("task_id"))
-                if isinstance(document, Mapping)
-                else None
-            )
-            trial = document.get("trial") if isinstance(document, Mapping) else None
-            name = str(line if identity is None else identity) + (
-                f"-{trial}" if trial not in (None, 0) else ""
-            )
-            yield session_of(name, found, document if isinstance(document, Mapping) else {})
-        elif isinstance(document, Mapping) and isinstance(document.get("role"), str):
-            loose.append(document)
-    if loose:
-        yield session_of("1", loose, {})
-
-
 def session_of(
     identity: str,
     raw: Sequence[Mapping[str, Any]],
     record: Mapping[str, Any],
     dialect: str | None = None,
 ) -> Session:
-    """Return the session of raw messages in either dialect, told or seen, with the system prompt and tools of their record."""
-    dialect = dialect or dialect_of(raw)
+    """Return the session of raw messages in either dialect, with the system prompt and tools of their record.
+
+    What is not known in a message is shown as :data:`~context_bench_sessions.messages.IMAGE`; for files see
+    :func:`recorded_session`.
+    """
+    dialect = dialect or dialect_of(raw) or "openai"
     read_one = _anthropic if dialect == "anthropic" else _openai
     read = [(number, message) for number, one in enumerate(raw) for message in read_one(one)]
     system = text_of(record.get("system"))
     if system and dialect == "anthropic":
         read.insert(0, (0, {"role": "system", "content": system}))
-    origins, messages = [number for number, _ in read], [message for _, message in read]
+    origins = [number for number, _ in read]
+    messages = [message for _, message in read]
+    if dialect == "openai":
+        messages = with_calls_in_text(messages)
     raw_system = record["system"] if system and dialect == "anthropic" else None
-    tools = list(record.get("tools") or ())
-    return Session(identity, messages, dialect, list(raw), origins, tools, raw_system=raw_system)
+    tools = record.get("tools")
+    return Session(
+        identity,
+        messages,
+        dialect,
+        list(raw),
+        origins,
+        list(tools) if isinstance(tools, list) else [],
+        raw_system=raw_system,
+    )
+
+
+def recorded_session(
+    identity: str,
+    raw: Sequence[Mapping[str, Any]],
+    record: Mapping[str, Any],
+    dialect: str | None = None,
+) -> Session:
+    """Return the session of the messages of a file, with what is left out of them.
+
+    Raises:
+        UnknownPartError: A message has a block or a role that is not known.
+    """
+    notes: Counter[str] = Counter()
+    for one in raw:
+        if one["role"] not in _ROLES:
+            raise UnknownPartError(f"a message of the role {one['role']!r} is not known")
+        notes += account(one.get("content"))
+        if one.get("reasoning_content") or one.get("reasoning") or one.get("reasoning_details"):
+            notes[REASONING] += 1
+    return evolve(session_of(identity, raw, record, dialect), notes=notes)
+
+
+_ROLES = ("system", "developer", "user", "assistant", "tool", "function", "exit")
+_CALL_IN_TEXT = re.compile(r"<tool_call>\s*(\{.*?\})\s*(?:</tool_call>|\Z)", re.DOTALL)
+_RESULT_IN_TEXT = re.compile(r"\s*<tool_response>\s?(.*?)\s?</tool_response>\s*", re.DOTALL)
+
+
+def with_calls_in_text(messages: list[Message]) -> list[Message]:
+    """Return messages with the calls that Hermes' form writes as text, where results without an id answer them."""
+    answers = [one for one in messages if one["role"] == "tool" and not one["tool_call_id"]]
+    if not answers:
+        return messages
+    pairing = Pairing()
+    written: list[Message] = []
+    for message in messages:
+        if message["role"] == "assistant" and not message.get("tool_calls"):
+            text = message["content"]
+            calls = [_call_in_text(found[1], pairing) for found in _CALL_IN_TEXT.finditer(text)]
+            rest = _CALL_IN_TEXT.sub("", text).strip() if calls else text
+            written.append(spoken("assistant", rest, calls))
+        elif message["role"] == "tool" and not message["tool_call_id"]:
+            inside = _RESULT_IN_TEXT.fullmatch(message["content"])
+            text = inside[1] if inside else message["content"]
+            written.append(result(pairing.of_result(None), text))
+        else:
+            written.append(message)
+    return written
+
+
+def _call_in_text(source: str, pairing: Pairing) -> dict[str, str]:
+    try:
+        made = json.loads(source)
+    except (ValueError, RecursionError):
+        made = {"name": "", "arguments": source}
+    identity = pairing.of_call(None, made.get("name"))
+    return call(identity, made.get("name"), made.get("arguments", {}))
 
 
 def _openai(message: Mapping[str, Any]) -> Iterator[Message]:

@@ -14,7 +14,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from context_bench_sessions.formats.chat import anthropic_messages
-from context_bench_sessions.messages import Compaction, Message, Session, text_of
+from context_bench_sessions.messages import (
+    Compaction,
+    Message,
+    Session,
+    UnknownPartError,
+    account,
+    text_of,
+)
 
 _NOT_SPOKEN = (
     "<command-name>",
@@ -22,6 +29,7 @@ _NOT_SPOKEN = (
     "<local-command-stdout>",
     "<local-command-stderr>",
 )
+_SPOKEN = ("user", "assistant", "system", "attachment")
 _SYNTHETIC = "<synthetic>"
 """The model of what Claude Code writes itself in the agent's name: errors of the provider, for the user alone."""
 
@@ -36,6 +44,10 @@ def read(documents: Iterator[tuple[int, Any]]) -> Iterator[Session]:
     events: list[Mapping[str, Any]] = []
     for _, document in documents:
         if isinstance(document, Mapping):
+            if document.get("type") not in _SPOKEN and isinstance(document.get("message"), Mapping):
+                raise UnknownPartError(
+                    f"a message of the type {document.get('type')!r} is not known"
+                )
             event = _spoken(document)
             if event.get("uuid") and str(event["uuid"]) in known:
                 continue  # a line that was written twice
@@ -84,6 +96,7 @@ def _session(identity: str, events: Sequence[Mapping[str, Any]]) -> Session:
         begins[str(event.get("uuid"))] = len(messages)
         body = event.get("message")
         if event.get("type") not in ("user", "assistant") or not isinstance(body, Mapping):
+            notes[f"records of the type {event.get('type')}"] += 1
             continue
         if str(event.get("uuid")) in dropped:
             notes["lines on abandoned branches"] += 1
@@ -99,6 +112,7 @@ def _session(identity: str, events: Sequence[Mapping[str, Any]]) -> Session:
             kept = len(messages) if head is None else begins[head]
             compactions.append(Compaction(len(messages), text_of(body.get("content")), kept))
             continue
+        notes += account(body.get("content"))
         written = body.get("id") if event["type"] == "assistant" else None
         if written is not None and str(written) in places:
             at, at_raw = places[str(written)]
@@ -171,7 +185,10 @@ def _abandoned(events: Sequence[Mapping[str, Any]], preserved: Mapping[str, str]
         for event in events
         if event.get("type") in ("user", "assistant") and event.get("uuid")
     ]
-    if not spoken:
+    named = {parents.get(str(event["uuid"])) for event in spoken} - {None}
+    if (
+        not spoken or len(named) == 1 < len(spoken) - 1
+    ):  # all hang from one line: nothing tells branches
         return set()
     live: set[str] = set()
     place: Any = spoken[-1]["uuid"]

@@ -12,9 +12,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from context_bench_sessions.messages import (
+    REASONING,
+    SHOWN_AS_IMAGE,
     Compaction,
     Message,
     Session,
+    UnknownPartError,
+    account,
     assistant,
     call,
     result,
@@ -51,10 +55,18 @@ def read(documents: Iterator[tuple[int, Any]]) -> Iterator[Session]:
             continue
         payload = item.get("payload")
         if not isinstance(payload, Mapping):
-            if is_item(item):
-                _add(messages, item)
+            if is_item(item) or item.get("type") in _LEFT_OUT:
+                add_item(messages, item, notes)
+            elif isinstance(item.get("role"), str) and "content" in item:
+                add_item(messages, {"type": "message", **item}, notes)
             elif identity is None and "id" in item:
                 identity = str(item["id"])
+            elif item.get("record_type") == "state":
+                notes["records of the type state"] += 1
+            else:
+                raise UnknownPartError(
+                    f"an object with the keys {', '.join(map(str, item))} is not known"
+                )
             continue
         if item.get("type") == "session_meta":
             identity = str(payload.get("id", 1)) if identity is None else identity
@@ -68,12 +80,16 @@ def read(documents: Iterator[tuple[int, Any]]) -> Iterator[Session]:
             if history is not None or summary:
                 replacement: list[Message] = []
                 for one in history or ():
-                    _add(replacement, one)
+                    add_item(replacement, one, Counter())
                 if history is None:
                     replacement = _kept(messages, compactions, summary)
                 compactions.append(Compaction(len(messages), summary, len(messages), replacement))
         elif item.get("type") == "response_item":
-            _add(messages, payload)
+            add_item(messages, payload, notes)
+        elif item.get("type") in _RECORDS:
+            notes[f"records of the type {item['type']}"] += 1
+        else:
+            raise UnknownPartError(f"a record of the type {item.get('type')!r} is not known")
     if any(message["role"] == "assistant" for message in messages):
         yield Session(identity or "1", messages, "openai", compactions=compactions, notes=notes)
 
@@ -89,6 +105,16 @@ def is_item(record: Mapping[str, Any]) -> bool:
         )
     return (kind in _CALLS or kind in _OUTPUTS) and ("call_id" in record or "id" in record)
 
+
+_RECORDS = (
+    "event_msg",
+    "turn_context",
+    "session_state",
+    "world_state",
+    "inter_agent_communication",
+    "inter_agent_communication_metadata",
+)
+"""Records for the screen and for Codex itself; the model is not shown them."""
 
 _NO_TURN = (
     "<environment_context>",
@@ -152,9 +178,33 @@ def _turn_start(messages: Sequence[Message], turns: object) -> int:
     return places[-turns] if turns <= len(places) else places[0]
 
 
-def _add(messages: list[Message], item: Mapping[str, Any]) -> None:
+_LEFT_OUT = {
+    "reasoning": REASONING,
+    "ghost_snapshot": "snapshots of the files",
+    "web_search_call": "searches that the provider made",
+    "file_search_call": "searches that the provider made",
+    "computer_call_output": SHOWN_AS_IMAGE,
+    "image_generation_call": SHOWN_AS_IMAGE,
+    "code_interpreter_call": "programs that the provider ran",
+    "compaction": "encrypted summaries",
+    "compaction_summary": "encrypted summaries",
+    "context_compaction": "encrypted summaries",
+    "compaction_trigger": "marks that say nothing to the model",
+    "item_reference": "references to items of other requests",
+    "other": "items that Codex did not know",
+}
+"""Items that are no message, and what they are."""
+
+
+def add_item(messages: list[Message], item: Mapping[str, Any], notes: Counter[str]) -> None:
+    """Add an item of the Responses interface to the messages.
+
+    Raises:
+        UnknownPartError: The item is of a type that is not known.
+    """
     kind = str(item.get("type"))
     if kind == "message":
+        notes.update(account(item.get("content")))
         role, text = item.get("role"), text_of(item.get("content"))
         if role == "assistant":
             messages.append(assistant(text))
@@ -184,3 +234,7 @@ def _add(messages: list[Message], item: Mapping[str, Any]) -> None:
             messages.append(assistant("", [made]))
     elif kind in _OUTPUTS:
         messages.append(result(item.get("call_id"), text_of(item.get(_OUTPUTS[kind]))))
+    elif kind in _LEFT_OUT:
+        notes[_LEFT_OUT[kind]] += 1
+    else:
+        raise UnknownPartError(f"an item of the type {kind!r} is not known")

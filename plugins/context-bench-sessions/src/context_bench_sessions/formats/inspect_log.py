@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from context_bench_sessions.formats.chat import is_messages, session_of
+from context_bench_sessions.formats.chat import is_messages, recorded_session
 from context_bench_sessions.messages import Session
 
 
@@ -20,10 +20,10 @@ def read(documents: Iterator[tuple[int, Any]]) -> Iterator[Session]:
             if is_messages(sample.get("messages")):
                 attachments = sample.get("attachments") or {}
                 raw = [_shown(_resolved(message, attachments)) for message in sample["messages"]]
-                session = session_of(
+                session = recorded_session(
                     f"{sample.get('id')}-{sample.get('epoch', 1)}", raw, sample, "openai"
                 )
-                yield Session(session.id, session.messages, "openai")
+                yield Session(session.id, session.messages, "openai", notes=session.notes)
 
 
 def _shown(message: dict[str, Any]) -> dict[str, Any]:

@@ -10,6 +10,8 @@ from context_bench_sessions.messages import (
     Compaction,
     Message,
     Session,
+    UnknownPartError,
+    account,
     assistant,
     call,
     result,
@@ -45,6 +47,7 @@ def read(documents: Iterator[tuple[int, Any]]) -> Iterator[Session]:
             notes["answers that broke off, which the model is not sent again"] += _broke_off(
                 entry["message"]
             )
+            notes += _account(entry["message"])
             messages += _messages(entry["message"])
         elif entry.get("type") in _TOLD and (text := text_of(entry.get(_TOLD[str(entry["type"])]))):
             messages.append({"role": "user", "content": text})
@@ -52,8 +55,37 @@ def read(documents: Iterator[tuple[int, Any]]) -> Iterator[Session]:
             first = entry.get("firstKeptEntryIndex", str(entry.get("firstKeptEntryId")))
             kept = places.get(first, len(messages))
             compactions.append(Compaction(len(messages), text_of(entry.get("summary")), kept))
+        elif "message" in entry or entry.get("type") not in _RECORDS:
+            raise UnknownPartError(f"an entry of the type {entry.get('type')!r} is not known")
+        else:
+            notes[f"records of the type {entry['type']}"] += 1
     if messages:
         yield Session(identity, messages, "openai", compactions=compactions, notes=+notes)
+
+
+_RECORDS = (
+    *("session", "model_change", "thinking_level_change", "label", "session_info", "custom"),
+    *("custom_message", "branch_summary"),  # those without a text
+)
+_ROLES = ("user", "assistant", "toolResult", "bashExecution", "system")
+
+
+def _account(message: Mapping[str, Any]) -> Counter[str]:
+    """Return what is left out of a message.
+
+    Raises:
+        UnknownPartError: It has a role or a block that is not known.
+    """
+    if message.get("role") not in _ROLES:
+        raise UnknownPartError(f"a message of the role {message.get('role')!r} is not known")
+    content = message.get("content")
+    if isinstance(content, list):
+        content = [
+            one
+            for one in content
+            if not (isinstance(one, Mapping) and one.get("type") == "toolCall")
+        ]
+    return account(content)
 
 
 _TOLD = {"custom_message": "content", "branch_summary": "summary"}
@@ -83,9 +115,12 @@ def read_transcript(documents: Iterator[tuple[int, Any]]) -> Iterator[Session]:
         messages: list[Message] = []
         if document.get("prompt"):
             messages.append({"role": "user", "content": text_of(document["prompt"])})
-        messages += [message for one in document.get("messages", ()) for message in _messages(one)]
+        notes: Counter[str] = Counter()
+        for one in document.get("messages", ()):
+            notes += _account(one)
+            messages += _messages(one)
         if len(messages) > 1:
-            yield Session(str(document.get("tag") or line), messages, "openai")
+            yield Session(str(document.get("tag") or line), messages, "openai", notes=notes)
 
 
 def _broke_off(message: Mapping[str, Any]) -> bool:

@@ -7,10 +7,25 @@ its beginnings, and sub-agents. Where a span gives the results of tools apart, t
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from context_bench_sessions.messages import Message, Session, assistant, call, result, text_of
+from attrs import evolve
+
+from context_bench_sessions.formats.chat import recorded_session
+from context_bench_sessions.formats.messages_in import form_of, session_of_list
+from context_bench_sessions.formats.tools import mappings, output_text
+from context_bench_sessions.messages import (
+    Message,
+    Session,
+    UnknownPartError,
+    account,
+    assistant,
+    call,
+    result,
+    text_of,
+)
 
 _DETAILS = "gen_ai.client.inference.operation.details"
 
@@ -23,24 +38,137 @@ def read(documents: Iterator[tuple[int, Any]]) -> Iterator[Session]:
     """
     traces: dict[str, list[Mapping[str, Any]]] = {}
     for _, document in documents:
-        for span in document if isinstance(document, list) else [document]:
-            if isinstance(span, Mapping) and isinstance(span.get("attributes"), Mapping):
-                traces.setdefault(str(span.get("trace_id", span.get("traceId", ""))), []).append(
-                    span
-                )
+        for span in _spans(document):
+            traces.setdefault(_trace_of(span), []).append(span)
     for identity, spans in traces.items():
         results = _results(spans)
-        told = [_with_results(messages, results) for span in spans if (messages := _messages(span))]
-        told = [
-            messages
-            for messages in told
-            if any(message["role"] == "assistant" for message in messages)
-        ]
+        notes: Counter[str] = Counter()
+        told: list[tuple[list[Message], Counter[str]]] = []
+        for span in spans:
+            notes_of_span: Counter[str] = Counter()
+            messages = _messages(span, notes_of_span)
+            if any(message["role"] == "assistant" for message in messages):
+                told.append((_with_results(messages, results), notes_of_span))
+            else:
+                notes["spans without a conversation"] += 1
         if told:
-            yield Session(identity, max(told, key=len), "openai", tools=_tools(spans))
+            messages, notes_of_span = max(told, key=lambda one: len(one[0]))
+            notes["shorter conversations of the same trace"] += len(told) - 1
+            notes += notes_of_span
+            yield Session(identity, messages, "openai", tools=_tools(spans), notes=+notes)
 
 
-def _messages(span: Mapping[str, Any]) -> list[Message]:
+def _spans(document: object) -> Iterator[Mapping[str, Any]]:
+    """Yield the spans of a document, their attributes as a mapping.
+
+    Raises:
+        UnknownPartError: It is no span and holds none.
+    """
+    if isinstance(document, list):
+        for one in document:
+            yield from _spans(one)
+    elif isinstance(document, Mapping) and "resourceSpans" in document:
+        for resource in mappings(document["resourceSpans"]):
+            for scope in mappings(
+                resource.get("scopeSpans", resource.get("instrumentationLibrarySpans"))
+            ):
+                yield from _spans(list(mappings(scope.get("spans"))))
+    elif isinstance(document, Mapping) and isinstance(document.get("attributes"), (Mapping, list)):
+        events = document.get("span_events") or document.get("events") or ()
+        plain = [
+            {**event, "attributes": _attributes(event.get("attributes"))}
+            for event in mappings(events)
+        ]
+        yield {**document, "attributes": _attributes(document["attributes"]), "events": plain}
+    else:
+        raise UnknownPartError("a record that is no span is not known")
+
+
+def _trace_of(span: Mapping[str, Any]) -> str:
+    context = span.get("context")
+    inner = context if isinstance(context, Mapping) else {}
+    return str(span.get("trace_id", span.get("traceId", inner.get("trace_id", ""))))
+
+
+def _attributes(found: object) -> Mapping[str, Any]:
+    """Return attributes as a mapping: OTLP writes a list of keys and typed values."""
+    if isinstance(found, list):
+        return {str(one.get("key")): _value(one.get("value")) for one in mappings(found)}
+    return found if isinstance(found, Mapping) else {}
+
+
+def _value(found: object) -> Any:
+    """Return an OTLP value without its type."""
+    if not isinstance(found, Mapping):
+        return found
+    if "arrayValue" in found:
+        return [_value(one) for one in (found["arrayValue"] or {}).get("values", ())]
+    if "kvlistValue" in found:
+        return _attributes((found["kvlistValue"] or {}).get("values", []))
+    if "intValue" in found:
+        return int(found["intValue"])
+    return next(iter(found.values()), None)
+
+
+def read_langfuse(documents: Iterator[tuple[int, Any]]) -> Iterator[Session]:
+    """Yield the session of each trace that Langfuse exported: its longest generation."""
+    for line, document in documents:
+        trace = document.get("trace") or {}
+        generations = [
+            one for one in mappings(document.get("observations")) if one.get("type") == "GENERATION"
+        ]
+        asked = []
+        for one in generations:
+            given = one.get("input")
+            if isinstance(given, Mapping):
+                given = given.get("messages")
+            if (form := form_of(given)) is not None and isinstance(given, list):
+                output = one.get("output")
+                answer = [output] if isinstance(output, Mapping) and "role" in output else []
+                asked.append((form, [*given, *answer]))
+        if not asked:
+            raise UnknownPartError("a trace without a generation of messages is not known")
+        form, raw = max(asked, key=lambda one: len(one[1]))
+        session = session_of_list(str(trace.get("id", line)), raw, {}, form)
+        others = len(list(mappings(document.get("observations")))) - 1
+        yield evolve(session, format="langfuse", notes={**session.notes, _OTHER_RUNS: others})
+
+
+def read_langsmith(documents: Iterator[tuple[int, Any]]) -> Iterator[Session]:
+    """Yield the session of each trace of LangSmith's runs: its longest run of a model."""
+    traces: dict[str, list[list[Mapping[str, Any]]]] = {}
+    others: Counter[str] = Counter()
+    for line, run in documents:
+        trace = str(run.get("trace_id", run.get("id", line)))
+        raw = _run_messages(run) if run.get("run_type") in ("llm", "chat_model") else []
+        if raw:
+            traces.setdefault(trace, []).append(raw)
+        else:
+            others[trace] += 1
+    for trace, found in traces.items():
+        session = session_of_list(trace, max(found, key=len), {}, "langchain")
+        skipped = others[trace] + len(found) - 1
+        yield evolve(session, format="langsmith", notes={**session.notes, _OTHER_RUNS: skipped})
+
+
+def _run_messages(run: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    given = run["inputs"].get("messages") or ()
+    batch = given[0] if given and isinstance(given[0], list) else given
+    outputs = run.get("outputs") or {}
+    generations = outputs.get("generations") or ()
+    first = generations[0] if generations else []
+    answers = [
+        one["message"]
+        for one in mappings(first if isinstance(first, list) else [first])
+        if isinstance(one.get("message"), Mapping)
+    ]
+    return [*mappings(batch), *answers[:1]]
+
+
+_OTHER_RUNS = "other runs of the same trace"
+
+
+def _messages(span: Mapping[str, Any], notes: Counter[str]) -> list[Message]:
     for attributes in (span["attributes"], *_details(span)):
         if "gen_ai.input.messages" in attributes or "gen_ai.output.messages" in attributes:
             return _paired(
@@ -52,9 +180,11 @@ def _messages(span: Mapping[str, Any]) -> list[Message]:
                         "gen_ai.output.messages",
                     )
                     for one in _parsed(attributes.get(key))
-                    for message in _genai(one)
+                    for message in _genai(one, notes)
                 ]
             )
+        if isinstance(attributes.get("llm"), Mapping):
+            attributes = {**attributes, **dict(_flat("llm", attributes["llm"]))}
         if any(
             key.startswith(("llm.input_messages.", "llm.output_messages.")) for key in attributes
         ):
@@ -62,11 +192,23 @@ def _messages(span: Mapping[str, Any]) -> list[Message]:
     return []
 
 
+def _flat(prefix: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield nested attributes under the flat names of OpenInference: ``llm.input_messages.0.message.role``."""
+    if isinstance(value, Mapping):
+        items: Any = value.items()
+    elif isinstance(value, list):
+        items = enumerate(value)
+    else:
+        yield prefix, value
+        return
+    for key, one in items:
+        yield from _flat(f"{prefix}.{key}", one)
+
+
 def _details(span: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    events = span.get("span_events") or span.get("events") or ()
     return [
         event["attributes"]
-        for event in events
+        for event in span["events"]
         if _DETAILS in (event.get("event_name"), event.get("name"))
         and isinstance(event.get("attributes"), Mapping)
     ]
@@ -81,14 +223,21 @@ def _parsed(value: object) -> list[Mapping[str, Any]]:
     return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
 
 
-def _genai(message: Mapping[str, Any]) -> Iterator[Message]:
+def _genai(message: Mapping[str, Any], notes: Counter[str]) -> Iterator[Message]:
     if "role" not in message:  # a part of the system's instructions
+        notes += account(message)
         yield {"role": "system", "content": text_of(message)}
         return
-    parts = [part for part in message.get("parts") or () if isinstance(part, Mapping)]
-    text = text_of(
-        [part for part in parts if part.get("type") not in ("tool_call", "tool_call_response")]
-    )
+    if "parts" not in message:  # in the form of the provider's interface
+        session = recorded_session("", [message], {}, "openai")
+        notes += Counter(session.notes)
+        yield from session.messages
+        return
+    role = message["role"]
+    parts = list(mappings(message.get("parts")))
+    spoken = [part for part in parts if part.get("type") not in ("tool_call", "tool_call_response")]
+    notes += account(spoken)
+    text = text_of(spoken)
     calls = [
         call(p.get("id"), p.get("name"), p.get("arguments", {}))
         for p in parts
@@ -96,11 +245,15 @@ def _genai(message: Mapping[str, Any]) -> Iterator[Message]:
     ]
     for part in parts:
         if part.get("type") == "tool_call_response":
-            yield result(part.get("id"), text_of(part.get("response", part.get("result"))))
-    if message["role"] == "assistant":
+            given = part.get("response", part.get("result"))
+            yield result(part.get("id"), output_text(given))
+    if role == "assistant":
         yield assistant(text, calls)
-    elif text or message["role"] in ("user", "system"):
-        yield {"role": "system" if message["role"] == "system" else "user", "content": text}
+    elif role == "tool":
+        if text:  # of a tool, though the part does not say so
+            yield result(message.get("tool_call_id", message.get("id")), text)
+    elif text or role in ("user", "system"):
+        yield {"role": "system" if role in ("system", "developer") else "user", "content": text}
 
 
 def _paired(messages: list[Message]) -> list[Message]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from context_bench_sessions.formats.chat import openai_calls
-from context_bench_sessions.messages import Message, Session, assistant, result, text_of
+from context_bench_sessions.messages import Message, Session, account, assistant, result, text_of
 
 
 def read(documents: Iterator[tuple[int, Any]]) -> Iterator[Session]:
@@ -28,6 +28,7 @@ def read(documents: Iterator[tuple[int, Any]]) -> Iterator[Session]:
             if entry.get("is_demo") or (main is not None and entry.get("agent", main) != main):
                 notes["entries of demonstrations and other agents"] += 1
                 continue
+            notes += account(entry.get("content"))
             messages.append(_message(entry))
         if messages:
             name = document.get("instance_id") or document.get("environment") or line

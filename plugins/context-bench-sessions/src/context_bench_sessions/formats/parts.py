@@ -1,0 +1,312 @@
+"""Messages whose content is blocks or parts in a tool's own form: Goose, Amp, Vercel's AI SDK, opencode, Bedrock, Gemini.
+
+Each reader knows the blocks of its tool. A block that it does not know is an error: nothing is lost without a word.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from context_bench_sessions.formats.tools import Pairing, Turn, mappings, output_text
+from context_bench_sessions.messages import (
+    IMAGE,
+    MARKS,
+    REASONING,
+    SHOWN_AS_IMAGE,
+    Message,
+    UnknownPartError,
+    account,
+    call,
+    result,
+    spoken,
+    text_of,
+)
+
+Raw = Sequence[Mapping[str, Any]]
+Read = tuple[list[Message], Counter[str]]
+
+_OWN_WORDS = "messages of the tool to its user"
+
+
+def goose(raw: Raw) -> Read:
+    """Return the messages of Goose: ``toolRequest`` and ``toolResponse`` blocks."""
+    return _blocks(raw, _goose_block)
+
+
+def _goose_block(block: Mapping[str, Any], reading: _Reading) -> None:
+    kind = block.get("type")
+    if kind in ("toolRequest", "frontendToolRequest"):
+        made = block.get("toolCall") or {}
+        value = made.get("value") or {}
+        if "error" in made and not value:
+            reading.call(block.get("id"), "", str(made["error"]))
+        else:
+            reading.call(block.get("id"), value.get("name"), value.get("arguments", {}))
+    elif kind == "toolResponse":
+        given = block.get("toolResult") or {}
+        value = given.get("value")
+        if isinstance(value, Mapping):  # newer versions: a CallToolResult
+            value = value.get("content", value)
+        shown = (
+            str(given["error"]) if value is None and "error" in given else _shown(value, reading)
+        )
+        reading.result(block.get("id"), shown)
+    elif kind in (
+        *("toolConfirmationRequest", "actionRequired", "contextLengthExceeded"),
+        *("summarizationRequested", "conversationCompacted", "systemNotification"),
+    ):
+        reading.notes[_OWN_WORDS] += 1
+    else:
+        reading.plain(block)
+
+
+def amp(raw: Raw) -> Read:
+    """Return the messages of a thread of Amp: ``toolUseID`` and ``run``."""
+    return _blocks(raw, _amp_block)
+
+
+def _amp_block(block: Mapping[str, Any], reading: _Reading) -> None:
+    kind = block.get("type")
+    if kind == "tool_use":
+        reading.call(block.get("id"), block.get("name"), block.get("input", {}))
+    elif kind == "tool_result":
+        run = block.get("run") or {}
+        given = run.get("result", run.get("error", run.get("reason", block.get("content"))))
+        if isinstance(given, Mapping):
+            given = given.get("output", given.get("message", given))
+        reading.result(block.get("toolUseID"), _shown(given, reading))
+    else:
+        reading.plain(block)
+
+
+def bedrock(raw: Raw) -> Read:
+    """Return the messages of Bedrock's Converse: blocks that are named by their one key."""
+    return _blocks(raw, _bedrock_block)
+
+
+def _bedrock_block(block: Mapping[str, Any], reading: _Reading) -> None:
+    if "toolUse" in block:
+        made = block["toolUse"]
+        reading.call(made.get("toolUseId"), made.get("name"), made.get("input", {}))
+    elif "toolResult" in block:
+        given = block["toolResult"]
+        texts = [
+            one["text"] if "text" in one else output_text(one["json"]) if "json" in one else IMAGE
+            for one in mappings(given.get("content"))
+        ]
+        reading.notes[SHOWN_AS_IMAGE] += texts.count(IMAGE)
+        reading.result(given.get("toolUseId"), "\n".join(texts))
+    elif "reasoningContent" in block:
+        reading.notes[REASONING] += 1
+    elif "cachePoint" in block:
+        reading.notes[MARKS] += 1
+    elif {"image", "document", "video"} & block.keys():
+        reading.say(IMAGE)
+        reading.notes[SHOWN_AS_IMAGE] += 1
+    elif "guardContent" in block:
+        reading.say(text_of((block["guardContent"].get("text") or {}).get("text")))
+    else:
+        reading.plain(block)
+
+
+def ai_sdk(raw: Raw) -> Read:
+    """Return the messages of Vercel's AI SDK: the model's (``content``) and the page's (``parts``)."""
+    return _blocks(raw, _ai_sdk_block)
+
+
+def _ai_sdk_block(block: Mapping[str, Any], reading: _Reading) -> None:
+    kind = str(block.get("type"))
+    if kind == "tool-invocation":  # versions before 5
+        block = {"type": "dynamic-tool", **(block.get("toolInvocation") or {})}
+        kind = "dynamic-tool"
+    if kind == "tool-call":
+        given = block.get("input", block.get("args", {}))
+        reading.call(block.get("toolCallId"), block.get("toolName"), given)
+    elif kind == "tool-result":
+        output = block.get("output", block.get("result"))
+        if isinstance(output, Mapping) and "value" in output and "type" in output:
+            output = output["value"]
+        reading.result(block.get("toolCallId"), _shown(output, reading))
+    elif kind == "dynamic-tool" or (kind.startswith("tool-") and "toolCallId" in block):
+        name = block.get("toolName") or kind.removeprefix("tool-")
+        output = block.get("errorText", block.get("output", block.get("result")))
+        made = call(block.get("toolCallId"), name, block.get("input", block.get("args", {})))
+        reading.turn.call(made, None if output is None else _shown(output, reading))
+    elif kind == "step-start":
+        reading.turn.step()
+    elif kind in ("source-url", "source-document", "source") or kind.startswith("data-"):
+        reading.notes["sources and data of the page"] += 1
+    elif kind in ("tool-approval-request", "tool-approval-response"):
+        reading.notes[_OWN_WORDS] += 1
+    else:
+        reading.plain(block)
+
+
+def opencode(raw: Raw) -> Read:
+    """Return the messages of an export of opencode: ``info`` beside ``parts``."""
+    return _blocks(
+        [{"role": one["info"].get("role"), "parts": one["parts"]} for one in raw], _opencode_block
+    )
+
+
+def _opencode_block(block: Mapping[str, Any], reading: _Reading) -> None:
+    kind = block.get("type")
+    if kind == "tool":
+        state = block.get("state") or {}
+        output = state.get("output", state.get("error"))
+        made = call(block.get("callID"), block.get("tool"), state.get("input", {}))
+        reading.turn.call(made, None if output is None else output_text(output))
+    elif kind in ("step-start", "step-finish"):
+        reading.turn.step()
+    elif kind in ("snapshot", "patch", "agent", "subtask", "retry", "compaction"):
+        reading.notes[f"parts of the type {kind}"] += 1
+    elif kind == "text" and block.get("ignored"):
+        reading.notes["texts that the model is not shown"] += 1
+    else:
+        reading.plain(block)
+
+
+def gemini(raw: Raw) -> Read:
+    """Return the contents of Gemini's interface: ``functionCall`` and ``functionResponse`` parts."""
+    return _blocks(raw, _gemini_block)
+
+
+def _gemini_block(block: Mapping[str, Any], reading: _Reading) -> None:
+    if block.get("thought") is True:
+        reading.notes[REASONING] += 1
+    elif "functionCall" in block:
+        made = block["functionCall"]
+        identity = reading.pairing.of_call(made.get("id"), made.get("name"))
+        reading.call(identity, made.get("name"), made.get("args", {}))
+    elif "functionResponse" in block:
+        given = block["functionResponse"]
+        response = given.get("response")
+        if isinstance(response, Mapping):
+            response = response.get("output", response.get("error", response))
+        identity = reading.pairing.of_result(given.get("id"), given.get("name"))
+        reading.result(identity, output_text(response))
+    elif {"inlineData", "fileData"} & block.keys():
+        reading.say(IMAGE)
+        reading.notes[SHOWN_AS_IMAGE] += 1
+    elif "executableCode" in block:
+        reading.say(text_of((block["executableCode"] or {}).get("code")))
+    elif "codeExecutionResult" in block:
+        reading.say(text_of((block["codeExecutionResult"] or {}).get("output")))
+    else:
+        reading.plain(block)
+
+
+def gemini_cli(raw: Raw) -> Read:
+    """Return the messages of a chat that Gemini CLI recorded: the answer, with the calls that it made."""
+    messages: list[Message] = []
+    notes: Counter[str] = Counter()
+    pairing = Pairing()
+    for one in raw:
+        kind = one.get("type")
+        if kind in ("info", "error", "warning", "about", "help", "stats", "quit", "compression"):
+            notes[_OWN_WORDS] += 1
+            continue
+        if kind not in ("user", "gemini"):
+            raise UnknownPartError(f"a message of the type {kind!r} is not known")
+        notes += account(one.get("content"))
+        text = text_of(one.get("content"))
+        if kind == "user":
+            messages.append(spoken("user", text))
+            continue
+        notes[REASONING] += len(one.get("thoughts") or ())
+        turn = Turn()
+        turn.say(text)
+        for made in mappings(one.get("toolCalls")):
+            identity = pairing.of_call(made.get("id"), made.get("name"))
+            outputs = [_gemini_output(part) for part in mappings(made.get("result"))]
+            output = "\n".join(outputs) if made.get("result") is not None else None
+            turn.call(call(identity, made.get("name"), made.get("args", {})), output)
+        messages += turn.messages()
+    return messages, +notes
+
+
+def _gemini_output(part: Mapping[str, Any]) -> str:
+    given = part.get("functionResponse")
+    if not isinstance(given, Mapping):
+        return text_of(part)
+    response = given.get("response")
+    if isinstance(response, Mapping):
+        response = response.get("output", response.get("error", response))
+    return output_text(response)
+
+
+class _Reading:
+    """The messages of a session while they are read."""
+
+    def __init__(self) -> None:
+        self.messages: list[Message] = []
+        self.notes: Counter[str] = Counter()
+        self.pairing = Pairing()
+        self.turn = Turn()
+        self._role = "user"
+        self._texts: list[str] = []
+
+    def begin(self, role: str) -> None:
+        self._role = {"model": "assistant", "developer": "system", "function": "tool"}.get(
+            role, role
+        )
+        if self._role not in ("user", "assistant", "system", "tool"):
+            raise UnknownPartError(f"a message of the role {role!r} is not known")
+        self._texts = []
+        self.turn = Turn()
+
+    def end(self) -> None:
+        if self._role == "assistant":
+            self.messages += self.turn.messages()
+        elif self._texts or not (self.messages and self.messages[-1]["role"] == "tool"):
+            role = "system" if self._role == "system" else "user"
+            self.messages.append(spoken(role, "\n".join(self._texts)))
+
+    def say(self, text: str) -> None:
+        if self._role == "assistant":
+            self.turn.say(text)
+        elif text:
+            self._texts.append(text)
+
+    def call(self, identity: object, name: object, arguments: object) -> None:
+        self.turn.call(call(identity, name, arguments), None)
+
+    def result(self, identity: object, text: str) -> None:
+        if self._role == "assistant":
+            self.messages += self.turn.messages()
+            self.turn = Turn()
+        self.messages.append(result(identity, text))
+
+    def plain(self, block: Mapping[str, Any]) -> None:
+        """Read a block that has the same form everywhere."""
+        self.notes += account(block)
+        self.say(text_of(block))
+
+
+def _blocks(raw: Raw, read_block: Callable[[Mapping[str, Any], _Reading], None]) -> Read:
+    reading = _Reading()
+    for one in raw:
+        reading.begin(str(one.get("role")))
+        for block in _blocks_of(one):
+            read_block(block, reading)
+        reading.end()
+    return reading.messages, +reading.notes
+
+
+def _blocks_of(message: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    content = message.get("parts", message.get("content"))
+    if isinstance(content, str):
+        yield {"type": "text", "text": content}
+        return
+    for block in content or ():
+        yield block if isinstance(block, Mapping) else {"type": "text", "text": str(block)}
+
+
+def _shown(value: object, reading: _Reading) -> str:
+    """Return what a tool gave: blocks as text, anything else as JSON."""
+    if isinstance(value, list) and all(isinstance(one, Mapping) and "type" in one for one in value):
+        reading.notes += account(value)
+        return text_of(value)
+    return output_text(value)
