@@ -81,7 +81,7 @@ The split of a dataset is an option, `name:split=test`. If only options follow, 
 | 0 | success |
 | 1 | an internal error, with a traceback |
 | 2 | usage, configuration or plugins: nothing was run, or the run stopped and can be resumed |
-| 3 | the run is not complete: `report` and `export` print how many rows are missing |
+| 3 | the run is not complete: `report` and `export` print how many rows are missing; or `run`: no evaluator scored any row |
 | 10 | a gate failed, or `verify` found a damaged run file or scores that cannot be computed again |
 | 11 | a gate is inconclusive: more rows would decide it |
 | 12 | more rows failed than `--max-failed` allows, or a dead system stopped the run |

@@ -177,7 +177,7 @@ def test_what_standard_output_cannot_encode_is_escaped_and_json_stays_json(
         "--system",
         f"{text[:3]}=replay",
         "--dataset",
-        jsonl([{"id": text, "response": text}]),
+        jsonl([{"id": text, "response": text, "answer": text}]),
     ]
     table = [*asked, "--evaluators", "answer-quality", "--run-file", "r.sqlite", "-q"]
     for command in (table, ["report", "r.sqlite", "--format", "json"], ["export", "r.sqlite"]):

@@ -85,3 +85,35 @@ def test_a_list_in_a_cell_is_a_list() -> None:
 def test_a_text_with_a_bracket_in_a_later_row_stays_text() -> None:
     rows = [{"question": "q", "answer": "Paris"}, {"question": "q", "answer": '["Paris"]'}]
     assert checked(*rows) == rows
+
+
+LETTERED = [
+    {"question": "Largest?", "choices": ["Mars", "Jupiter"], "answer": "B"},
+    {"question": "Largest?", "options": '["Mars", "Jupiter"]', "label": "B"},
+    {"question": "Largest?", "A": "Mars", "B": "Jupiter", "answer": "B"},
+    {"question": "Largest?", "option_a": "Mars", "option_b": "Jupiter", "correct": "b"},
+]
+
+
+@pytest.mark.parametrize("row", LETTERED)
+def test_a_letter_beside_options_is_named_and_then_scored_as_one(row: dict[str, Any]) -> None:
+    column = list(row)[-1]
+    with pytest.raises(DatasetError, match=f"--field correct_letter={column} --evaluators"):
+        checked(row)
+    [found] = checked({**row, "correct_letter": row[column]}, named=("correct_letter",))
+    assert (found["choices"], found["correct_letter"]) == (["Mars", "Jupiter"], "B")
+    assert found["question"].startswith("Largest?\n\nA. Mars\nB. Jupiter\n")
+    assert checked(row, named=("answer",))[0]["question"] == "Largest?"
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"question": "Which?", "choices": ["Mars", "Jupiter"], "answer": "Mars"},
+        {"question": "q", "A": "x", "C": "y", "answer": "A"},
+        {"question": "q", "answer": "B"},
+        {"question": "q", "choices": ["x", "y"], "answer": "E"},
+    ],
+)
+def test_what_is_no_letter_of_an_option_is_a_text(row: dict[str, Any]) -> None:
+    assert checked(row) == [row]

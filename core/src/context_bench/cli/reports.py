@@ -12,7 +12,7 @@ import click
 
 from context_bench.cli.declared_options import flag_values, options_given
 from context_bench.cli.options import together
-from context_bench.console import atomic_write, check_place, echo, echo_err, result_stream
+from context_bench.console import atomic_write, check_place, echo, echo_err, result_stream, warn
 from context_bench.errors import ConfigurationError, PluginError, UnknownNameError
 from context_bench.plan.run_config import PARAMETERS
 from context_bench.plugins.catalog import Catalog, of_suffix
@@ -170,10 +170,33 @@ def extending(catalog: Catalog, target: str) -> list[Component]:
     ]
 
 
+NOTHING_SCORED = 3
+"""Exit code of a run in which no evaluator scored a row."""
+
+
 def exit_code_of_run(result: Any, path: Path) -> int:
     """Return the exit code of a complete run: 12 for too many failed rows, else what an extension
-    sets."""
-    return failed_share(result, path) or int(result.config.get("exit_code", 0))
+    sets, else 3 where evaluators were called and no row has a score."""
+    code = failed_share(result, path) or int(result.config.get("exit_code", 0))
+    return code or nothing_scored(result)
+
+
+def nothing_scored(result: Any) -> int:
+    """Print that no row has a score and return exit code 3, if that is so; else 0."""
+    scores = [
+        score
+        for values in result.summary.values()
+        for keys in values.get("scores", {}).values()
+        for score in keys.values()
+    ]
+    is_silent = any(score["unscored"] for score in scores)
+    if not is_silent or any(score["n"] > score["failed"] for score in scores):
+        return 0
+    warn(
+        "No row has a score, so the exit code is 3. Name the columns with --field, or choose "
+        "evaluators that fit the rows with --evaluators."
+    )
+    return NOTHING_SCORED
 
 
 def failed_share(result: Any, path: Path) -> int:

@@ -34,7 +34,13 @@ _GOLD_BESIDE_ANSWER = ("ground_truth", "ground_truths", "expected_output", "refe
 _REPLIES = ("response", "prediction", "completion", "generation", "model_output")
 """Columns that contain the replies of a system, which then needs no input field."""
 
-_LISTS = ("answer", "answers", "choices", "contexts")
+_RIGHT = ("answer", "label", "correct", "correct_answer", "correct_option", "gold", "target")
+"""Columns that may contain the letter of the right option."""
+
+_OPTION_LISTS = ("choices", "options")
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+_LISTS = ("answer", "answers", "choices", "options", "contexts")
 
 
 def check_columns(
@@ -63,7 +69,11 @@ def check_columns(
             if not {"answer", "answers"} & set(named_fields):
                 _check_gold(example, path)
             lists = list(_lists_in(example, _LISTS))
-        yield {**example, **_lists_in(example, lists)}
+            first = {**example, **_lists_in(example, lists)}
+            if not {"answer", "answers", "correct_letter"} & set(named_fields):
+                _check_letter(first, path)
+        row = {**example, **_lists_in(example, lists)}
+        yield _with_choices(row) if "correct_letter" in named_fields else row
 
 
 def _check_inputs(example: Mapping[str, Any], path: str, *, any_name: bool) -> None:
@@ -108,6 +118,55 @@ def _check_gold(example: Mapping[str, Any], path: str) -> None:
             f"answer is the reply of a system: --field answer={other} --field response=answer. If "
             "it is the gold answer: --field answer=answer"
         )
+
+
+def _check_letter(example: Mapping[str, Any], path: str) -> None:
+    """Check that a row with options does not give their letter as the answer's text."""
+    options = _options(example)
+    if not options or "correct_letter" in example:
+        return
+    letters = _LETTERS[: len(options)]
+    for column in example:
+        value = str(example[column]).strip()
+        if _plain(column) in _RIGHT and len(value) == 1 and value.upper() in letters:
+            raise DatasetError(
+                f"{path} has options, and their letter in {column}. To have the letter scored: "
+                f"--field {_quoted(f'correct_letter={column}')} --evaluators multiple-choice. To "
+                f"have {column} compared as a text: --field {_quoted(f'answer={column}')}"
+            )
+
+
+def _options(example: Mapping[str, Any]) -> list[str]:
+    """Return the options of a row: a list, or the columns A, B, C ...; none where it has none."""
+    for name in _OPTION_LISTS:
+        if isinstance(example.get(name), list | tuple):
+            return [str(option) for option in example[name]]
+    columns = {_plain(column): column for column in example}
+    for prefix in ("", "option_", "choice_", "op"):
+        found = [
+            columns[name] for letter in _LETTERS if (name := f"{prefix}{letter.lower()}") in columns
+        ]
+        first = [columns.get(f"{prefix}{letter.lower()}") for letter in _LETTERS[: len(found)]]
+        if len(found) > 1 and found == first:
+            return [str(example[column]) for column in found]
+    return []
+
+
+def _with_choices(example: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a row with its options as ``choices``, and shown in its question."""
+    options = _options(example)
+    if not options:
+        return example
+    question = str(example.get("question") or "")
+    shown = {}
+    if question and not all(option in question for option in options):
+        lines = [f"{letter}. {option}" for letter, option in zip(_LETTERS, options, strict=False)]
+        shown["question"] = "\n".join([question, "", *lines, "", _ASKS_FOR_LETTER])
+    letter = str(example.get("correct_letter") or "").strip().upper()
+    return {**example, **shown, "choices": options, "correct_letter": letter}
+
+
+_ASKS_FOR_LETTER = "Answer with the letter of the right option."
 
 
 def _plain(column: Any) -> str:
