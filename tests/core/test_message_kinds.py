@@ -15,6 +15,7 @@ from context_bench import errors
 from context_bench.errors import (
     CallRefusedError,
     ContextBenchError,
+    DuplicateIdError,
     InconclusiveScoreError,
     LockDriftError,
     RunStoppedError,
@@ -92,6 +93,7 @@ CASES: dict[str, Callable[[], object]] = {
         rename_fields([{"question": "q"}], {"answer": "gold"}, "rows.jsonl")
     ),
     "changed source": raising(SourceChangedError("rows")),
+    "duplicate id": raising(DuplicateIdError("Rows 0 and 4 of dataset 'rows' have one id, 'a'.")),
     "metric without its score": lambda: check_score_field(MeanScore("f2"), (), ["f1"]),
     "run file that does not exist": lambda: open_run("absent.sqlite"),
     "value that cannot be stored": lambda: digest({"client": object()}),

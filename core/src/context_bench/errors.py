@@ -38,10 +38,12 @@ class ContextBenchError(Exception):
     Attributes:
         exit_code: Exit code of the command line.
         code: Short stable name of the kind of error, for programs.
+        can_resume: Whether a run that it stopped can be finished with ``resume``.
     """
 
     exit_code = 2
     code = "error"
+    can_resume = True
 
 
 def message_of(error: BaseException) -> str:
@@ -224,6 +226,13 @@ class DatasetError(ContextBenchError):
     """A dataset cannot be read, or one of its rows is not an example."""
 
     code = "dataset"
+
+
+class DuplicateIdError(DatasetError):
+    """Two different examples of a dataset have one id: no run of it can be finished."""
+
+    code = "duplicate-id"
+    can_resume = False
 
 
 class SourceChangedError(DatasetError):

@@ -500,7 +500,7 @@ class Completeness:
         counted = (
             f"{self.rows_done} of {rows}"
             if self.rows_expected is not None
-            else f"{rows} of nobody knows how many"
+            else f"{rows} of an unknown number"
         )
         word = {"running": "still running"}.get(self.status, self.status)
         return f"{counted}: {word}; {self.remedy}."

@@ -189,7 +189,7 @@ def test_the_project_file_holds_the_same_things_as_the_flags(
         ),
         (
             ["-s", "replay:field=pred", "-d", "rows.jsonl", "--score-field", "exact_mach"],
-            "'exact_mach', which no evaluator of this run returns. Did you mean 'exact_match'",
+            "is 'exact_mach', and no evaluator of this run returns that score. Did you mean 'exact_match'",
         ),
         (
             ["-s", "replay", "-d", "rows.jsonl", "-o", "out.docx"],
@@ -563,3 +563,64 @@ def test_more_samples_than_a_run_can_hold_are_refused_before_the_first(
         in " ".join(done.err.split())
     )
     assert not (tmp_path / "runs").exists()
+
+
+def test_a_duplicate_id_does_not_advise_to_resume(context_bench: Any, jsonl: Any) -> None:
+    pytest.importorskip("context_bench_replay", reason="it replies")
+    rows = [{"id": name, "question": name, "answer": "x", "pred": "x"} for name in "ab"]
+    path = jsonl([*rows, {"id": "a", "question": "another", "answer": "x", "pred": "x"}])
+    done = context_bench(
+        "run", "-s", "replay:field=pred", "-d", path, "-q", "--run-file", "r.sqlite"
+    )
+    assert done.code == 2
+    assert "different examples with one id" in done.err
+    assert "resume" not in done.err
+
+
+def test_a_value_with_a_comma_stands_in_quotation_marks(context_bench: Any, jsonl: Any) -> None:
+    pytest.importorskip("context_bench_replay", reason="it replies")
+    rows = jsonl([{"question": "q", "answer": "x", "good, plain": "x"}])
+    command = ["run", "-d", rows, "-q", "--run-file", "r.sqlite", "-s"]
+    refused = context_bench(*command, "replay:field=good, plain")
+    assert (refused.code, "key='one, two'" in refused.err) == (2, True)
+    done = context_bench(*command, "replay:field='good, plain'")
+    assert done.code == 0, done.err
+
+
+def test_a_score_field_that_nothing_returns_names_the_flag_and_the_scores(
+    context_bench: Any, jsonl: Any
+) -> None:
+    pytest.importorskip("context_bench_replay", reason="it replies")
+    pytest.importorskip("context_bench_answer_quality", reason="it scores")
+    rows = jsonl([{"question": "q", "answer": "x", "pred": "x"}])
+    command = ["run", "-d", rows, "-q", "-s", "replay:field=pred", "--run-file", "r.sqlite"]
+    done = context_bench(*command, "--evaluators", "answer-quality", "--score-field", "nope")
+    assert done.code == 2
+    assert "--score-field" in done.err
+    assert "exact_match" in done.err
+
+
+def test_a_function_that_looks_for_gold_is_told_that_it_is_hidden(
+    context_bench: Any, jsonl: Any, tmp_path: Path
+) -> None:
+    pytest.importorskip("context_bench_python", reason="it calls functions")
+    (tmp_path / "asking.py").write_text("def ask(example):\n    return example['answer']\n")
+    rows = jsonl([{"question": "q", "answer": "x"}])
+    done = context_bench(
+        "run",
+        "-d",
+        rows,
+        "-q",
+        "-s",
+        "python:target=asking:ask,version=1",
+        "--run-file",
+        "r.sqlite",
+    )
+    assert "KeyError: 'answer', a gold field, which systems do not receive" in done.err
+
+
+def test_an_evaluator_is_found_by_its_score(context_bench: Any) -> None:
+    pytest.importorskip("context_bench_answer_quality", reason="it is looked for")
+    done = context_bench("evaluators", "show", "f1", "--json")
+    assert done.code == 0
+    assert "f1 is a score of context-bench-answer-quality/answer-quality" in done.err

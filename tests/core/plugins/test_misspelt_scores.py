@@ -95,7 +95,7 @@ def test_a_score_that_no_label_can_bring_is_told_before_the_first_call(
     assert (workplace / "r.sqlite").exists() != is_told_first
     if is_told_first:
         assert done.code == 2
-        assert f"the score {field!r}, which no evaluator of this run returns" in done.words
+        assert f"is {field!r}, and no evaluator of this run returns that score" in done.words
         assert "The run is complete" not in done.words
 
 

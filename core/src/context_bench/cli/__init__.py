@@ -95,7 +95,7 @@ def execute(arguments: list[str]) -> int:
         code = exit_code_of(error)
         echo_err(message_of(error) if code in (0, 10) else f"Error: {message_of(error)}")
         if isinstance(error, RunStoppedError) and error.path:
-            echo_err(f"What was finished is kept. Go on with: context-bench resume {error.path}")
+            echo_err(f"The finished rows are stored. To go on: context-bench resume {error.path}")
         return code
     except KeyboardInterrupt as error:
         echo_err("Interrupted.")

@@ -13,7 +13,7 @@ import click
 from context_bench.cli.commands import CommandGroup
 from context_bench.cli.listed import FIELDS, USUAL_FIELDS, lines_of, listing, overview, scorers
 from context_bench.cli.options import Command, catalog_options, json_option
-from context_bench.console import echo, style, wrap_text, write_json
+from context_bench.console import echo, echo_err, style, wrap_text, write_json
 from context_bench.errors import UnknownNameError
 from context_bench.plugins.catalog import PACKAGE_HINT, Catalog
 from context_bench.plugins.component import OK, OPTIONAL, STATES, Component, aliases_of
@@ -119,6 +119,8 @@ def show(name: str, as_json: bool, catalog: Catalog) -> None:
     components = [component for component in catalog if name in component.names]
     components = components or [component for component in catalog if name in aliases_of(component)]
     if not components:
+        components = _scoring(name, catalog)
+    if not components:
         known: set[str] = set()
         for component in catalog:
             known.update(other for other in component.names if "/" not in other)
@@ -128,6 +130,14 @@ def show(name: str, as_json: bool, catalog: Catalog) -> None:
         write_json(descriptions)
     else:
         _print_tables(descriptions)
+
+
+def _scoring(name: str, catalog: Catalog) -> list[Component]:
+    """Return the evaluators that give a score of this name, and print which these are."""
+    found = [one for one in catalog.of_kind("evaluators") if name in one.evaluator.scores]
+    if found:
+        echo_err(f"{name} is a score of {', '.join(one.id for one in found)}.")
+    return found
 
 
 def _print_tables(descriptions: list[dict[str, Any]]) -> None:
@@ -264,7 +274,9 @@ def _group(kind: str) -> click.Group:
     @json_option
     @catalog_options
     def show_component(name: str, as_json: bool, catalog: Catalog) -> None:
-        component = catalog.find(kind, name)
+        names = {other for one in catalog.of_kind(kind) for other in (*one.names, *aliases_of(one))}
+        scoring = _scoring(name, catalog) if kind == "evaluators" and name not in names else []
+        component = scoring[0] if scoring else catalog.find(kind, name)
         description = describe(component)
         if kind == "datasets":
             description |= _use(component, catalog)

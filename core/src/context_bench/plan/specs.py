@@ -2,8 +2,8 @@
 
 A system is ``[label=]name[:key=value[,key=value...]]``. A dataset is
 ``[label=]name[:config][,key=value...]``, or the path of a file instead of the name. In both, a
-comma can replace the colon if only options follow: ``needle,length=8000``. A value cannot contain a
-comma here; the project file has no such limit.
+comma can replace the colon if only options follow: ``needle,length=8000``. A value with a comma
+is written in quotation marks: ``replay:field='good, plain'``.
 """
 
 from __future__ import annotations
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from context_bench.plugins.catalog import Catalog
 
 
+_PART = re.compile(
+    r"(?P<key>[^,=]*=)(?P<mark>['\"])(?P<value>.*?)(?P=mark)(?=,|\Z)|(?P<plain>[^,]*)", re.DOTALL
+)
 _END_OF_NAME = re.compile(r":|,(?=[A-Za-z_][\w.-]*=)")
 
 
@@ -51,7 +54,7 @@ class SystemSpec:
     @property
     def text(self) -> str:
         """The spec as it would be written, without its label."""
-        options = ",".join(f"{key}={value}" for key, value in self.options.items())
+        options = ",".join(f"{key}={_quoted(value)}" for key, value in self.options.items())
         return "+".join(
             [
                 f"{self.name}:{options}" if options else self.name,
@@ -146,7 +149,7 @@ def _split(text: str, what: str) -> tuple[str | None, str, list[str]]:
     for fault in (told for told, is_so in faults.items() if is_so):
         form = "[:key=value,...]" if what == "system" else "[:config][,key=value...]"
         raise ConfigurationError(f"The {what} {text!r} {fault}. Write [label=]name{form}.")
-    return label.strip() or None, name, [] if tail is None else tail.split(",")
+    return label.strip() or None, name, [] if tail is None else _parts(tail)
 
 
 @frozen(eq=False)
@@ -182,3 +185,28 @@ def specs_in(asked: Any) -> Iterator[Any]:
         yield asked
         for step in asked.steps if isinstance(asked, SystemSpec) else ():
             yield from specs_in(step)
+
+
+def _parts(text: str) -> list[str]:
+    """Return what commas separate; those in a value in quotation marks do not, and the marks go.
+
+    >>> _parts("model=m,system_prompt='Be short, be kind',note=don't")
+    ['model=m', 'system_prompt=Be short, be kind', "note=don't"]
+    """
+    parts: list[str] = []
+    start = 0
+    while start <= len(text):
+        found = _PART.match(text, start)
+        assert found is not None
+        quoted = found["key"] is not None
+        parts.append(f"{found['key']}{found['value']}" if quoted else found["plain"])
+        start = found.end() + 1
+    return parts
+
+
+def _quoted(value: object) -> str:
+    text = str(value)
+    if "," not in text:
+        return text
+    mark = '"' if "'" in text else "'"
+    return f"{mark}{text}{mark}"

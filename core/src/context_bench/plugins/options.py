@@ -103,7 +103,10 @@ def written_options(parts: Sequence[str], owner: str) -> dict[str, str]:
             subject = repr(part)
             if options:  # a later part is not repeated: it may be the rest of a secret with a comma
                 subject = f"what stands behind {next(reversed(options))!r}"
-            raise ConfigurationError(f"In the {owner}, {subject} is no option: write key=value.")
+            raise ConfigurationError(
+                f"In the {owner}, {subject} is no option: write key=value. A value with a comma "
+                "is written in quotation marks: key='one, two'."
+            )
         if key in options:
             raise ConfigurationError(f"In the {owner}, the option {key!r} is given twice.")
         options[key] = value

@@ -178,10 +178,20 @@ def check_score_field(metric: Metric, rows: Iterable[EvalRow], declared: Iterabl
         known |= dict.fromkeys(row.scores)
         is_known = is_known or not row.failed
     if is_known:  # where every row failed, the failures explain why the score is missing
+        hint = did_you_mean(str(field), known) or f"The scores are {_some(list(known))}."
         raise MetricError(
-            f"The metric {metric.name} reads the score {field!r}, which no evaluator of this run "
-            f"returns. {did_you_mean(str(field), known)} --score-field KEY selects another."
+            f"--score-field, or the option score_field of a metric, is {field!r}, and no evaluator "
+            f"of this run returns that score. {hint}"
         )
+
+
+def _some(names: list[str]) -> str:
+    shown = ", ".join(names[:_MOST_NAMES])
+    rest = len(names) - _MOST_NAMES
+    return f"{shown} and {rest} others" if rest > 0 else shown
+
+
+_MOST_NAMES = 20
 
 
 class ChosenRows(Sequence[EvalRow]):

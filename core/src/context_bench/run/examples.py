@@ -19,7 +19,13 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from attrs import define, field, frozen
 
-from context_bench.errors import ContextBenchError, DatasetError, UnstorableError, reason_of
+from context_bench.errors import (
+    ContextBenchError,
+    DatasetError,
+    DuplicateIdError,
+    UnstorableError,
+    reason_of,
+)
 from context_bench.run.datasets import RunDataset, shown
 from context_bench.run.jobs import Job, LabelWiring
 from context_bench.run.stopping import CaughtError, capture, is_control_flow
@@ -348,7 +354,7 @@ class _Names:
                 hint = ""
                 if name.lstrip("-")[:1].isdigit():
                     hint = " (a number and the same text are one)"
-                raise DatasetError(
+                raise DuplicateIdError(
                     f"Rows {first >> _CONTENT} and {position} of {called(self._dataset)} are "
                     f"different examples with one id, {name!r}{hint}. Give each its own, or take "
                     "the id from another column "

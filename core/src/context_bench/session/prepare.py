@@ -14,7 +14,7 @@ from uuid import uuid4
 
 from attrs import frozen
 
-from context_bench.errors import ConfigurationError, MissingValueError
+from context_bench.errors import ConfigurationError, MetricError, MissingValueError
 from context_bench.plan.baseline import resolve_baselines
 from context_bench.plan.extensions import names_conversations
 from context_bench.plan.locked import lock_of, metrics_of
@@ -326,8 +326,11 @@ def check_metrics(
     """Find a misspelt score before the first example, where every key is known by then.
 
     Raises:
-        MetricError: A metric asks for a score that nothing of the run gives.
+        MetricError: A metric asks for a score that nothing of the run gives, or has a threshold
+            that its score cannot have.
     """
+    for metric in metrics:
+        _check_threshold(metric.metric, wiring)
     known = [key for label in wiring.by_label.values() for key in label.keys]
     if any(dataset.label is None for dataset in datasets):
         known += wiring.possible_keys()
@@ -337,6 +340,36 @@ def check_metrics(
         return
     for metric in metrics:
         check_score_field(metric.metric, (), known)
+
+
+def _check_threshold(metric: Any, wiring: Wiring) -> None:
+    """Refuse a threshold outside the range of the score that it is for.
+
+    Raises:
+        MetricError: It is outside of each range in which the score is declared.
+    """
+    threshold = getattr(metric, "threshold", None)
+    field = getattr(metric, "score_field", None)
+    if not isinstance(threshold, int | float) or field is None:
+        return
+    declared = {one.id: one for one in wiring.planner.catalog.of_kind("evaluators")}
+    outside: set[str] = set()
+    for label in wiring.by_label.values():
+        key = label.primary if field == "score" else str(field)
+        meaning = label.keys.get(key or "")
+        component = declared.get(meaning.evaluator) if meaning is not None else None
+        scores = component.evaluator.scores if component is not None else {}
+        range_ = next((one.range for name, one in scores.items() if str(key).endswith(name)), None)
+        low, high = range_ or (None, None)
+        if (low is None or low <= threshold) and (high is None or threshold <= high):
+            return
+        outside.add(f"{key} is from {_end(low)} to {_end(high)}")
+    if outside:
+        raise MetricError(f"--threshold is {threshold:g}, but {' and '.join(sorted(outside))}.")
+
+
+def _end(value: float | None) -> str:
+    return "any value" if value is None else f"{value:g}"
 
 
 def _check_conversations(hooks: RunHooks, systems: Sequence[RunSystem]) -> None:

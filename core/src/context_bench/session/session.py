@@ -343,7 +343,8 @@ class RunSession:
             code = StoreError.exit_code
         else:
             return error
-        can_resume = (answered or has_turns) and self._store.is_there
+        is_started = (answered or has_turns) and self._store.is_there
+        can_resume = is_started and getattr(error, "can_resume", True)
         return RunStoppedError(message, str(self._store.path) if can_resume else None, code)
 
     def _interrupted(self, error: KeyboardInterrupt) -> RunStoppedError:
