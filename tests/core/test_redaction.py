@@ -120,7 +120,7 @@ def test_secrets_in_further_request_fields_are_found_in_their_json() -> None:
     body = json.dumps({"api_key": KEY, "user": "team", "temperature": 0})
     kept = without_secrets((), {"extra_body": body})
     assert json.loads(kept["extra_body"]) == {"api_key": "***", "user": "team", "temperature": 0}
-    assert list(secret_values((), {"extra_body": body})) == [KEY]
+    assert set(secret_values((), {"extra_body": body})) == {KEY}
     plain = json.dumps({"temperature": 0})
     assert without_secrets((), {"extra_body": plain}) == {"extra_body": plain}
 
@@ -177,3 +177,15 @@ def test_a_secret_of_the_environment_is_one_in_every_option(
         "team": "research-department-7 blue",
     }
     assert set(secret_values((), options)) == {KEY}
+
+
+@pytest.mark.parametrize("as_text", [True, False])
+def test_what_nobody_writes_by_chance_is_secret_among_further_fields(as_text: bool) -> None:
+    body = {"metadata": {"customer": "s3cret-value"}, "list": ["abcdefghijklmnopqrst"]}
+    harmless = {"user": "team", "model_name": "m-2024-01-01", "order": ["deepinfra"], "n": 8}
+    given = {**body, **harmless}
+    option = {"extra_body": json.dumps(given) if as_text else given}
+    kept = without_secrets((), option)["extra_body"]
+    stored = json.loads(kept) if as_text else kept
+    assert stored == {"metadata": {"customer": "***"}, "list": ["***"], **harmless}
+    assert set(secret_values((), option)) == {"s3cret-value", "abcdefghijklmnopqrst"}

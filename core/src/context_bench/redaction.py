@@ -187,9 +187,42 @@ def without_secrets(components: Iterable[Component], options: Mapping[str, Any])
     """
     declared = _declared(components)
     return {
-        name: _hidden(value) if _is_secret(name, declared) else _plain(value)
+        name: _hidden(value) if _is_secret(name, declared) else _shown_option(name, value)
         for name, value in options.items()
     }
+
+
+def _shown_option(name: str, value: Any) -> Any:
+    shown = _plain(value)
+    secrets = _by_length(_secrets_of_body(value)) if _is_body(name) else []
+    return _deep(shown, secrets) if secrets else shown
+
+
+def _is_body(name: object) -> bool:
+    """Whether an option is further fields of a request, in which anything may stand."""
+    return str(name).replace("-", "_").endswith("extra_body")
+
+
+def _secrets_of_body(value: Any, name: str = "") -> Iterator[str]:
+    """Yield the texts among further fields of a request that nobody writes by chance, except in
+    fields that name a model or a version: they are secret, though the field's name does not say so.
+    """
+    fields = _fields_of(value)
+    if fields is not None:
+        value = fields
+    if isinstance(value, Mapping):
+        for inner, one in value.items():
+            yield from _secrets_of_body(one, str(inner))
+    elif isinstance(value, list | tuple):
+        for one in value:
+            yield from _secrets_of_body(one, name)
+    elif isinstance(value, str):
+        is_name = re.search(_NAMES_OF_MODELS, name) is not None
+        if not is_name and " " not in value and _is_unmistakable(value):
+            yield value
+
+
+_NAMES_OF_MODELS = r"(?i)model|version|format|tier|engine|tokenizer|grammar|regex|pattern"
 
 
 def _hidden(value: Any) -> Any:
@@ -240,6 +273,8 @@ def secret_values(components: Iterable[Component], options: Mapping[str, Any]) -
         if _is_secret(name, declared):
             yield from secrets_in(value)
         yield from _secrets_inside(value)  # the password in a secret address, too
+        if _is_body(name):
+            yield from _secrets_of_body(value)
 
 
 def bad_value(name: str, wanted: str, value: object) -> BadValueError:
