@@ -302,3 +302,11 @@ def test_refusals_at_random_are_not_taken_for_a_limit(share: float, asked: float
     """With 1,194 requests, of which 78 are refused with ``Retry-After: 0.3``, seven minutes were waited for nothing."""
     seconds = sorted(SIMULATION.shed(share, asked, 1116, seed)[0] for seed in range(9))
     assert seconds[4] <= 60.0, seconds
+
+
+@pytest.mark.parametrize("asked", [None, 0.3, 1.0], ids=["nothing", "Retry-After", "a second"])
+@pytest.mark.parametrize("share", [1 / 50, 1 / 15, 1 / 5])
+def test_no_draw_of_refusals_at_random_costs_hours(share: float, asked: float | None) -> None:
+    """The pace is no longer lowered for ever: the worst of 36 draws took five days of the simulated clock."""
+    seconds = [SIMULATION.shed(share, asked, 1116, seed)[0] for seed in range(36)]
+    assert max(seconds) <= 2 * 3600.0, seconds

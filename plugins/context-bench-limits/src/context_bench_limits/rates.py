@@ -52,6 +52,9 @@ _OVERSHOT, _LASTED = 1.005, 1.5
 _COMPARED, _SLOWER, _AS_MANY = 5, 0.6, 1.2
 """Refused at random: so many refusals came at this share of the rate at which as many came before, or less, and after at most
 so many times as many answers."""
+_MUCH_SLOWER = 0.05
+"""Refused at random, too, where refusals still come at this share of the highest rate: a limit that has fallen so far is
+found again once the requests that are let go are refused."""
 _LATEST, _MANY_REFUSED = 64, 0.6
 
 _GENTLE_SECONDS = 0.22
@@ -105,6 +108,7 @@ class Rates:
         self._latency, self._refusal_seconds = 0.0, 0.05
         # What is sent slower and refused as often.
         self._cycles: deque[tuple[float, float]] = deque(maxlen=2 * _COMPARED)
+        self._best_rate = 0.0  # the highest rate of answers over some cycles
         self._outcomes: deque[bool] | None = None  # whether each of the latest was refused
         self._is_rate_certain = False
         # The brake.
@@ -319,8 +323,10 @@ class Rates:
         cycles = list(self._cycles)
         earlier = _sums(cycles[:_COMPARED])
         later = _sums(cycles[_COMPARED:])
-        is_slower = later[0] / later[1] < _SLOWER * earlier[0] / earlier[1]
-        return is_slower and later[0] < _AS_MANY * earlier[0]
+        rate = later[0] / later[1]
+        self._best_rate = max(self._best_rate, earlier[0] / earlier[1])
+        is_slower = rate < _SLOWER * earlier[0] / earlier[1] and later[0] < _AS_MANY * earlier[0]
+        return is_slower or rate < _MUCH_SLOWER * self._best_rate
 
     def _let_go(self) -> None:
         """Forget what was taken for a limit: from now on only the request waits that was refused."""
