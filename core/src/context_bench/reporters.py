@@ -40,27 +40,39 @@ class TableReporter:
                 <= console.width
             )
 
-        def show(cells: Cells, names: int = 1) -> None:
-            """Draw as many columns beside those of the names as fit, and the others below."""
-            width = len(cells[0])
-            while width > names + 1 and not fits(_drawn([line[:width] for line in cells], names)):
-                width -= 1
-            console.print(_drawn([line[:width] for line in cells], names))
-            if width < len(cells[0]):
-                show([line[:names] + line[width:] for line in cells], names)
+        def blocks(cells: Cells) -> list[Cells]:
+            """Return the cells in parts that fit, one below the other; each begins with the
+            names."""
+            parts: list[Cells] = []
+            rest = _with_short_names(cells, max(16, console.width // 4))
+            while len(rest[0]) > 1:
+                width = len(rest[0])
+                while width > 2 and not fits(_drawn([line[:width] for line in rest])):
+                    width -= 1
+                parts.append([line[:width] for line in rest])
+                rest = [[line[0], *line[width:]] for line in rest]
+            return parts
+
+        def show(cells: Cells) -> None:
+            """Draw a line for each value and a column for each system, or a line for each system,
+            where that is much shorter."""
+            by_value = blocks(cells)
+            by_system = blocks(_turned(cells))
+            is_shorter = _lines(by_system) < _MUCH_SHORTER * _lines(by_value)
+            for part in by_system if len(by_value) > 1 and is_shorter else by_value:
+                console.print(_drawn(part))
 
         cells = _cells(*result.table())
         if fits(_drawn(cells)):
             console.print(_drawn(cells))
-        else:  # turned: a line for each value, a column for each system
-            show([list(column) for column in zip(*cells)])
+        else:
+            show(_turned(cells))
         cells = _cells(*result.score_table())
         if len(cells) > 1 and not self._brief:
-            is_narrow = not fits(_drawn(cells, 2))  # whose score it is goes first
-            show(
-                [[line[0], *line[2:]] for line in cells] if is_narrow else cells,
-                1 if is_narrow else 2,
-            )
+            if fits(_drawn(cells, 2)):
+                console.print(_drawn(cells, 2))
+            else:  # whose score it is goes first
+                show([[line[0], *line[2:]] for line in cells])
         for note in result.notes():
             console.print(Text(one_line(note)))
 
@@ -98,3 +110,39 @@ def _drawn(cells: Cells, names: int = 1) -> Table:
 
 def _cells(headings: list[str], lines: list[list[str]]) -> Cells:
     return [[one_line(cell) for cell in line] for line in (headings, *lines)]
+
+
+_MUCH_SHORTER = 0.8
+
+
+def _lines(parts: list[Cells]) -> int:
+    """Return how many lines the parts of a table take, with their rules and blank lines."""
+    return sum(len(part) + 3 for part in parts)
+
+
+def _turned(cells: Cells) -> Cells:
+    return [list(column) for column in zip(*cells)]
+
+
+def _with_short_names(cells: Cells, width: int) -> Cells:
+    """Return cells whose first column is shortened in the middle, as far as the names still
+    differ."""
+    names = [line[0] for line in cells[1:]]
+    longest = max(map(len, names))
+    short = [_shortened(name, width) for name in names]
+    while width < longest and len(set(short)) < len(set(names)):
+        width += 1
+        short = [_shortened(name, width) for name in names]
+    return [cells[0], *([name, *line[1:]] for name, line in zip(short, cells[1:]))]
+
+
+def _shortened(name: str, width: int) -> str:
+    """Return a name of at most so many characters, its middle left out.
+
+    >>> _shortened("compressor:ratio=0.25,seed=1", 16)
+    'compress…,seed=1'
+    """
+    if len(name) <= width:
+        return name
+    tail = (width - 1) // 2
+    return f"{name[: width - 1 - tail]}…{name[len(name) - tail :]}"
