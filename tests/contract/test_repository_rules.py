@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
 pytestmark = pytest.mark.one_python
 
-CORE = Path(__file__).resolve().parents[2] / "core" / "src" / "context_bench"
+ROOT = Path(__file__).resolve().parents[2]
+CORE = ROOT / "core" / "src" / "context_bench"
 MODULES = sorted(CORE.rglob("*.py"))
 _SQL = re.compile(
     r"\b(SELECT\s.+\sFROM|SELECT count|INSERT (OR \w+ )?INTO|CREATE (TEMP )?(TABLE|INDEX|VIEW)|PRAGMA \w|UPDATE \w+ SET"
@@ -230,3 +237,26 @@ def test_another_way_to_a_terminal_is_found(text: str, tmp_path: Path) -> None:
     path = tmp_path / "module.py"
     path.write_text(text)
     assert other_ways_to_a_terminal(path)
+
+
+def test_each_mutation_fits_the_code_and_names_tests_that_exist() -> None:
+    """`nox -s mutation` runs by hand: what no longer fits would only be seen then."""
+    wrong: list[str] = []
+    lists = sorted((ROOT / "tests" / "mutation").glob("*.toml"))
+    assert lists
+    for path in lists:
+        for mutation in tomllib.loads(path.read_text(encoding="utf-8"))["mutation"]:
+            file = ROOT / mutation["file"]
+            count = file.read_text(encoding="utf-8").count(mutation["old"]) if file.is_file() else 0
+            if count != 1:
+                wrong.append(
+                    f"{mutation['name']}: its old text is {count} times in {mutation['file']}"
+                )
+            for test in mutation["tests"]:
+                place, _, name = test.partition("::")
+                source = ROOT / place
+                if not source.is_file() or f"def {name.partition('[')[0]}" not in source.read_text(
+                    encoding="utf-8"
+                ):
+                    wrong.append(f"{mutation['name']}: there is no test {test}")
+    assert wrong == []
