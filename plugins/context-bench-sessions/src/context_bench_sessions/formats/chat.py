@@ -112,11 +112,15 @@ def recorded_session(
         UnknownPartError: A message has a block or a role that is not known.
     """
     notes: Counter[str] = Counter()
-    for one in raw:
-        if one["role"] not in _ROLES:
-            raise UnknownPartError(f"a message of the role {one['role']!r} is not known")
-        notes += account(one.get("content"))
-        if one.get("reasoning_content") or one.get("reasoning") or one.get("reasoning_details"):
+    for message in raw:
+        if message["role"] not in _ROLES:
+            raise UnknownPartError(f"a message of the role {message['role']!r} is not known")
+        notes += account(message.get("content"))
+        if (
+            message.get("reasoning_content")
+            or message.get("reasoning")
+            or message.get("reasoning_details")
+        ):
             notes[REASONING] += 1
     return evolve(session_of(identity, raw, record, dialect), notes=notes)
 
@@ -136,9 +140,9 @@ def with_calls_in_text(messages: list[Message]) -> list[Message]:
     for message in messages:
         if message["role"] == "assistant" and not message.get("tool_calls"):
             text = message["content"]
-            calls = [_call_in_text(found[1], pairing) for found in _CALL_IN_TEXT.finditer(text)]
-            rest = _CALL_IN_TEXT.sub("", text).strip() if calls else text
-            written.append(spoken("assistant", rest, calls))
+            calls = [_call_in_text(match[1], pairing) for match in _CALL_IN_TEXT.finditer(text)]
+            other_text = _CALL_IN_TEXT.sub("", text).strip() if calls else text
+            written.append(spoken("assistant", other_text, calls))
         elif message["role"] == "tool" and not message["tool_call_id"]:
             inside = _RESULT_IN_TEXT.fullmatch(message["content"])
             text = inside[1] if inside else message["content"]
@@ -150,11 +154,11 @@ def with_calls_in_text(messages: list[Message]) -> list[Message]:
 
 def _call_in_text(source: str, pairing: Pairing) -> dict[str, str]:
     try:
-        made = json.loads(source)
+        tool_call = json.loads(source)
     except (ValueError, RecursionError):
-        made = {"name": "", "arguments": source}
-    identity = pairing.of_call(None, made.get("name"))
-    return call(identity, made.get("name"), made.get("arguments", {}))
+        tool_call = {"name": "", "arguments": source}
+    identity = pairing.of_call(None, tool_call.get("name"))
+    return call(identity, tool_call.get("name"), tool_call.get("arguments", {}))
 
 
 def _openai(message: Mapping[str, Any]) -> Iterator[Message]:

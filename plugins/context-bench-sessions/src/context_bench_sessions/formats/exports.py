@@ -41,12 +41,12 @@ def sharegpt(raw: Raw) -> Read:
     """Return the messages of ``from`` and ``value``, with the calls that LLaMA-Factory writes."""
     messages: list[Message] = []
     pairing = Pairing()
-    for one in raw:
-        speaker, value = one.get("from"), text_of(one.get("value"))
+    for item in raw:
+        speaker, value = item.get("from"), text_of(item.get("value"))
         if speaker in ("function_call", "tool_call"):
-            for made in _calls_in(value):
-                identity = pairing.of_call(made.get("id"), made.get("name"))
-                written = call(identity, made.get("name"), made.get("arguments", {}))
+            for tool_call in _calls_in(value):
+                identity = pairing.of_call(tool_call.get("id"), tool_call.get("name"))
+                written = call(identity, tool_call.get("name"), tool_call.get("arguments", {}))
                 if messages and messages[-1]["role"] == "assistant":
                     messages[-1].setdefault("tool_calls", []).append(written)
                 else:
@@ -62,10 +62,10 @@ def sharegpt(raw: Raw) -> Read:
 
 def _calls_in(value: str) -> list[Mapping[str, Any]]:
     try:
-        found = json.loads(value)
+        parsed = json.loads(value)
     except (ValueError, RecursionError):
         return [{"name": "", "arguments": value}]
-    return list(mappings(found if isinstance(found, list) else [found]))
+    return list(mappings(parsed if isinstance(parsed, list) else [parsed]))
 
 
 def responses(raw: Raw) -> Read:
@@ -85,14 +85,14 @@ _OF_CLASS = {
 }  # fmt: skip
 
 
-def langchain_message(one: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | None:
+def langchain_message(item: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | None:
     """Return kind and fields of a message that LangChain dumped, or None where it is none."""
-    identity = one.get("id")
-    if one.get("type") == "constructor" and isinstance(one.get("kwargs"), Mapping):
+    identity = item.get("id")
+    if item.get("type") == "constructor" and isinstance(item.get("kwargs"), Mapping):
         name = str(identity[-1]) if isinstance(identity, list) and identity else ""
-        return (_OF_CLASS[name], one["kwargs"]) if name in _OF_CLASS else None
-    if isinstance(one.get("data"), Mapping) and isinstance(one.get("type"), str):
-        return str(one["type"]).removesuffix("MessageChunk").lower(), one["data"]
+        return (_OF_CLASS[name], item["kwargs"]) if name in _OF_CLASS else None
+    if isinstance(item.get("data"), Mapping) and isinstance(item.get("type"), str):
+        return str(item["type"]).removesuffix("MessageChunk").lower(), item["data"]
     return None
 
 
@@ -100,13 +100,13 @@ def langchain(raw: Raw) -> Read:
     """Return the messages of LangChain's ``messages_to_dict``, or of its constructor dumps."""
     messages: list[Message] = []
     notes: Counter[str] = Counter()
-    for one in raw:
-        found = langchain_message(one)
-        if found is None:
+    for item in raw:
+        kind_and_fields = langchain_message(item)
+        if kind_and_fields is None:
             raise UnknownPartError(
-                f"a message with the keys {', '.join(map(str, one))} is not known"
+                f"a message with the keys {', '.join(map(str, item))} is not known"
             )
-        kind, fields = found
+        kind, fields = kind_and_fields
         if kind == "remove":
             notes["marks that remove a message"] += 1
             continue
@@ -126,13 +126,13 @@ def langchain(raw: Raw) -> Read:
 
 
 def _langchain_calls(fields: Mapping[str, Any]) -> list[dict[str, str]]:
-    made = [
-        call(one.get("id"), one.get("name"), one.get("args", {}))
-        for one in mappings(fields.get("tool_calls"))
+    tool_call = [
+        call(item.get("id"), item.get("name"), item.get("args", {}))
+        for item in mappings(fields.get("tool_calls"))
     ]
     broken = mappings(fields.get("invalid_tool_calls"))
-    made += [call(one.get("id"), one.get("name"), one.get("args") or "") for one in broken]
-    return made or openai_calls(fields.get("additional_kwargs") or {})
+    tool_call += [call(item.get("id"), item.get("name"), item.get("args") or "") for item in broken]
+    return tool_call or openai_calls(fields.get("additional_kwargs") or {})
 
 
 _OF_THE_ENVIRONMENT = (
@@ -162,18 +162,18 @@ def openhands(raw: Raw) -> Read:
                 assistant(text) if event.get("source") == "agent" else spoken("user", text)
             )
         elif action == "finish":
-            told = (
+            last_text = (
                 arguments.get("final_thought") or arguments.get("thought") or event.get("message")
             )
-            messages.append(assistant(text_of(told)))
+            messages.append(assistant(text_of(last_text)))
         elif isinstance(action, str):
             metadata = event.get("tool_call_metadata") or {}
             identity = str(metadata.get("tool_call_id") or event.get("id", ""))
             calls[str(event.get("id"))] = identity
-            given = {key: value for key, value in arguments.items() if key != "thought"}
+            fields = {key: value for key, value in arguments.items() if key != "thought"}
             name = metadata.get("function_name") or action
             messages.append(
-                assistant(text_of(arguments.get("thought")), [call(identity, name, given)])
+                assistant(text_of(arguments.get("thought")), [call(identity, name, fields)])
             )
         else:
             raise UnknownPartError(

@@ -99,18 +99,18 @@ def _of_items(items: list[Any]) -> list[Mapping[str, Any]]:
         add_item(answered, item, Counter())
     return [
         {
-            "role": one["role"],
-            "content": one["content"],
+            "role": message["role"],
+            "content": message["content"],
             "tool_calls": [
                 {
-                    "id": made["id"],
+                    "id": tool_call["id"],
                     "type": "function",
-                    "function": {"name": made["name"], "arguments": made["arguments"]},
+                    "function": {"name": tool_call["name"], "arguments": tool_call["arguments"]},
                 }
-                for made in one.get("tool_calls", ())
+                for tool_call in message.get("tool_calls", ())
             ],
         }
-        for one in answered
+        for message in answered
     ]
 
 

@@ -42,39 +42,39 @@ _ITEMS = (
 _GOOSE_HEADER = {"working_dir", "message_count"}
 
 
-def form_of(found: object) -> str | None:
+def form_of(value: object) -> str | None:
     """Return the form of a list of messages by its keys and blocks, or None where it is no such list."""
-    if not isinstance(found, list) or not found:
+    if not isinstance(value, list) or not value:
         return None
-    messages = [one for one in found if isinstance(one, Mapping)]
-    if len(messages) < len(found):
+    messages = [item for item in value if isinstance(item, Mapping)]
+    if len(messages) < len(value):
         return None
-    if all("from" in one and "value" in one for one in messages):
+    if all("from" in item and "value" in item for item in messages):
         return "sharegpt"
     if all(
-        isinstance(one.get("info"), Mapping) and isinstance(one.get("parts"), list)
-        for one in messages
+        isinstance(item.get("info"), Mapping) and isinstance(item.get("parts"), list)
+        for item in messages
     ):
         return "opencode"
-    if all(exports.langchain_message(one) is not None for one in messages):
+    if all(exports.langchain_message(item) is not None for item in messages):
         return "langchain"
-    if all("source" in one and ("action" in one or "observation" in one) for one in messages):
+    if all("source" in item and ("action" in item or "observation" in item) for item in messages):
         return "openhands"
-    if any(one.get("type") == "gemini" for one in messages) and all(
-        "content" in one for one in messages
+    if any(item.get("type") == "gemini" for item in messages) and all(
+        "content" in item for item in messages
     ):
         return "gemini-cli"
-    if any(one.get("type") in _ITEMS for one in messages):
-        return "responses" if all("role" in one or "type" in one for one in messages) else None
-    return _form_of_roles(messages) if chat.is_messages(found) else None
+    if any(item.get("type") in _ITEMS for item in messages):
+        return "responses" if all("role" in item or "type" in item for item in messages) else None
+    return _form_of_roles(messages) if chat.is_messages(value) else None
 
 
 def _form_of_roles(messages: Raw) -> str | None:
-    blocks = [block for one in messages for block in _blocks_of(one)]
+    blocks = [block for item in messages for block in _blocks_of(item)]
     kinds = {block.get("type") for block in blocks}
     keys = {key for block in blocks for key in block}
-    if any("parts" in one for one in messages):
-        if all("parts" in one for one in messages) and (kinds == {None} or not blocks):
+    if any("parts" in item for item in messages):
+        if all("parts" in item for item in messages) and (kinds == {None} or not blocks):
             return "gemini"
         return "ai-sdk"
     if kinds & set(_GOOSE):
@@ -98,7 +98,9 @@ def _form_of_roles(messages: Raw) -> str | None:
 
 def _blocks_of(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     content = message.get("parts", message.get("content"))
-    return [one for one in content if isinstance(one, Mapping)] if isinstance(content, list) else []
+    return (
+        [item for item in content if isinstance(item, Mapping)] if isinstance(content, list) else []
+    )
 
 
 def messages_in(document: object) -> tuple[str, Raw] | None:
@@ -117,7 +119,9 @@ def records_in(document: object) -> list[Mapping[str, Any]]:
     """Return the records of a list of which each holds messages, as benchmarks write their results; else none."""
     if not isinstance(document, list) or not document:
         return []
-    records = [one for one in document if isinstance(one, Mapping) and messages_in(one) is not None]
+    records = [
+        item for item in document if isinstance(item, Mapping) and messages_in(item) is not None
+    ]
     return records if len(records) == len(document) else []
 
 
@@ -150,9 +154,9 @@ def _is_message(document: object) -> bool:
 
 
 def _session_of_record(number: int, document: Any) -> Session:
-    found = messages_in(document)
-    assert found is not None
-    form, raw = found
+    form_and_messages = messages_in(document)
+    assert form_and_messages is not None
+    form, raw = form_and_messages
     record = document if isinstance(document, Mapping) else {}
     return session_of_list(_name_of(record, number), raw, record, form)
 
@@ -161,7 +165,7 @@ def _name_of(record: Mapping[str, Any], number: int) -> str:
     info = record.get("info")
     inner = info if isinstance(info, Mapping) else {}
     names = (record.get(key) for key in ("id", "task_id", "sessionId", "instance_id", "session_id"))
-    name = next((one for one in (*names, inner.get("id")) if one is not None), number)
+    name = next((item for item in (*names, inner.get("id")) if item is not None), number)
     trial = record.get("trial")
     return str(name) if trial in (None, 0) else f"{name}-{trial}"
 

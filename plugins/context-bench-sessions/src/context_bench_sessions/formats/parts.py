@@ -38,19 +38,19 @@ def goose(raw: Raw) -> Read:
 def _goose_block(block: Mapping[str, Any], reading: _Reading) -> None:
     kind = block.get("type")
     if kind in ("toolRequest", "frontendToolRequest"):
-        made = block.get("toolCall") or {}
-        value = made.get("value") or {}
-        if "error" in made and not value:
-            reading.call(block.get("id"), "", str(made["error"]))
+        tool_call = block.get("toolCall") or {}
+        value = tool_call.get("value") or {}
+        if "error" in tool_call and not value:
+            reading.call(block.get("id"), "", str(tool_call["error"]))
         else:
             reading.call(block.get("id"), value.get("name"), value.get("arguments", {}))
     elif kind == "toolResponse":
-        given = block.get("toolResult") or {}
-        value = given.get("value")
+        answer = block.get("toolResult") or {}
+        value = answer.get("value")
         if isinstance(value, Mapping):  # newer versions: a CallToolResult
             value = value.get("content", value)
         shown = (
-            str(given["error"]) if value is None and "error" in given else _shown(value, reading)
+            str(answer["error"]) if value is None and "error" in answer else _shown(value, reading)
         )
         reading.result(block.get("id"), shown)
     elif kind in (
@@ -73,10 +73,10 @@ def _amp_block(block: Mapping[str, Any], reading: _Reading) -> None:
         reading.call(block.get("id"), block.get("name"), block.get("input", {}))
     elif kind == "tool_result":
         run = block.get("run") or {}
-        given = run.get("result", run.get("error", run.get("reason", block.get("content"))))
-        if isinstance(given, Mapping):
-            given = given.get("output", given.get("message", given))
-        reading.result(block.get("toolUseID"), _shown(given, reading))
+        answer = run.get("result", run.get("error", run.get("reason", block.get("content"))))
+        if isinstance(answer, Mapping):
+            answer = answer.get("output", answer.get("message", answer))
+        reading.result(block.get("toolUseID"), _shown(answer, reading))
     else:
         reading.plain(block)
 
@@ -88,16 +88,20 @@ def bedrock(raw: Raw) -> Read:
 
 def _bedrock_block(block: Mapping[str, Any], reading: _Reading) -> None:
     if "toolUse" in block:
-        made = block["toolUse"]
-        reading.call(made.get("toolUseId"), made.get("name"), made.get("input", {}))
+        tool_call = block["toolUse"]
+        reading.call(tool_call.get("toolUseId"), tool_call.get("name"), tool_call.get("input", {}))
     elif "toolResult" in block:
-        given = block["toolResult"]
+        answer = block["toolResult"]
         texts = [
-            one["text"] if "text" in one else output_text(one["json"]) if "json" in one else IMAGE
-            for one in mappings(given.get("content"))
+            item["text"]
+            if "text" in item
+            else output_text(item["json"])
+            if "json" in item
+            else IMAGE
+            for item in mappings(answer.get("content"))
         ]
         reading.notes[SHOWN_AS_IMAGE] += texts.count(IMAGE)
-        reading.result(given.get("toolUseId"), "\n".join(texts))
+        reading.result(answer.get("toolUseId"), "\n".join(texts))
     elif "reasoningContent" in block:
         reading.notes[REASONING] += 1
     elif "cachePoint" in block:
@@ -122,8 +126,8 @@ def _ai_sdk_block(block: Mapping[str, Any], reading: _Reading) -> None:
         block = {"type": "dynamic-tool", **(block.get("toolInvocation") or {})}
         kind = "dynamic-tool"
     if kind == "tool-call":
-        given = block.get("input", block.get("args", {}))
-        reading.call(block.get("toolCallId"), block.get("toolName"), given)
+        answer = block.get("input", block.get("args", {}))
+        reading.call(block.get("toolCallId"), block.get("toolName"), answer)
     elif kind == "tool-result":
         output = block.get("output", block.get("result"))
         if isinstance(output, Mapping) and "value" in output and "type" in output:
@@ -132,8 +136,8 @@ def _ai_sdk_block(block: Mapping[str, Any], reading: _Reading) -> None:
     elif kind == "dynamic-tool" or (kind.startswith("tool-") and "toolCallId" in block):
         name = block.get("toolName") or kind.removeprefix("tool-")
         output = block.get("errorText", block.get("output", block.get("result")))
-        made = call(block.get("toolCallId"), name, block.get("input", block.get("args", {})))
-        reading.turn.call(made, None if output is None else _shown(output, reading))
+        tool_call = call(block.get("toolCallId"), name, block.get("input", block.get("args", {})))
+        reading.turn.call(tool_call, None if output is None else _shown(output, reading))
     elif kind == "step-start":
         reading.turn.step()
     elif kind in ("source-url", "source-document", "source") or kind.startswith("data-"):
@@ -147,7 +151,8 @@ def _ai_sdk_block(block: Mapping[str, Any], reading: _Reading) -> None:
 def opencode(raw: Raw) -> Read:
     """Return the messages of an export of opencode: ``info`` beside ``parts``."""
     return _blocks(
-        [{"role": one["info"].get("role"), "parts": one["parts"]} for one in raw], _opencode_block
+        [{"role": item["info"].get("role"), "parts": item["parts"]} for item in raw],
+        _opencode_block,
     )
 
 
@@ -156,8 +161,8 @@ def _opencode_block(block: Mapping[str, Any], reading: _Reading) -> None:
     if kind == "tool":
         state = block.get("state") or {}
         output = state.get("output", state.get("error"))
-        made = call(block.get("callID"), block.get("tool"), state.get("input", {}))
-        reading.turn.call(made, None if output is None else output_text(output))
+        tool_call = call(block.get("callID"), block.get("tool"), state.get("input", {}))
+        reading.turn.call(tool_call, None if output is None else output_text(output))
     elif kind in ("step-start", "step-finish"):
         reading.turn.step()
     elif kind in ("snapshot", "patch", "agent", "subtask", "retry", "compaction"):
@@ -177,15 +182,15 @@ def _gemini_block(block: Mapping[str, Any], reading: _Reading) -> None:
     if block.get("thought") is True:
         reading.notes[REASONING] += 1
     elif "functionCall" in block:
-        made = block["functionCall"]
-        identity = reading.pairing.of_call(made.get("id"), made.get("name"))
-        reading.call(identity, made.get("name"), made.get("args", {}))
+        tool_call = block["functionCall"]
+        identity = reading.pairing.of_call(tool_call.get("id"), tool_call.get("name"))
+        reading.call(identity, tool_call.get("name"), tool_call.get("args", {}))
     elif "functionResponse" in block:
-        given = block["functionResponse"]
-        response = given.get("response")
+        answer = block["functionResponse"]
+        response = answer.get("response")
         if isinstance(response, Mapping):
             response = response.get("output", response.get("error", response))
-        identity = reading.pairing.of_result(given.get("id"), given.get("name"))
+        identity = reading.pairing.of_result(answer.get("id"), answer.get("name"))
         reading.result(identity, output_text(response))
     elif {"inlineData", "fileData"} & block.keys():
         reading.say(IMAGE)
@@ -203,35 +208,35 @@ def gemini_cli(raw: Raw) -> Read:
     messages: list[Message] = []
     notes: Counter[str] = Counter()
     pairing = Pairing()
-    for one in raw:
-        kind = one.get("type")
+    for item in raw:
+        kind = item.get("type")
         if kind in ("info", "error", "warning", "about", "help", "stats", "quit", "compression"):
             notes[_OWN_WORDS] += 1
             continue
         if kind not in ("user", "gemini"):
             raise UnknownPartError(f"a message of the type {kind!r} is not known")
-        notes += account(one.get("content"))
-        text = text_of(one.get("content"))
+        notes += account(item.get("content"))
+        text = text_of(item.get("content"))
         if kind == "user":
             messages.append(spoken("user", text))
             continue
-        notes[REASONING] += len(one.get("thoughts") or ())
+        notes[REASONING] += len(item.get("thoughts") or ())
         turn = Turn()
         turn.say(text)
-        for made in mappings(one.get("toolCalls")):
-            identity = pairing.of_call(made.get("id"), made.get("name"))
-            outputs = [_gemini_output(part) for part in mappings(made.get("result"))]
-            output = "\n".join(outputs) if made.get("result") is not None else None
-            turn.call(call(identity, made.get("name"), made.get("args", {})), output)
+        for tool_call in mappings(item.get("toolCalls")):
+            identity = pairing.of_call(tool_call.get("id"), tool_call.get("name"))
+            outputs = [_gemini_output(part) for part in mappings(tool_call.get("result"))]
+            output = "\n".join(outputs) if tool_call.get("result") is not None else None
+            turn.call(call(identity, tool_call.get("name"), tool_call.get("args", {})), output)
         messages += turn.messages()
     return messages, +notes
 
 
 def _gemini_output(part: Mapping[str, Any]) -> str:
-    given = part.get("functionResponse")
-    if not isinstance(given, Mapping):
+    answer = part.get("functionResponse")
+    if not isinstance(answer, Mapping):
         return text_of(part)
-    response = given.get("response")
+    response = answer.get("response")
     if isinstance(response, Mapping):
         response = response.get("output", response.get("error", response))
     return output_text(response)
@@ -287,9 +292,9 @@ class _Reading:
 
 def _blocks(raw: Raw, read_block: Callable[[Mapping[str, Any], _Reading], None]) -> Read:
     reading = _Reading()
-    for one in raw:
-        reading.begin(str(one.get("role")))
-        for block in _blocks_of(one):
+    for item in raw:
+        reading.begin(str(item.get("role")))
+        for block in _blocks_of(item):
             read_block(block, reading)
         reading.end()
     return reading.messages, +reading.notes
@@ -306,7 +311,9 @@ def _blocks_of(message: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 def _shown(value: object, reading: _Reading) -> str:
     """Return what a tool gave: blocks as text, anything else as JSON."""
-    if isinstance(value, list) and all(isinstance(one, Mapping) and "type" in one for one in value):
+    if isinstance(value, list) and all(
+        isinstance(item, Mapping) and "type" in item for item in value
+    ):
         reading.notes += account(value)
         return text_of(value)
     return output_text(value)

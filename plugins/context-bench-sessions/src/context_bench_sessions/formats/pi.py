@@ -81,9 +81,9 @@ def _account(message: Mapping[str, Any]) -> Counter[str]:
     content = message.get("content")
     if isinstance(content, list):
         content = [
-            one
-            for one in content
-            if not (isinstance(one, Mapping) and one.get("type") == "toolCall")
+            block
+            for block in content
+            if not (isinstance(block, Mapping) and block.get("type") == "toolCall")
         ]
     return account(content)
 

@@ -43,17 +43,19 @@ def read(documents: Iterator[tuple[int, Any]]) -> Iterator[Session]:
     for identity, spans in traces.items():
         results = _results(spans)
         notes: Counter[str] = Counter()
-        told: list[tuple[list[Message], Counter[str]]] = []
+        conversations: list[tuple[list[Message], Counter[str]]] = []
         for span in spans:
             notes_of_span: Counter[str] = Counter()
             messages = _messages(span, notes_of_span)
             if any(message["role"] == "assistant" for message in messages):
-                told.append((_with_results(messages, results), notes_of_span))
+                conversations.append((_with_results(messages, results), notes_of_span))
             else:
                 notes["spans without a conversation"] += 1
-        if told:
-            messages, notes_of_span = max(told, key=lambda one: len(one[0]))
-            notes["shorter conversations of the same trace"] += len(told) - 1
+        if conversations:
+            messages, notes_of_span = max(
+                conversations, key=lambda conversation: len(conversation[0])
+            )
+            notes["shorter conversations of the same trace"] += len(conversations) - 1
             notes += notes_of_span
             yield Session(identity, messages, "openai", tools=_tools(spans), notes=+notes)
 
@@ -65,8 +67,8 @@ def _spans(document: object) -> Iterator[Mapping[str, Any]]:
         UnknownPartError: It is no span and holds none.
     """
     if isinstance(document, list):
-        for one in document:
-            yield from _spans(one)
+        for item in document:
+            yield from _spans(item)
     elif isinstance(document, Mapping) and "resourceSpans" in document:
         for resource in mappings(document["resourceSpans"]):
             for scope in mappings(
@@ -90,24 +92,27 @@ def _trace_of(span: Mapping[str, Any]) -> str:
     return str(span.get("trace_id", span.get("traceId", inner.get("trace_id", ""))))
 
 
-def _attributes(found: object) -> Mapping[str, Any]:
+def _attributes(value: object) -> Mapping[str, Any]:
     """Return attributes as a mapping: OTLP writes a list of keys and typed values."""
-    if isinstance(found, list):
-        return {str(one.get("key")): _value(one.get("value")) for one in mappings(found)}
-    return found if isinstance(found, Mapping) else {}
+    if isinstance(value, list):
+        return {
+            str(attribute.get("key")): _value(attribute.get("value"))
+            for attribute in mappings(value)
+        }
+    return value if isinstance(value, Mapping) else {}
 
 
-def _value(found: object) -> Any:
+def _value(value: object) -> Any:
     """Return an OTLP value without its type."""
-    if not isinstance(found, Mapping):
-        return found
-    if "arrayValue" in found:
-        return [_value(one) for one in (found["arrayValue"] or {}).get("values", ())]
-    if "kvlistValue" in found:
-        return _attributes((found["kvlistValue"] or {}).get("values", []))
-    if "intValue" in found:
-        return int(found["intValue"])
-    return next(iter(found.values()), None)
+    if not isinstance(value, Mapping):
+        return value
+    if "arrayValue" in value:
+        return [_value(item) for item in (value["arrayValue"] or {}).get("values", ())]
+    if "kvlistValue" in value:
+        return _attributes((value["kvlistValue"] or {}).get("values", []))
+    if "intValue" in value:
+        return int(value["intValue"])
+    return next(iter(value.values()), None)
 
 
 def read_langfuse(documents: Iterator[tuple[int, Any]]) -> Iterator[Session]:
@@ -115,20 +120,22 @@ def read_langfuse(documents: Iterator[tuple[int, Any]]) -> Iterator[Session]:
     for line, document in documents:
         trace = document.get("trace") or {}
         generations = [
-            one for one in mappings(document.get("observations")) if one.get("type") == "GENERATION"
+            observation
+            for observation in mappings(document.get("observations"))
+            if observation.get("type") == "GENERATION"
         ]
-        asked = []
-        for one in generations:
-            given = one.get("input")
-            if isinstance(given, Mapping):
-                given = given.get("messages")
-            if (form := form_of(given)) is not None and isinstance(given, list):
-                output = one.get("output")
+        candidates = []
+        for observation in generations:
+            messages = observation.get("input")
+            if isinstance(messages, Mapping):
+                messages = messages.get("messages")
+            if (form := form_of(messages)) is not None and isinstance(messages, list):
+                output = observation.get("output")
                 answer = [output] if isinstance(output, Mapping) and "role" in output else []
-                asked.append((form, [*given, *answer]))
-        if not asked:
+                candidates.append((form, [*messages, *answer]))
+        if not candidates:
             raise UnknownPartError("a trace without a generation of messages is not known")
-        form, raw = max(asked, key=lambda one: len(one[1]))
+        form, raw = max(candidates, key=lambda observation: len(observation[1]))
         session = session_of_list(str(trace.get("id", line)), raw, {}, form)
         others = len(list(mappings(document.get("observations")))) - 1
         yield evolve(session, format="langfuse", notes={**session.notes, _OTHER_RUNS: others})
@@ -145,22 +152,22 @@ def read_langsmith(documents: Iterator[tuple[int, Any]]) -> Iterator[Session]:
             traces.setdefault(trace, []).append(raw)
         else:
             others[trace] += 1
-    for trace, found in traces.items():
-        session = session_of_list(trace, max(found, key=len), {}, "langchain")
-        skipped = others[trace] + len(found) - 1
+    for trace, message_lists in traces.items():
+        session = session_of_list(trace, max(message_lists, key=len), {}, "langchain")
+        skipped = others[trace] + len(message_lists) - 1
         yield evolve(session, format="langsmith", notes={**session.notes, _OTHER_RUNS: skipped})
 
 
 def _run_messages(run: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    given = run["inputs"].get("messages") or ()
-    batch = given[0] if given and isinstance(given[0], list) else given
+    messages = run["inputs"].get("messages") or ()
+    batch = messages[0] if messages and isinstance(messages[0], list) else messages
     outputs = run.get("outputs") or {}
     generations = outputs.get("generations") or ()
     first = generations[0] if generations else []
     answers = [
-        one["message"]
-        for one in mappings(first if isinstance(first, list) else [first])
-        if isinstance(one.get("message"), Mapping)
+        generation["message"]
+        for generation in mappings(first if isinstance(first, list) else [first])
+        if isinstance(generation.get("message"), Mapping)
     ]
     return [*mappings(batch), *answers[:1]]
 
@@ -201,8 +208,8 @@ def _flat(prefix: str, value: Any) -> Iterator[tuple[str, Any]]:
     else:
         yield prefix, value
         return
-    for key, one in items:
-        yield from _flat(f"{prefix}.{key}", one)
+    for key, inner in items:
+        yield from _flat(f"{prefix}.{key}", inner)
 
 
 def _details(span: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -245,8 +252,8 @@ def _genai(message: Mapping[str, Any], notes: Counter[str]) -> Iterator[Message]
     ]
     for part in parts:
         if part.get("type") == "tool_call_response":
-            given = part.get("response", part.get("result"))
-            yield result(part.get("id"), output_text(given))
+            output = part.get("response", part.get("result"))
+            yield result(part.get("id"), output_text(output))
     if role == "assistant":
         yield assistant(text, calls)
     elif role == "tool":

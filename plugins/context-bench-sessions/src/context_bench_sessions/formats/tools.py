@@ -29,11 +29,11 @@ class Turn:
             self._close()
         self._texts.append(text)
 
-    def call(self, made: dict[str, str], output: str | None) -> None:
+    def call(self, tool_call: dict[str, str], output: str | None) -> None:
         """Add a call, with its result where there is one."""
-        self._calls.append(made)
+        self._calls.append(tool_call)
         if output is not None:
-            self._results.append(result(made["id"], output))
+            self._results.append(result(tool_call["id"], output))
 
     def step(self) -> None:
         """Begin the next request to the model."""
@@ -62,19 +62,19 @@ class Pairing:
     def of_call(self, identity: object, name: object) -> str:
         """Return the id of a call."""
         self._count += 1
-        given = str(identity) if identity else f"call-{self._count}"
-        self._open.append((given, str(name or "")))
-        return given
+        call_id = str(identity) if identity else f"call-{self._count}"
+        self._open.append((call_id, str(name or "")))
+        return call_id
 
     def of_result(self, identity: object, name: object = None) -> str:
         """Return the id of the call that a result answers; ``""`` where no call is open."""
-        wanted = str(identity) if identity else ""
+        wanted_id = str(identity) if identity else ""
         named = str(name) if name else ""
-        for place, (known, called) in enumerate(self._open):
-            if known == wanted or (not wanted and named in ("", called)):
+        for place, (open_id, called) in enumerate(self._open):
+            if open_id == wanted_id or (not wanted_id and named in ("", called)):
                 del self._open[place]
-                return known
-        return wanted
+                return open_id
+        return wanted_id
 
 
 def output_text(output: object) -> str:
@@ -82,21 +82,21 @@ def output_text(output: object) -> str:
     if output is None or isinstance(output, str):
         return output or ""
     if isinstance(output, list) and all(
-        isinstance(one, Mapping) and "text" in one for one in output
+        isinstance(item, Mapping) and "text" in item for item in output
     ):
         return text_of(output)
     return json.dumps(output, ensure_ascii=False)
 
 
-def mappings(found: object) -> Iterator[Mapping[str, Any]]:
+def mappings(value: object) -> Iterator[Mapping[str, Any]]:
     """Yield the mappings of a list; nothing where there is no list.
 
     Raises:
         UnknownPartError: The list holds something else.
     """
-    if found is None or isinstance(found, (str, Mapping)) or not isinstance(found, Iterable):
+    if value is None or isinstance(value, (str, Mapping)) or not isinstance(value, Iterable):
         return
-    for one in found:
-        if not isinstance(one, Mapping):
-            raise UnknownPartError(f"a {type(one).__name__} in place of an object is not known")
-        yield one
+    for item in value:
+        if not isinstance(item, Mapping):
+            raise UnknownPartError(f"a {type(item).__name__} in place of an object is not known")
+        yield item
