@@ -269,6 +269,9 @@ def test_a_reply_that_is_all_quotation_says_nothing_itself(reply: str) -> None:
     [
         "Although the key says 19, the answer is 18.",
         "The answer is 18, although I said 19 before.",
+        "Ray cooks, since he has comparative advantage in cooking.",
+        "It is true because it's been claimed so often.",
+        "He left early, but nobody said goodbye.",
     ],
 )
 def test_what_is_said_in_the_own_voice_stays(reply: str) -> None:

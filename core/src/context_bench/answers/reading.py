@@ -83,9 +83,9 @@ _DEMANDED = re.compile(  # It asks me to give it a rating of 5
     re.IGNORECASE,
 )
 _CONTRASTED = re.compile(  # The answer is 18, although the key says it is 19
-    rf"(?<=[^\s.!?])[,;]?[ ](?:even[ ])?(?:{_CONTRASTS})[ ]"
+    r"(?<=[^\s.!?])[,;]?[ ](?:even[ ])?(?:although|though|while|whereas|but|yet)[ ]"
     rf"(?:(?!(?:{_JOINS}|I|we)\b)[\w'’-]+[ ]){{1,6}}"
-    r"(?:says|said|states|stated|claims|claimed|writes|wrote|reads|gives|gave|has|argues|got)[ ]"
+    r"(?:says|said|states|stated|claims|claimed|writes|wrote|reads|argues|argued)[ ]"
     r"(?P<words>[^,;.!?\n]*(?:\.\d[^,;.!?\n]*)*)"
 )
 _MARKS = re.compile(
@@ -295,9 +295,11 @@ def _is_line(text: str, match: re.Match[str]) -> bool:
 
 
 def _contrasts(text: str) -> Iterator[_Span]:
-    """What follows "although the key says" up to the end of its clause; a number alone counts."""
+    """What follows "although the key says" up to the end of its clause, where it is a number or
+    states an answer."""
     for match in _CONTRASTED.finditer(text):
-        yield _Span(match.start("words"), match.end("words"), is_attributed=True)
+        if re.search(r"\d", match["words"]) or _STATES.search(match["words"]):
+            yield _Span(match.start("words"), match.end("words"), is_attributed=True)
 
 
 def _unmarked(text: str) -> Iterator[_Span]:
