@@ -71,8 +71,8 @@ their dataset themselves, and so wire an evaluator later.
 | sweep | numbers separated by `/`, for an option of a system: one system for each number | `bm25:ratio=0.1/0.25/0.5` |
 
 The split of a dataset is an option, `name:split=test`. If only options follow, a comma can replace the colon:
-`needle,length=8000`. A value cannot contain a comma here; in the project file and with
-`--set` it can.
+`needle,length=8000`. A value with a comma is written in quotation marks: `replay:field='good, plain'`;
+in the project file and with `--set` it needs none.
 
 ## Exit codes
 

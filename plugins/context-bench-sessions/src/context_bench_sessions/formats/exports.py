@@ -11,7 +11,6 @@ from context_bench_sessions.formats.chat import openai_calls
 from context_bench_sessions.formats.codex import add_item
 from context_bench_sessions.formats.tools import Pairing, mappings, output_text
 from context_bench_sessions.messages import (
-    REASONING,
     Message,
     UnknownPartError,
     account,
@@ -31,7 +30,6 @@ _SHAREGPT = {
     "gpt": "assistant",
     "chatgpt": "assistant",
     "bing": "assistant",
-} | {
     "assistant": "assistant",
     "system": "system",
 }
@@ -180,6 +178,3 @@ def openhands(raw: Raw) -> Read:
                 f"an event with the keys {', '.join(map(str, event))} is not known"
             )
     return messages, notes
-
-
-__all__ = ["REASONING", "langchain", "langchain_message", "openhands", "responses", "sharegpt"]
