@@ -119,6 +119,8 @@ def check(session: nox.Session) -> None:
         "imports",
         "alone",
     ]
+    free = shutil.disk_usage(ROOT).free / 1e9
+    session.log(f"{free:.0f} GB of this disk are free; the sessions need about 8.")
     run_nox("build", {FOUND: " ".join(HERE)})
     environment = {"CONTEXT_BENCH_WHEELS": str(WHEELS), FOUND: " ".join(HERE)}
     at_once = 3 + (os.cpu_count() or 2)  # many tests wait for a process or a timeout
@@ -163,11 +165,18 @@ def run_nox(job: str, environment: dict[str, str]) -> Outcome:
             for line in shown.splitlines()
             if line.rstrip("= ").endswith("s") and "passed" in line
         )
+    if IN_CI:  # the environments of all sessions are 12 GB, of those at work 5
+        shutil.rmtree(environment_of(job), ignore_errors=True)
     print(
         f"[{'ok' if good else 'FAILED'}] {job} ({monotonic() - started:.0f} s)\n{shown}".rstrip(),
         flush=True,
     )
     return Outcome(job, good, counts)
+
+
+def environment_of(job: str) -> Path:
+    """Return the folder of a session's environment, named as nox names it."""
+    return ROOT / ".nox" / re.sub(r"\W+", "-", job).strip("-")
 
 
 def counted(shown: str) -> dict[str, int]:

@@ -277,9 +277,11 @@ if find_spec("datasets"):
     fake_hub = module_from_spec(_spec)
     _spec.loader.exec_module(fake_hub)
     HUB = fake_hub.FakeHub()
+    _downloads = tempfile.mkdtemp(prefix="context-bench-hub-")
+    atexit.register(shutil.rmtree, _downloads, ignore_errors=True)
     os.environ.update(  # read once, when the library is imported: no test may reach the real hub
         HF_ENDPOINT=HUB.url,
-        HF_HOME=tempfile.mkdtemp(prefix="context-bench-hub-"),
+        HF_HOME=_downloads,
         HF_HUB_DISABLE_TELEMETRY="1",
         HF_HUB_DISABLE_XET="1",
     )
