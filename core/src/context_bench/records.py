@@ -387,6 +387,21 @@ class EvalRow(RowColumns):
         meaning = self.keys.get(key) or self.keys.get(ANY_KEY)
         return meaning.worst if meaning else None
 
+    def counted(self, undeclared: Iterable[str] = ()) -> dict[str, float]:
+        """Return what this row counts for each of its score keys, as summaries take it: see
+        :meth:`value`. Keys for which it counts nothing are left out.
+
+        Args:
+            undeclared: Keys that other rows of the dataset have and that no evaluator declares.
+        """
+        counted = dict(self.scores)
+        if self.errors:
+            for key in (*self.keys, *undeclared):
+                value = None if key == ANY_KEY else self.value(key)
+                if value is not None:
+                    counted[key] = value
+        return counted
+
     def better(self, key: str) -> str:
         """Return which values of a score key are better on this row; see :func:`better_of`."""
         return better_of(self.keys, self.primary, key)
@@ -404,11 +419,16 @@ class EvalRow(RowColumns):
         )
 
 
-def flatten(row: EvalRow) -> Iterator[tuple[str, Any]]:
-    """Yield the columns of a row for a flat table: its own fields, then its scores.
+def flatten(row: EvalRow, undeclared: Iterable[str] = ()) -> Iterator[tuple[str, Any]]:
+    """Yield the columns of a row for a flat table: its own fields, then what it counts for each
+    score, so that the mean of a column is the mean of the summary.
 
     A score whose key is also a field of the row (``latency``, say) keeps both: it becomes
     ``score:latency``.
+
+    Args:
+        row: The row.
+        undeclared: See :meth:`EvalRow.counted`.
     """
     columns = {
         "system": row.system,
@@ -417,6 +437,7 @@ def flatten(row: EvalRow) -> Iterator[tuple[str, Any]]:
         "example_id": row.example_id,
         "repetition": row.repetition,
         "score": row.score,
+        "failed": row.failed,
         **{name: getattr(row, name) for name in _TABULAR},
         "waiting": row.waiting,
         "first_token": row.metadata.get("ttft"),
@@ -427,7 +448,7 @@ def flatten(row: EvalRow) -> Iterator[tuple[str, Any]]:
         "error": "; ".join(map(str, row.errors)),
     }
     yield from columns.items()
-    for key, value in row.scores.items():
+    for key, value in row.counted(undeclared).items():
         yield (f"score:{key}" if key in columns else key), value
 
 
@@ -435,8 +456,14 @@ _TABULAR = tuple(name for name, column in ROW_COLUMNS.items() if column.tabular)
 _EXPORTED = tuple(name for name, column in ROW_COLUMNS.items() if column.exported)
 
 
-def row_to_dict(row: EvalRow) -> dict[str, Any]:
-    """Return a row as JSON-like values."""
+def row_to_dict(row: EvalRow, undeclared: Iterable[str] = ()) -> dict[str, Any]:
+    """Return a row as JSON-like values; its ``scores`` are what it counts, the worst value where it
+    has failed.
+
+    Args:
+        row: The row.
+        undeclared: See :meth:`EvalRow.counted`.
+    """
     return {
         "system": row.system,
         "dataset": row.dataset,
@@ -448,7 +475,8 @@ def row_to_dict(row: EvalRow) -> dict[str, Any]:
         "response": row.response,
         "primary": row.primary,
         "score": row.score,
-        "scores": dict(row.scores),
+        "failed": row.failed,
+        "scores": row.counted(undeclared),
         "details": {evaluator: dict(details) for evaluator, details in row.details.items()},
         "unscored": dict(row.unscored),
         "errors": [error.to_dict() for error in row.errors],

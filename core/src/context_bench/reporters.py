@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TextIO
 
 from context_bench.console import drawing, json_text
-from context_bench.results.result import EvalResult, one_line, row_to_dict, strict
+from context_bench.results.result import EvalResult, one_line, strict
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -87,8 +87,8 @@ class JsonReporter:
         head = json_text(result.to_dict(rows=False), 2)
         stream.write(head.rstrip().removesuffix("}").rstrip() + ',\n  "rows": [')
         separator = "\n    "
-        for row in result.rows:
-            stream.write(separator + json_text(strict(row_to_dict(row))))
+        for row in result.row_dicts():
+            stream.write(separator + json_text(strict(row)))
             separator = ",\n    "
         stream.write("\n  ]\n}\n")
 

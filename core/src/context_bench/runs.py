@@ -29,7 +29,7 @@ from typing import Any
 from attrs import frozen
 
 from context_bench.errors import StoreError
-from context_bench.records import Completeness, EvalRow, Failure, row_to_dict
+from context_bench.records import ANY_KEY, Completeness, EvalRow, Failure, row_to_dict
 from context_bench.store import queries
 from context_bench.store.encoding import from_json
 from context_bench.store.keys import RowId, last_of
@@ -128,6 +128,7 @@ class Run:
     def __init__(self, reader: RunReader) -> None:
         self.path = reader.path
         self._reader = reader
+        self._undeclared: dict[int, dict[str, None]] | None = None
 
     def __enter__(self) -> Run:
         return self
@@ -224,7 +225,18 @@ class Run:
 
     def to_dict(self, row: EvalRow) -> dict[str, Any]:
         """Return a row as JSON-like values, as `context-bench export` writes it."""
-        return row_to_dict(row)
+        return row_to_dict(row, self._undeclared_keys().get(row.dataset_number, ()))
+
+    def _undeclared_keys(self) -> dict[int, dict[str, None]]:
+        """Return the score keys that no evaluator declares, by dataset number; all rows are read
+        for them, once, where an evaluator declares none."""
+        if self._undeclared is None:
+            self._undeclared = {}
+            if any(ANY_KEY in label.keys for label in self._reader.labels()):
+                for row in self._reader.rows():
+                    keys = dict.fromkeys(row.scores.keys() - row.keys.keys())
+                    self._undeclared.setdefault(row.dataset_number, {}).update(keys)
+        return self._undeclared
 
     def rows_of(self, example: Sequence[int]) -> Iterator[tuple[RowId, EvalRow]]:
         """Yield the rows of an example, given its identity, with theirs."""

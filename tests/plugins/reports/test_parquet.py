@@ -81,7 +81,8 @@ def test_rows_come_back_typed(rows: Path) -> None:
     by_id = {(line["system"], line["example_id"]): line for line in table.to_pylist()}
     assert by_id["one", "3"]["right"] == 1.0
     assert by_id["two", "3"]["right"] == 0.0
-    assert by_id["one", "7"]["right"] is None
+    assert by_id["one", "7"]["right"] == 0.0
+    assert by_id["one", "7"]["failed"] is True
     assert by_id["two", "3"]["response"] == "=no \\ud800"
 
 

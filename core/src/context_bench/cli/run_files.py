@@ -156,11 +156,11 @@ def _warn_of_missing(completeness: Completeness, partial: bool) -> int:
 def export(run_file: Path, canonical: bool, partial: bool) -> int:
     """Write the rows of a run as JSON lines to standard output, in canonical order."""
     from context_bench.results.reading import canonical_row
-    from context_bench.results.result import row_to_dict, strict
+    from context_bench.results.result import strict
     from context_bench.runs import open_run
 
     with open_run(run_file) as run:
         for row in run.rows():
-            fields = canonical_row(row) if canonical else row_to_dict(row)
+            fields = canonical_row(row) if canonical else run.to_dict(row)
             write_json(strict(fields), None)
         return _warn_of_missing(run.completeness, partial)

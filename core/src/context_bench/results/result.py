@@ -10,8 +10,9 @@ from typing import Any
 from context_bench.console import finite
 from context_bench.errors import ConfigurationError
 from context_bench.protocols import Metric
-from context_bench.records import AGREEMENT, Completeness, EvalRow, flatten, row_to_dict
+from context_bench.records import AGREEMENT, ANY_KEY, Completeness, EvalRow, flatten, row_to_dict
 from context_bench.results.registry import with_declarations
+from context_bench.results.score_means import UNKNOWN_DATASET
 from context_bench.results.summary import SCORES, ChosenRows, metric_notes, summarize
 from context_bench.results.table import score_table, summary_columns
 from context_bench.runs import StoredRows, completeness_of
@@ -161,8 +162,34 @@ class EvalResult:
             "completeness": self.completeness.to_dict(),
         }
         if rows:
-            values["rows"] = [row_to_dict(row) for row in self.rows]
+            values["rows"] = list(self.row_dicts())
         return strict(values)  # type: ignore[no-any-return]
+
+    def row_dicts(self) -> Iterator[dict[str, Any]]:
+        """Yield the rows as JSON-like values, in canonical order."""
+        undeclared = self._undeclared()
+        for row in self.rows:
+            yield row_to_dict(row, undeclared.get(row.dataset or UNKNOWN_DATASET, ()))
+
+    def flat_rows(self) -> Iterator[dict[str, Any]]:
+        """Yield the rows as lines of a flat table, value by column, in canonical order.
+
+        The mean of a column of scores is the mean of the summary: a failed row has the worst value,
+        and ``failed`` is true.
+        """
+        undeclared = self._undeclared()
+        for row in self.rows:
+            yield dict(flatten(row, undeclared.get(row.dataset or UNKNOWN_DATASET, ())))
+
+    def _undeclared(self) -> dict[str, list[str]]:
+        """Return the score keys that no evaluator declares, by dataset."""
+        found: dict[str, dict[str, None]] = {}
+        for values in self.summary.values():
+            for key, score in values[SCORES].get(ANY_KEY, {}).items():
+                for dataset, mean in score["datasets"].items():
+                    if mean["n"]:
+                        found.setdefault(dataset, {})[key] = None
+        return {dataset: list(keys) for dataset, keys in found.items()}
 
     def to_json(self, indent: int | None = 2, rows: bool = True) -> str:
         """Return the result as strict JSON."""
@@ -181,7 +208,7 @@ class EvalResult:
             import pandas as pd  # type: ignore[import-untyped, import-not-found, unused-ignore]
         except ImportError as error:
             raise ConfigurationError("to_dataframe needs pandas: `pip install pandas`.") from error
-        return pd.DataFrame([dict(flatten(row)) for row in self.rows])
+        return pd.DataFrame(list(self.flat_rows()))
 
     def to_pandas(self) -> Any:
         """Return a pandas DataFrame, under the name that ragas gives it; see `to_dataframe`."""

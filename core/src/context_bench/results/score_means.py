@@ -10,6 +10,9 @@ from typing import Any
 
 from context_bench.records import ANY_KEY, EvalRow, KeyMeaning
 
+UNKNOWN_DATASET = "unknown"
+"""What rows without a dataset are called among the datasets of a score."""
+
 _SUMMED = 4_096
 
 
@@ -59,7 +62,7 @@ class ScoreMeans:
                 mean = group.means.get(key) or _Mean()
                 mean.rows = group.rows
                 found.setdefault((evaluator, key), {}).setdefault(
-                    group.dataset or "unknown", []
+                    group.dataset or UNKNOWN_DATASET, []
                 ).append(mean)
         told: dict[str, dict[str, dict[str, Any]]] = {}
         for (evaluator, key), by_dataset in found.items():

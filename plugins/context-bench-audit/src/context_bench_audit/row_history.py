@@ -29,7 +29,6 @@ def row_stories(path: Path, example_id: str) -> list[dict[str, Any]]:
                 found = run.to_dict(row)
                 found["example"] = example.content
                 found["output"] = dict(row.output)
-                found["failed"] = row.failed
                 found["turns"] = [
                     {"response": turn.response, "latency": turn.latency, "attempts": turn.attempts}
                     for turn in run.turns(identity)

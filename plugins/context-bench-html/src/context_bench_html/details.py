@@ -40,7 +40,7 @@ def _row(row: EvalRow) -> dict[str, Any]:
         "score": row.score,
         "primary": row.primary,
         "failed": row.failed,
-        "scores": [_score(row, key, value) for key, value in row.scores.items()],
+        "scores": [_score(row, key, value) for key, value in row.counted().items()],
         "details": {evaluator: dict(told) for evaluator, told in row.details.items() if told},
         "unscored": dict(row.unscored),
         "failures": [

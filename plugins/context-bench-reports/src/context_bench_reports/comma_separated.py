@@ -6,7 +6,6 @@ import csv
 from typing import TextIO
 
 from context_bench import EvalResult
-from context_bench.records import flatten
 
 _FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
 _FILLED = ("\t", "\r", "\n")
@@ -19,12 +18,11 @@ class CsvReporter:
 
     def write(self, result: EvalResult, stream: TextIO) -> None:
         """Write a header and the rows. Cells that a spreadsheet would take for a formula get an apostrophe."""
-        names = list(dict.fromkeys(name for row in result.rows for name, _ in flatten(row)))
+        names = list(dict.fromkeys(name for row in result.flat_rows() for name in row))
         writer = csv.writer(_Lines(stream), lineterminator="\r\n")
         writer.writerow(map(_cell, names))
-        for row in result.rows:
-            values = dict(flatten(row))
-            writer.writerow([_cell(values.get(name)) for name in names])
+        for row in result.flat_rows():
+            writer.writerow([_cell(row.get(name)) for name in names])
 
 
 class _Lines:

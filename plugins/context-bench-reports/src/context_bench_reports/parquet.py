@@ -8,7 +8,6 @@ from typing import Any, TextIO
 
 from context_bench import EvalResult
 from context_bench.errors import ConfigurationError
-from context_bench.records import flatten
 
 GROUP = 20_000
 """Rows of one row group: so many are held at once."""
@@ -34,7 +33,7 @@ class ParquetReporter:
                 "Parquet is no text: write it into a file, with -o rows.parquet."
             )
         schema = pa.schema([(name, _type(pa, kinds)) for name, kinds in _kinds(result).items()])
-        rows = (dict(flatten(row)) for row in result.rows)
+        rows = result.flat_rows()
         with pq.ParquetWriter(target, schema) as writer:
             while group := list(islice(rows, GROUP)):
                 lines = [
@@ -47,8 +46,8 @@ class ParquetReporter:
 def _kinds(result: EvalResult) -> dict[str, set[type]]:
     """Return the types of each column's values, by its name."""
     found: dict[str, set[type]] = {}
-    for row in result.rows:
-        for name, value in flatten(row):
+    for row in result.flat_rows():
+        for name, value in row.items():
             found.setdefault(name, set()).add(type(value))
     return found
 
