@@ -11,7 +11,7 @@ import click
 from context_bench.console import echo, echo_err, write_json
 from context_bench.errors import ConfigurationError
 from context_bench.runs import open_run
-from context_bench_compare.intervals import TooFew
+from context_bench_compare.intervals import Interval, TooFew
 from context_bench_compare.rendering import aligned
 from context_bench_compare.verdicts import require_confidence
 from context_bench_controls.choosing import SEEDS
@@ -111,6 +111,17 @@ def controls(run: Path, seeds: int, confidence: float, shape: str, with_rows: bo
     echo_err(complete)
 
 
+def correction_sentences(lines: Sequence[Line]) -> list[str]:
+    """Return what the p-values are corrected for, as a sentence; none where there is one line, or no test."""
+    tested = [line for line in lines if isinstance(line.interval, Interval)]
+    if len(tested) < 2:
+        return []
+    return [
+        "p tests whether the advantage is zero. The first system's is not corrected; those of other systems, and of all "
+        "literals, are corrected for their number by Holm's method. Intervals are not corrected."
+    ]
+
+
 def table_of(
     lines: Sequence[Line], seeds: int = SEEDS, failures: Mapping[str, int] = MappingProxyType({})
 ) -> str:
@@ -120,6 +131,7 @@ def table_of(
         "",
         f"advantage: what a system kept less the mean of {seeds} draws of random deletion at the same tokens, by row; "
         "the interval is over sessions.",
+        *correction_sentences(lines),
         f"idle rows kept more than {IDLE:.0%} of the region's tokens and count nowhere else.",
     ]
     reasons = [

@@ -6,11 +6,21 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from attrs import frozen
+
 from context_bench.runs import Run
 from context_bench_controls.choosing import SEEDS
 from context_bench_controls.measuring import IDLE
-from context_bench_controls.scorecard import Card, Curve, Scored, cards_from, curves_of, scored_rows
-from context_bench_controls.summing import Line, cells
+from context_bench_controls.scorecard import (
+    Card,
+    Curve,
+    Scored,
+    cards_from,
+    curves_of,
+    groups_of_draws,
+    scored_rows,
+)
+from context_bench_controls.summing import HEADINGS, Line, cells
 
 DOTS = 600
 """Rows of a picture that have a dot; of more, every second, third and so on."""
@@ -26,6 +36,30 @@ ACROSS = "share of the region's tokens that was kept"
 Picture = dict[str, Any]
 
 
+@frozen
+class _Known:
+    """What is known of the systems of a run.
+
+    Attributes:
+        curves: Its sweeps.
+        draws: Labels in groups that differ in their seed alone.
+        recorded: Labels of the compactions that agents really made.
+    """
+
+    curves: Sequence[Curve]
+    draws: Sequence[tuple[str, ...]]
+    recorded: set[str]
+
+    def names(self, kind: str) -> dict[str, str]:
+        """Return what the sweep is called that a system is a setting of; systems of two sweeps belong to the first."""
+        found: dict[str, str] = {}
+        for curve in self.curves:
+            if curve.kind == kind:
+                for label in (label for point in curve.points for label in point.systems):
+                    found.setdefault(label, f"{curve.system}, by {curve.option}")
+        return found
+
+
 def pictures_of(run: Run, seeds: int = SEEDS) -> list[Picture]:
     """Return the pictures of a run whose rows were scored by ``survival``; none of any other run.
 
@@ -38,14 +72,14 @@ def pictures_of(run: Run, seeds: int = SEEDS) -> list[Picture]:
     scored = list(scored_rows(run, seeds))
     cards = cards_from(scored)
     curves = curves_of(run, cards)
+    draws = groups_of_draws(run, [card.system for card in cards])
     recorded = {
         one["label"] for one in run.systems if _last(one["description"].get("adapter")) == RECORDED
     }
-    drawn = [_survival(kind, scored, cards, curves, recorded) for kind in ("needed", "all")]
+    known = _Known(curves, draws, recorded)
+    drawn = [_survival(kind, scored, cards, known) for kind in ("needed", "all")]
     return [
-        picture
-        for picture in (*drawn, _recall(run, scored, cards, curves, recorded))
-        if picture is not None
+        picture for picture in (*drawn, _recall(run, scored, cards, known)) if picture is not None
     ]
 
 
@@ -58,8 +92,7 @@ def _survival(
     kind: str,
     scored: Sequence[Scored],
     cards: Sequence[Card],
-    curves: Sequence[Curve],
-    recorded: set[str],
+    known: _Known,
 ) -> Picture | None:
     lines = {card.system: card.needed if kind == "needed" else card.every for card in cards}
     shown = {
@@ -69,7 +102,7 @@ def _survival(
     }
     if not shown:
         return None
-    names = _names(curves, kind)
+    names = known.names(kind)
     dots = [
         (names.get(one.held.system, one.held.system), one.held.ratio, value, one.held.example_id)
         for one in scored
@@ -79,7 +112,7 @@ def _survival(
     points = {name: (line.ratio or 0.0, line.kept or 0.0) for name, line in shown.items()}
     areas = [
         f"{curve.system}, {curve.option}: {curve.area:+.4f}"
-        for curve in curves
+        for curve in known.curves
         if curve.kind == kind
     ]
     return {
@@ -104,7 +137,7 @@ def _survival(
                 "points": _points([(0.0, 0.0), *chance, (1.0, 1.0)], "random"),
             },
             *_dots(dots),
-            *_systems(points, curves, kind, recorded),
+            *_systems(points, known, kind),
         ],
         "headings": ["system", "rows", "tokens kept", "kept", "random", "advantage", "interval"],
         "lines": [_cells(line) for line in shown.values()],
@@ -115,14 +148,13 @@ def _recall(
     run: Run,
     scored: Sequence[Scored],
     cards: Sequence[Card],
-    curves: Sequence[Curve],
-    recorded: set[str],
+    known: _Known,
 ) -> Picture | None:
     """Return what a reader recalled, with ceiling and floor as levels and the controls that it was asked from; None without."""
     acting = [one for one in scored if not one.held.is_idle and "recall" in one.scores]
     if not acting:
         return None
-    names = _names(curves, "all")
+    names = known.names("all")
     dots = [
         (
             names.get(one.held.system, one.held.system),
@@ -159,7 +191,7 @@ def _recall(
         "tail alone.",
         "across": ACROSS,
         "up": "share of the probes that it answers right",
-        "series": [*levels, *asked, *_dots(dots), *_systems(points, curves, "all", recorded)],
+        "series": [*levels, *asked, *_dots(dots), *_systems(points, known, "all")],
         "headings": ["system", "tokens kept", "recall"],
         "lines": [
             [name, f"{ratio:.3f}", f"{recall:.4f}"] for name, (ratio, recall) in points.items()
@@ -188,41 +220,41 @@ def _read_controls(run: Run, acting: Sequence[Scored]) -> Iterator[tuple[float, 
 
 
 def _systems(
-    points: Mapping[str, tuple[float, float]],
-    curves: Sequence[Curve],
-    kind: str,
-    recorded: set[str],
+    points: Mapping[str, tuple[float, float]], known: _Known, kind: str
 ) -> list[dict[str, Any]]:
-    """Return the systems as series: the settings of a sweep joined, others alone, recorded compactions as marks."""
-    names = _names(curves, kind)
-    joined: dict[str, list[tuple[float, float, str]]] = {}
-    for label, (ratio, value) in points.items():
-        joined.setdefault(names.get(label, label), []).append((ratio, value, label))
+    """Return the systems as series: the settings of a sweep joined, others alone, recorded compactions as marks.
+
+    Systems that differ in their seed alone are one point, at their mean.
+    """
+    names = known.names(kind)
+    joined: dict[str, list[dict[str, Any]]] = {}
+    marks = set()
+    for group in known.draws:
+        labels = [label for label in group if label in points]
+        if labels:
+            name = names.get(labels[0], labels[0])
+            joined.setdefault(name, []).append(_of_draws(labels, points))
+            if known.recorded.issuperset(labels):
+                marks.add(name)
     return [
         {
-            "form": "mark" if {label for *_, label in found} <= recorded else "curve",
+            "form": "mark" if name in marks else "curve",
             "name": name,
-            "points": [
-                {
-                    "x": ratio,
-                    "y": value,
-                    "told": f"{label}: {value:.4f} at {ratio:.1%} of the tokens",
-                }
-                for ratio, value, label in sorted(found)
-            ],
+            "points": sorted(found, key=lambda point: (point["x"], point["y"])),
         }
         for name, found in joined.items()
     ]
 
 
-def _names(curves: Sequence[Curve], kind: str) -> dict[str, str]:
-    """Return what the sweep is called that a system is a setting of; systems of two sweeps belong to the first."""
-    found: dict[str, str] = {}
-    for curve in curves:
-        if curve.kind == kind:
-            for point in curve.points:
-                found.setdefault(point.system, f"{curve.system}, by {curve.option}")
-    return found
+def _of_draws(labels: Sequence[str], points: Mapping[str, tuple[float, float]]) -> dict[str, Any]:
+    """Return the point of a system, or of several that differ in their seed alone."""
+    ratio = statistics.fmean(points[label][0] for label in labels)
+    values = [points[label][1] for label in labels]
+    value = statistics.fmean(values)
+    told = f"{labels[0]}: {value:.4f} at {ratio:.1%} of the tokens"
+    if len(labels) > 1:
+        told += f", the mean of {len(labels)} draws with a standard deviation of {statistics.stdev(values):.4f}"
+    return {"x": ratio, "y": value, "told": told}
 
 
 def _dots(dots: Sequence[tuple[str, float, float, str]]) -> list[dict[str, Any]]:
@@ -250,6 +282,6 @@ def _left_out(cards: Sequence[Card], shown: Mapping[str, Line], dots: Sequence[A
 
 
 def _cells(line: Line) -> list[str]:
-    advantage, interval = cells(line)[-3:-1]
+    shown = dict(zip(HEADINGS, cells(line), strict=True))
     told = (f"{line.ratio or 0.0:.3f}", f"{line.kept or 0.0:.4f}", f"{line.controls['random']:.4f}")
-    return [line.system, str(line.rows), *told, str(advantage), str(interval)]
+    return [line.system, str(line.rows), *told, str(shown["advantage"]), str(shown["interval"])]

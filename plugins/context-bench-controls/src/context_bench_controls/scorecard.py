@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -145,14 +145,43 @@ def _quantile(ordered: Sequence[float], share: float) -> float:
 
 
 @frozen
+class Draws:
+    """Systems that differ in their seed alone: repetitions of one setting.
+
+    Attributes:
+        systems: Their labels, in the order of the run.
+        kind: ``needed`` or ``all``.
+        kept: Mean of the shares of literals that they kept.
+        spread: Sample standard deviation of those shares.
+        advantage: Mean of their advantages over random deletion.
+        advantage_spread: Sample standard deviation of the advantages.
+    """
+
+    systems: tuple[str, ...]
+    kind: str
+    kept: float
+    spread: float
+    advantage: float
+    advantage_spread: float
+
+
+@frozen
 class Point:
-    """One setting of a sweep: the tokens that it kept, what it kept, what chance kept at them, and the system's label."""
+    """One setting of a sweep; of systems that differ in their seed alone, the mean.
+
+    Attributes:
+        setting: Value of the option.
+        ratio: Share of the tokens that was kept.
+        kept: Share of the literals that was kept.
+        random: What deletion at random kept at as many tokens.
+        systems: Labels of the systems with that setting.
+    """
 
     setting: float
     ratio: float
     kept: float
     random: float
-    system: str = ""
+    systems: tuple[str, ...] = ()
 
 
 @frozen
@@ -176,18 +205,15 @@ class Curve:
 
 
 def curves_of(run: Run, cards: Sequence[Card]) -> list[Curve]:
-    """Return the sweeps among the systems of a run: same system, same options but for one number."""
+    """Return the sweeps among the systems of a run: same system, same options but for one number.
+
+    A seed is no such number: systems that differ in it are one setting, several times.
+    """
     known = {card.system: card for card in cards}
-    settings = {
-        entry["label"]: _flat(entry["description"])
-        for entry in run.systems
-        if entry["label"] in known
-    }
-    groups: dict[tuple[str, frozenset[tuple[str, str]]], dict[str, float]] = {}
-    for label, own in settings.items():
+    groups: dict[tuple[str, _Settings], dict[str, float]] = {}
+    for label, own in _settings(run, known).items():
         for option, value in own.items():
-            is_draw = option.rpartition(".")[2] == "seed"  # draws are repetitions, and no sweep
-            if isinstance(value, int | float) and not isinstance(value, bool) and not is_draw:
+            if isinstance(value, int | float) and not isinstance(value, bool):
                 rest = frozenset((name, repr(one)) for name, one in own.items() if name != option)
                 groups.setdefault((option, rest), {})[label] = float(value)
     found = []
@@ -197,26 +223,87 @@ def curves_of(run: Run, cards: Sequence[Card]) -> list[Curve]:
     return found
 
 
+def draws_of(run: Run, cards: Sequence[Card]) -> list[Draws]:
+    """Return the groups of systems of a run that differ in their seed alone, for both kinds of literals."""
+    known = {card.system: card for card in cards}
+    found = []
+    for labels in groups_of_draws(run, known):
+        for kind in ("needed", "all"):
+            lines = [line_of(known[label], kind) for label in labels]
+            kept = [line.kept for line in lines if line.kept is not None]
+            advantages = [line.advantage for line in lines if line.advantage is not None]
+            if len(kept) == len(advantages) == len(labels) > 1:
+                found.append(
+                    Draws(
+                        labels,
+                        kind,
+                        statistics.fmean(kept),
+                        statistics.stdev(kept),
+                        statistics.fmean(advantages),
+                        statistics.stdev(advantages),
+                    )
+                )
+    return found
+
+
+def groups_of_draws(run: Run, labels: Iterable[str]) -> list[tuple[str, ...]]:
+    """Return the labels of systems in groups that differ in their seed alone; a system without such others is alone."""
+    groups: dict[_Settings, list[str]] = {}
+    for label, own in _settings(run, set(labels)).items():
+        groups.setdefault(frozenset((name, repr(one)) for name, one in own.items()), []).append(
+            label
+        )
+    return [tuple(group) for group in groups.values()]
+
+
+def line_of(card: Card, kind: str) -> Line:
+    """Return the line of a card for one kind of literals."""
+    return card.needed if kind == "needed" else card.every
+
+
+_Settings = frozenset[tuple[str, str]]
+
+
+def _settings(run: Run, labels: Container[str]) -> dict[str, dict[str, Any]]:
+    """Return the options of the systems with these labels, seeds left out."""
+    return {
+        entry["label"]: {
+            name: value
+            for name, value in _flat(entry["description"]).items()
+            if name.rpartition(".")[2] != "seed"
+        }
+        for entry in run.systems
+        if entry["label"] in labels
+    }
+
+
 def _curves(
     option: str, members: Mapping[str, float], known: Mapping[str, Card]
 ) -> Iterator[Curve]:
     for kind in ("needed", "all"):
-        lines = {
-            label: known[label].needed if kind == "needed" else known[label].every
-            for label in members
-        }
+        by_setting: dict[float, list[Line]] = {}
+        for label, setting in members.items():
+            line = line_of(known[label], kind)
+            if line.ratio is not None and line.kept is not None:
+                by_setting.setdefault(setting, []).append(line)
         points = sorted(
-            (
-                Point(members[label], line.ratio, line.kept, line.controls["random"], label)
-                for label, line in lines.items()
-                if line.ratio is not None and line.kept is not None
-            ),
+            (_point(setting, lines) for setting, lines in by_setting.items()),
             key=lambda point: (point.ratio, point.setting),
         )
         width = points[-1].ratio - points[0].ratio if points else 0.0
         if width > 0:
             name = next(iter(members)).partition(":")[0]
             yield Curve(name, option.rpartition(".")[2], kind, points, area_over_random(points))
+
+
+def _point(setting: float, lines: Sequence[Line]) -> Point:
+    return Point(
+        setting,
+        statistics.fmean(line.ratio or 0.0 for line in lines),
+        statistics.fmean(line.kept or 0.0 for line in lines),
+        statistics.fmean(line.controls["random"] for line in lines),
+        tuple(line.system for line in lines),
+    )
 
 
 def area_over_random(points: Sequence[Point]) -> float:

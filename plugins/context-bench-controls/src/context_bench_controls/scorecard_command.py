@@ -14,9 +14,18 @@ from context_bench.runs import open_run
 from context_bench_compare.rendering import aligned
 from context_bench_controls.breakdown import BREAKS, Share, fates_of, shares_by
 from context_bench_controls.choosing import SEEDS
+from context_bench_controls.commands import correction_sentences
 from context_bench_controls.measuring import IDLE, failure_sentences, failures_of
-from context_bench_controls.scorecard import SCORES, Card, Curve, cards_of, curves_of
-from context_bench_controls.summing import cells, line_to_dict
+from context_bench_controls.scorecard import (
+    SCORES,
+    Card,
+    Curve,
+    Draws,
+    cards_of,
+    curves_of,
+    draws_of,
+)
+from context_bench_controls.summing import HEADINGS, cells, line_to_dict
 
 _NAMES = {
     "survival_needed": "needed",
@@ -74,6 +83,7 @@ def scorecard(run: Path, breaks: tuple[str, ...], is_needed: bool, seeds: int, s
     with open_run(run) as opened:
         cards = cards_of(opened, seeds)
         curves = curves_of(opened, cards)
+        draws = draws_of(opened, cards)
         fates = list(fates_of(opened, seeds)) if breaks else []
         failures = failures_of(opened)
         complete = opened.completeness.sentence
@@ -92,6 +102,7 @@ def scorecard(run: Path, breaks: tuple[str, ...], is_needed: bool, seeds: int, s
                 "failed_rows": failures,
                 "systems": [_card_to_dict(card) for card in cards],
                 "curves": [asdict(curve) for curve in curves],
+                "draws": [asdict(one) for one in draws],
                 "breakdowns": {by: [asdict(one) for one in found] for by, found in shares.items()},
             }
         )
@@ -105,8 +116,13 @@ def scorecard(run: Path, breaks: tuple[str, ...], is_needed: bool, seeds: int, s
         f"advantage: needed literals kept less the mean of {seeds} random draws at the same tokens, by row."
     )
     echo("Intervals are over sessions; over: the rows with a needed literal, and their sessions.")
+    for sentence in correction_sentences([card.needed for card in cards]):
+        echo(sentence)
     for sentence in failure_sentences(failures):
         echo(sentence)
+    if draws:
+        echo("")
+        echo(_draws_table(draws))
     for curve in curves:
         echo("")
         echo(_curve_table(curve))
@@ -132,7 +148,7 @@ def _table(cards: list[Card]) -> str:
     lines = []
     for card in cards:
         low, middle, high = card.tokens or (None, None, None)
-        against = cells(card.needed)
+        against = dict(zip(HEADINGS, cells(card.needed), strict=True))
         lines.append(
             [
                 card.system,
@@ -142,16 +158,42 @@ def _table(cards: list[Card]) -> str:
                 None if low is None else f"{low:.0f}-{high:.0f}",
                 None if card.ratio is None else f"{card.ratio:.3f}",
                 *(f"{card.scores[key]:.4f}" if key in card.scores else None for key in keys),
-                against[-3],
-                against[-2],
+                against["advantage"],
+                against["interval"],
+                against["p"],
                 f"{card.needed.rows}/{card.needed.sessions}",
                 *([None if card.cost is None else f"{card.cost:.4g}"] if has_cost else []),
             ]
         )
     return aligned(
-        [*headings, "advantage", "interval", "over", *(["cost a session"] if has_cost else [])],
+        [
+            *headings,
+            "advantage",
+            "interval",
+            "p",
+            "over",
+            *(["cost a session"] if has_cost else []),
+        ],
         lines,
     )
+
+
+def _draws_table(draws: list[Draws]) -> str:
+    """Return a line for each group of systems that differ in their seed alone."""
+    lines = [
+        [
+            one.systems[0],
+            one.kind,
+            str(len(one.systems)),
+            f"{one.kept:.4f}",
+            f"{one.spread:.4f}",
+            f"{one.advantage:+.4f}",
+            f"{one.advantage_spread:.4f}",
+        ]
+        for one in draws
+    ]
+    table = aligned(["first draw", "literals", "draws", "kept", "sd", "advantage", "sd"], lines)
+    return f"{table}\nDraws differ in their seed alone; sd is the standard deviation between them."
 
 
 def _curve_table(curve: Curve) -> str:

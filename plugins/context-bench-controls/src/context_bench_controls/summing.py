@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 
 from context_bench_compare.differences import difference_test
+from context_bench_compare.families import PRIMARY, SCORES, SYSTEMS, Member, correct
 from context_bench_compare.intervals import Interval, TooFew
 from context_bench_controls.choosing import NAMES
 from context_bench_controls.measuring import Held
@@ -25,6 +26,7 @@ HEADINGS = (
     *NAMES,
     "advantage",
     "interval",
+    "p",
     "best control",
 )
 
@@ -45,6 +47,9 @@ class Line:
         interval: Of the advantage, or why there is none.
         best: The best control, and the mean advantage over it.
         sessions: Sessions that the rows are of.
+        p_value: Of the test that the advantage is zero; 1.0 where there is no interval.
+        corrected: The same, corrected for the lines of its family; see :func:`lines_of`.
+        together: How many lines the family holds.
     """
 
     system: str
@@ -58,16 +63,32 @@ class Line:
     interval: Interval | TooFew
     best: tuple[str, float] | None
     sessions: int = 0
+    p_value: float = 1.0
+    corrected: float = 1.0
+    together: int = 1
 
 
 def lines_of(held: Sequence[Held], confidence: float = 0.95) -> list[Line]:
-    """Return two lines for each system, for the literals that were needed and for all."""
+    """Return two lines for each system, for the literals that were needed and for all.
+
+    The first line is the primary comparison, and its p-value is not corrected. The further systems and the second kind of
+    literals are two families, each corrected by Holm's method, as in ``compare``.
+    """
     systems = dict.fromkeys(one.system for one in held)
-    return [
+    lines = [
         _line([one for one in held if one.system == system], system, kind, confidence)
         for system in systems
         for kind in ("needed", "all")
     ]
+    tested = [number for number, line in enumerate(lines) if isinstance(line.interval, Interval)]
+    members = []
+    for number in tested:
+        line = lines[number]
+        family = PRIMARY if number == 0 else SYSTEMS if line.kind == "needed" else SCORES
+        members.append(Member(family, line.p_value, number))
+    for number, found in zip(tested, correct(members, 1 - confidence), strict=True):
+        lines[number] = evolve(lines[number], corrected=found.p_value, together=found.together)
+    return lines
 
 
 def _line(rows: Sequence[Held], system: str, kind: str, confidence: float) -> Line:
@@ -96,6 +117,7 @@ def _line(rows: Sequence[Held], system: str, kind: str, confidence: float) -> Li
     }
     clusters = np.array([names[one.cluster] for one in acting], dtype=np.int64)
     best = max(means, key=lambda name: means[name])
+    tested = difference_test(differences, clusters, confidence)
     return Line(
         system=system,
         kind=kind,
@@ -105,7 +127,9 @@ def _line(rows: Sequence[Held], system: str, kind: str, confidence: float) -> Li
         kept=statistics.fmean(kept),
         controls=means,
         advantage=float(differences.mean()),
-        interval=difference_test(differences, clusters, confidence).interval,
+        interval=tested.interval,
+        p_value=tested.p_value,
+        corrected=tested.p_value,
         best=(best, statistics.fmean(kept) - means[best]),
         sessions=len(names),
     )
@@ -130,6 +154,7 @@ def cells(line: Line) -> list[str | None]:
         *shown,
         None if line.advantage is None else f"{line.advantage:+.4f}",
         interval,
+        f"{line.corrected:.2g}" if isinstance(line.interval, Interval) else None,
         None if line.best is None else f"{line.best[1]:+.4f} over {line.best[0]}",
     ]
 
@@ -157,6 +182,8 @@ def line_to_dict(line: Line) -> dict[str, Any]:
         "controls": line.controls,
         "advantage": line.advantage,
         "interval": interval,
+        "p_value": line.p_value,
+        "corrected_p_value": line.corrected,
         "best_control": None
         if line.best is None
         else {"name": line.best[0], "advantage": line.best[1]},
