@@ -349,6 +349,7 @@ def test_the_metrics_page_has_every_metric_key_and_heading(tables: Tables, plugi
     systems = [
         lambda example: {"context": "a", "response": "a", "usage": usage, **timing},
         _Named(),
+        _Recorded(),
     ]
     told: list[str] = []
     results = [
@@ -390,6 +391,17 @@ class _Named:
 
     def process(self, example: dict[str, Any]) -> dict[str, Any]:
         return {"response": "a", "usage": {"prompt_tokens": 3, "completion_tokens": 1}}
+
+
+class _Recorded:
+    name = "recorded"
+    is_recorded = True
+
+    def process(self, example: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "response": "a",
+            "usage": {"prompt_tokens": 3, "completion_tokens": 1, "cost": 0.01},
+        }
 
 
 def test_the_python_page_has_every_parameter_of_evaluate(tables: Tables) -> None:

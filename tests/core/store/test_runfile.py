@@ -143,7 +143,7 @@ def test_a_file_of_another_format_is_refused_by_its_number(tmp_path: Path) -> No
     with sqlite3.connect(tmp_path / "r.sqlite") as connection:
         connection.execute("UPDATE meta SET value = '99' WHERE name = 'schema'")
     connection.close()
-    with pytest.raises(StoreError, match="format 99; this version reads 3"):
+    with pytest.raises(StoreError, match="format 99; this version reads 4"):
         RunReader(tmp_path / "r.sqlite")
 
 

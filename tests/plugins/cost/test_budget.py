@@ -274,3 +274,36 @@ def test_what_a_row_cost_and_who_said_so_is_stored_with_it(tmp_path: Path) -> No
     assert again.config["request"]["extension_options"]["money"]["prices"] == [
         {"m": {"input": 4, "output": 8}}
     ]
+
+
+def test_a_row_that_failed_between_its_turns_has_what_the_answered_turns_cost(
+    same: Same, tmp_path: Path
+) -> None:
+    path = tmp_path / "run.sqlite"
+    result = evaluate(Talker("three"), talks(2), [same], progress=False, run_file=path)
+    with open_run(path) as run:
+        assert [(row.failed, row.cost) for row in run.rows()] == [(True, 0.5), (True, 0.5)]
+    assert result.summary["talker"]["cost"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("models", "what"),
+    [
+        ({"other": {"input": 1.0, "output": 1.0}}, "Give its price"),
+        ({"m": {"input": 1.0, "output": 1.0}}, "by that price"),
+    ],
+)
+def test_a_reported_cost_in_another_currency_is_not_left_out_without_a_word(
+    models: dict[str, Any], what: str, same: Same, make_examples: Any
+) -> None:
+    class Reporting:
+        name, model = "reporting", "m"
+
+        def process(self, example: dict[str, Any]) -> dict[str, Any]:
+            usage = {"prompt_tokens": 9, "completion_tokens": 1, "cost": 0.1}
+            return {"response": "1", "usage": usage}
+
+    prices = {"currency": "EUR", **models}
+    result = evaluate(Reporting(), make_examples(3), [same], progress=False, prices=prices)
+    [warning] = [line for line in result.warnings if "reports costs in USD" in line]
+    assert what in warning

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context_bench.errors import ConfigurationError
-from context_bench.records import BaselineRow, EvalRow, Usage
+from context_bench.records import BaselineRow, EvalRow, Failure, Usage
 from context_bench.results.columns import Columns
 from context_bench_cost import Cost, Price, PriceOfPass, Prices, read_prices
 from context_bench_cost.budget import Budget
@@ -109,6 +109,24 @@ def test_money_is_summed_over_the_rows_that_have_a_cost() -> None:
     assert computed(PriceOfPass(), rows[:2])["price_of_pass"] == 4.0
     assert computed(PriceOfPass(), rows[1:2])["price_of_pass"] == math.inf
     assert computed(Cost(), [row(None)]) == {}
+
+
+def test_reused_rows_cost_nothing_now_and_are_shown_apart() -> None:
+    rows = [row(1.0, 4.0), row(3.0, 4.0, reused=True)]
+    assert computed(Cost(), rows) == {
+        "cost": 1.0,
+        "would_cost": 3.0,
+        "mean_cost": 2.0,
+        "cost_saved": 0.5,  # a system is compared by all that its rows take
+        "num_unpriced": 0,
+    }
+    assert computed(Cost(), rows[1:])["cost"] == 0.0
+
+
+def test_turns_that_were_answered_before_a_conversation_failed_are_in_the_cost() -> None:
+    failed = row(0.5, errors=(Failure("system", "ConnectionError", "refused"),))
+    assert computed(Cost(), [failed, row(2.0)])["cost"] == 2.5
+    assert computed(Cost(), [failed]) == {"cost": 0.5, "num_unpriced": 0}
 
 
 @given(st.lists(st.tuples(st.floats(0, 10), st.floats(0.01, 10)), min_size=1, max_size=30))

@@ -71,7 +71,10 @@ class Columns:
             baseline's.
         outcomes: How many replies ended otherwise than with a complete answer, by outcome.
         usage_problems: How many rows have a reported count that is unknown, by reason.
-        costs: What the rows cost, for those of which it is known.
+        costs: What the answered rows cost, for those of which it is known, reused rows included.
+        spent_costs: What the calls of this run cost: of the rows that were not reused, and of the
+            answered turns of conversations that failed later.
+        reused_costs: What the reused rows would have cost.
         scored_costs: The same of those rows that can pass.
         compared_costs, baseline_costs: What rows and the baseline's cost, for those of which both
             are known.
@@ -124,6 +127,8 @@ class Columns:
         self.model_latencies = array("d")
         self.savings = array("d")
         self.costs = array("d")
+        self.spent_costs = array("d")
+        self.reused_costs = array("d")
         self.scored_costs = array("d")
         self.compared_costs = array("d")
         self.baseline_costs = array("d")
@@ -285,6 +290,8 @@ class Columns:
             can_pass: Whether it is scored, and by a gold answer.
         """
         self._measure_tokens(row, baseline)
+        if row.cost is not None:
+            (self.reused_costs if row.reused else self.spent_costs).append(row.cost)
         if not is_answered:
             self.retries += row.attempts - 1
             return

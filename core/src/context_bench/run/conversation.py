@@ -75,6 +75,10 @@ class Transcript:
     _is_over: bool = False
     _has_called: bool = False
 
+    def outputs(self) -> list[Mapping[str, Any]]:
+        """Return what the system said in each answered turn."""
+        return [from_json(turn.output) for turn in self._turns or ()]
+
     def give_up(self) -> None:
         """Call no further turn: the row's time is up."""
         self._is_over = True

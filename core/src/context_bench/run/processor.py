@@ -5,6 +5,7 @@ Whatever goes wrong is a failure of this row alone.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from time import monotonic, perf_counter
@@ -198,7 +199,7 @@ class RowProcessor:
             measured=measured.rest,
             evaluations=evaluations,
             failures=failures,
-            reused=job.output is not None,
+            reused=job.output is not None or job.slot.is_recorded,
             turns=0 if job.transcript is None else job.turns,
         )
 
@@ -214,12 +215,23 @@ class RowProcessor:
             key=job.key,
             output=None,
             input_tokens=job.input_tokens,
+            cost=self._cost_of_turns(job),
             latency=latency,
             attempts=failure.attempts,
             evaluations=unscored_of(job),
             failures=[(-1, failure)],
             turns=job.turns,
         )
+
+    def _cost_of_turns(self, job: Job) -> float | None:
+        """Return what the answered turns of a conversation cost; None without a known cost."""
+        outputs = [] if job.transcript is None else job.transcript.outputs()
+        costs = []
+        for output in outputs:
+            cost, _ = self._cost_function(Usage.read(output), models_of(job.slot, output))
+            if cost is not None:
+                costs.append(cost)
+        return math.fsum(costs) if costs else None
 
     def late(
         self, job: Job, answer: Answer | None, deadline: float, seconds: float, attempts: int

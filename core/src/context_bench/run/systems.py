@@ -52,6 +52,11 @@ class RunSystem:
     sees: str = "everything"
     source: int | None = None
 
+    @property
+    def is_recorded(self) -> bool:
+        """Whether it passes on responses of earlier calls, which take no time and no money now."""
+        return bool(getattr(self.system, "is_recorded", False))
+
 
 def usual_workers(systems: Iterable[RunSystem], is_waiting: bool) -> int:
     """Return how many calls are in flight when the user sets no number.

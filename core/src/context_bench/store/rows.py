@@ -112,6 +112,7 @@ class StoredRow(ResponseColumns):
                 attempts=failure.attempts,
                 latency=self.latency,
                 input_tokens=self.input_tokens,
+                cost=self.cost if failure.stage == "system" else None,
                 traceback=failure.traceback,
             )
             for evaluator, failure in self.failures
@@ -225,7 +226,10 @@ class _RowLines:
             return RowColumns()
         failure = self.failures[0]
         return RowColumns(
-            attempts=failure.attempts, latency=failure.latency, input_tokens=failure.input_tokens
+            attempts=failure.attempts,
+            latency=failure.latency,
+            input_tokens=failure.input_tokens,
+            cost=failure.cost,
         )
 
 

@@ -15,7 +15,7 @@ from context_bench.errors import StoreError
 from context_bench.store.keys import sql_example_of
 from context_bench.store.tables import ROW_TABLES
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 APPLICATION_ID = 0x43_54_58_42  # "CTXB"
 
 PLAN_TABLES = """

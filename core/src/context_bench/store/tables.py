@@ -137,6 +137,13 @@ class FailureColumns:
     attempts: int = field(metadata=column("how often it was tried"))
     latency: float = field(metadata=column("seconds until the system failed"))
     input_tokens: int = field(metadata=column("tokens of the text that the system was given"))
+    cost: float | None = field(
+        default=None,
+        metadata=column(
+            "what the answered turns of the conversation cost before it failed, in the currency of "
+            "the run; null when unknown"
+        ),
+    )
     traceback: str = field(converter=storable, metadata=column("the traceback"))
 
 

@@ -16,8 +16,10 @@ class Cost(ColumnMetric):
     """What the rows cost in money: as the endpoint reports it, else by the prices of cached and uncached tokens.
 
     A prefix that was read from the provider's cache is billed as such, so a system that breaks the cache shows what it
-    really saves. Keys: ``cost``, the sum over the answered rows; ``mean_cost``; ``cost_saved``, 1 - (sum of the costs) /
-    (sum of the baseline's), over the rows of which both are known; ``num_unpriced``, the answered rows without a cost.
+    really saves. Keys: ``cost``, what the calls of this run cost, answered turns of conversations that failed later among
+    them; ``would_cost``, what reused and recorded rows would have cost, where there are any; ``mean_cost`` of an answered
+    row, reused or not; ``cost_saved``, 1 - (sum of the costs) / (sum of the baseline's), over the rows of which both are
+    known, reused or not; ``num_unpriced``, the answered rows without a cost.
     """
 
     name: str = "cost"
@@ -25,11 +27,14 @@ class Cost(ColumnMetric):
     def compute_columns(self, columns: Columns) -> dict[str, float]:
         """Return the costs, from the columns of the rows; nothing when no cost is known."""
         priced = len(columns.costs)
-        if not priced:
+        if not priced and not columns.spent_costs:
             return {}
-        total = math.fsum(columns.costs)
-        columns.sources["cost"] = ("money", priced / max(columns.answered, priced))
-        values = {"cost": total, "mean_cost": total / priced}
+        columns.sources["cost"] = ("money", priced / max(columns.answered, priced, 1))
+        values = {"cost": math.fsum(columns.spent_costs)}
+        if columns.reused_costs:
+            values["would_cost"] = math.fsum(columns.reused_costs)
+        if priced:
+            values["mean_cost"] = math.fsum(columns.costs) / priced
         baseline = math.fsum(columns.baseline_costs)
         if baseline > 0:
             values["cost_saved"] = 1 - math.fsum(columns.compared_costs) / baseline
@@ -47,6 +52,8 @@ class Cost(ColumnMetric):
             f"cost is in {config.get('currency', 'USD')}: as the endpoint reports it, else by the given "
             f"prices{date}, cached and uncached tokens each at theirs."
         )
+        if any("would_cost" in values for values in summary.values()):
+            yield "would cost is what reused and recorded rows cost when they were called; this run did not pay it."
         unpriced = []
         for label, values in summary.items():
             if values.get("num_unpriced"):

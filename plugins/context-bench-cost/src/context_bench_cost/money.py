@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
 from threading import Condition
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 from context_bench.errors import CallRefusedError, ConfigurationError
 from context_bench.hookspecs import hookimpl
 from context_bench.protocols import Call, SystemSummary
-from context_bench.records import Usage
+from context_bench.records import REPORTED_CURRENCY, Usage
 from context_bench_cost.budget import Budget
 from context_bench_cost.prices import Price, Prices, read_prices
 
@@ -41,13 +41,38 @@ class Money:
         self._systems: dict[int, SystemSummary] = {}
         self._changed = Condition()
         self._unpriced: str | None = None
+        self._warn: Callable[[str], None] | None = None
+        self._in_other_currency: set[str] = set()
+
+    @hookimpl
+    def run_started(self, warn: Callable[[str], None]) -> None:
+        """Note where warnings go."""
+        self._warn = warn
 
     @hookimpl
     def call_cost(
-        self, usage: Usage | None, models: Iterable[str | None]
+        self, usage: Usage | None, models: Sequence[str | None]
     ) -> tuple[float | None, str | None]:
         """Return what a response cost, and the source of the cost; see :meth:`Prices.bill`."""
-        return self.prices.bill(usage, models)
+        cost, source = self.prices.bill(usage, models)
+        if usage is not None and usage.cost is not None and source != "reported":
+            self._warn_of_currency(next(filter(None, models), "a system"), cost)
+        return cost, source
+
+    def _warn_of_currency(self, model: str, cost: float | None) -> None:
+        """Say once for each model that its endpoint reports costs in a currency that the run does not use."""
+        with self._changed:
+            if self._warn is None or model in self._in_other_currency:
+                return
+            self._in_other_currency.add(model)
+        what = (
+            f"{model} has no price in {self.currency}, so its rows have no cost. Give its price"
+            if cost is None
+            else "its rows have the cost of their tokens by that price"
+        )
+        self._warn(
+            f"The endpoint of {model} reports costs in {REPORTED_CURRENCY}, and the prices are in {self.currency}: {what}."
+        )
 
     @hookimpl
     def cost_currency(self) -> str:

@@ -41,6 +41,11 @@ class Recording:
     field: str
     extras: tuple[Extra, ...]
 
+    @property
+    def has_no_seconds(self) -> bool:
+        """Whether it does not say how long the responses took."""
+        return all(extra.name != "latency" for extra in self.extras)
+
     @classmethod
     def of(
         cls, field: str, usage: str | None, latency: str | None, also: Sequence[str]

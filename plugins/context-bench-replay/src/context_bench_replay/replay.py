@@ -104,6 +104,11 @@ class Replay:
             f"replay:{field}" if path is None else f"replay:{Path(path).name}:{field}"
         )
 
+    @property
+    def is_recorded(self) -> bool:
+        """Whether its rows have no time of their own: the seconds of a recording are kept where they are known."""
+        return self._recording.has_no_seconds
+
     reads_columns = True  # the response is a column, and which one is known by its path alone
 
     @property
