@@ -18,7 +18,20 @@ from context_bench_controls.measuring import Held
 from context_bench_controls.summing import lines_of
 from context_bench_survival import Survival
 
-NAMES = "amber birch cedar dune ember fjord grove heath islet knoll lagoon mesa".split()
+NAMES = [
+    "amber",
+    "birch",
+    "cedar",
+    "dune",
+    "ember",
+    "fjord",
+    "grove",
+    "heath",
+    "islet",
+    "knoll",
+    "lagoon",
+    "mesa",
+]
 WORDS = len(NAMES)
 
 
