@@ -260,6 +260,25 @@ class ConfigOverride:
 
 
 @frozen(kw_only=True, eq=False, repr=False)
+class CheckExample:
+    """What ``plugins check --run`` calls a component with.
+
+    Attributes:
+        options: Options of the component, by name.
+        original: Fields of the example.
+        processed: Fields of the output that an evaluator scores.
+        config: Configuration of a dataset.
+        split: Split of a dataset.
+    """
+
+    options: Mapping[str, Any] = entry(Factory(dict))
+    original: Mapping[str, Any] = entry(Factory(dict))
+    processed: Mapping[str, Any] = entry(Factory(dict))
+    config: str | None = entry(None)
+    split: str | None = entry(None)
+
+
+@frozen(kw_only=True, eq=False, repr=False)
 class ComponentManifest(Checked):
     """What the manifest of every component can declare.
 
@@ -275,6 +294,7 @@ class ComponentManifest(Checked):
         options: Declared options by name.
         extra_options: Whether it takes further options, which are passed on unchanged.
         option_groups: Names of the option groups whose options it takes too.
+        examples: What ``plugins check --run`` calls it with; empty for the example of its kind.
     """
 
     kind: ClassVar[str] = ""
@@ -289,6 +309,7 @@ class ComponentManifest(Checked):
     options: Mapping[str, Option] = entry(Factory(dict), names=_OPTION_NAME)
     extra_options: bool = entry(False)
     option_groups: tuple[str, ...] = entry(())
+    examples: tuple[CheckExample, ...] = entry(())
 
 
 @frozen(kw_only=True, eq=False, repr=False)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from context_bench.catalog import Component
-from context_bench_kit.child import examine_in_child
+from context_bench_kit.child import Verdict, examine_in_child
 
 _METHODS = {
     "evaluators": ("score",),
@@ -20,28 +20,30 @@ _GIVEN_TO_LOADERS = ("limit", "config", "split")
 
 
 def check_components(
-    components: Iterable[Component], load: bool = True, seconds: float = 60.0
-) -> Iterator[tuple[Component, list[str]]]:
+    components: Iterable[Component], seconds: float = 60.0, *, load: bool = True, call: bool = False
+) -> Iterator[tuple[Component, Verdict]]:
     """Yield each component with what is wrong with it, a line each; none when all is well.
 
-    One whose extra is not installed is held against its manifest only.
+    One whose extra is not installed is compared with its manifest only.
 
     Args:
         components: What to check.
-        load: Whether to import it, in a child process, and hold its class against its manifest.
-        seconds: How long one import may take.
+        seconds: How long the check of one may take.
+        load: Whether to import it, in a child process, and compare its class with its manifest.
+        call: Whether to call it there, too.
     """
     components = list(components)
-    checked: Iterable[tuple[Component, list[str]]] = ((component, []) for component in components)
-    if load:
-        checked = examine_in_child(components, seconds)
+    checked: Iterable[tuple[Component, Verdict]] = ((item, Verdict()) for item in components)
+    if load or call:
+        checked = examine_in_child(components, seconds, call=call)
     for component, (loaded, of_code) in zip(components, checked):
         failed = (
             [f"{loaded.state}: {loaded.reason}. {loaded.remedy_text}"]
             if loaded.state != component.state
             else []
         )
-        yield component, list(dict.fromkeys([*_faults(component), *failed, *of_code]))
+        faults = list(dict.fromkeys([*_faults(component), *failed, *of_code.faults]))
+        yield component, Verdict(faults, of_code.notes)
 
 
 def _faults(component: Component) -> Iterator[str]:

@@ -39,7 +39,13 @@ _switch_option = click.option(
     type=click.FloatRange(0.1, 86_400),
     default=60.0,
     metavar="SECONDS",
-    help="For one import.  [default: 60]",
+    help="For one component.  [default: 60]",
+)
+@click.option(
+    "--run",
+    "call",
+    is_flag=True,
+    help="Call each component, too, and compare what it does with its manifest.",
 )
 @_json_option
 @_switch_option
@@ -48,6 +54,7 @@ def check(
     *,
     names: tuple[str, ...],
     load: bool,
+    call: bool,
     time_limit: float,
     as_json: bool,
     switches: tuple[str, ...],
@@ -55,19 +62,30 @@ def check(
 ) -> int:
     """Check plugins as their authors should: manifest, entry points, classes, options.
 
-    Without NAMES everything is checked that is not blocked. Unknown manifest keys, which a run only warns of, are faults
-    here. The exit code is 2 when there is any.
+    A NAME is an installed component or distribution, the folder of a project with a pyproject.toml, or a wheel; the last
+    two need not be installed. Without NAMES everything is checked that is not blocked. Unknown manifest keys, which a run
+    only warns of, are faults here. With --run each component is called on an example, in a temporary folder and without
+    the network: its keys, ranges, reads, capabilities and output are compared with its manifest. The exit code is 2 when
+    there is any fault.
     """
     from context_bench_kit.checking import check_components
+    from context_bench_kit.uninstalled import made_visible
 
-    catalog = open_catalog(switches, project_path)
-    found = [c for name in names for c in _named(catalog, name)] or [
-        c for c in catalog if c.state != "blocked"
-    ]
-    return _told(
-        {f"{c.id} ({c.noun})": faults for c, faults in check_components(found, load, time_limit)},
-        as_json,
-    )
+    with made_visible(names) as visible_names:
+        catalog = open_catalog(switches, project_path)
+        components = [
+            component for name in visible_names for component in _named(catalog, name)
+        ] or [component for component in catalog if component.state != "blocked"]
+        verdicts = {
+            f"{component.id} ({component.noun})": verdict
+            for component, verdict in check_components(components, time_limit, load=load, call=call)
+        }
+    faults = {title: verdict.faults for title, verdict in verdicts.items()}
+    notes = {title: verdict.notes for title, verdict in verdicts.items()}
+    if as_json and call:
+        write_json({title: {"faults": faults[title], "notes": notes[title]} for title in verdicts})
+        return 2 if any(faults.values()) else 0
+    return _told(faults, as_json, notes)
 
 
 @click.command()
@@ -133,8 +151,10 @@ def enable(name: str, project_path: Path | None) -> None:
             warn(f"{component.id} is still blocked: {component.reason}. {component.remedy_text}")
 
 
-def _told(verdicts: dict[str, list[str]], as_json: bool) -> int:
-    """Tell the faults of each thing, and return the exit code."""
+def _told(
+    verdicts: dict[str, list[str]], as_json: bool, notes: dict[str, list[str]] | None = None
+) -> int:
+    """Print the faults and notes of each thing, and return the exit code."""
     if as_json:
         write_json(verdicts)
     else:
@@ -143,6 +163,8 @@ def _told(verdicts: dict[str, list[str]], as_json: bool) -> int:
             echo(f"{name}: {style(count, color='red') if faults else style('ok', color='green')}")
             for fault in faults:
                 echo(wrap_text("-", fault, 4, 2))
+            for note in (notes or {}).get(name, ()):
+                echo(wrap_text("note:", note, 4, 6))
     return 2 if any(verdicts.values()) else 0
 
 

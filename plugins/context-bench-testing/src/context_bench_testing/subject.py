@@ -1,0 +1,179 @@
+"""A component under examination: it is built and called, and its acts are compared with its manifest."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from attrs import frozen
+
+from context_bench.catalog import Component
+from context_bench.errors import message_of
+from context_bench_testing.findings import Report
+from context_bench_testing.watch import NETWORK, RefusedNetworkError, Watch
+
+_WRITES_FILES = ("reporters", "commands", "hooks")
+"""Kinds whose components may write files in the current folder."""
+
+
+@frozen
+class Outcome:
+    """What a call ended with.
+
+    Attributes:
+        value: What it returned; None when it raised.
+        error: What it raised; None when it returned.
+    """
+
+    value: Any = None
+    error: BaseException | None = None
+
+    @property
+    def error_text(self) -> str:
+        """The error as ``Class: message``."""
+        text = " ".join(message_of(self.error).split()) if self.error else ""
+        return f"{type(self.error).__name__}: {text}"[:300]
+
+
+@frozen
+class Subject:
+    """A component under examination.
+
+    Attributes:
+        component: The component.
+        report: Receives the findings.
+    """
+
+    component: Component
+    report: Report
+
+    @property
+    def package(self) -> str:
+        """Top-level package of its code."""
+        return self.component.target.partition(":")[0].strip().partition(".")[0]
+
+    def build(self, options: Mapping[str, Any]) -> Any:
+        """Return the component with these options, or None with a finding."""
+        lacking = [
+            name
+            for name, option in self.component.manifest.options.items()
+            if option.required and name not in options and not os.environ.get(option.env or "")
+        ]
+        if lacking:
+            advice = f"name it in [[{self.component.kind}.{self.component.name}.examples]]"
+            self.report.note("not-run", f"not called: it needs the option {lacking[0]}; {advice}")
+            return None
+        outcome = self.call("the constructor", self.component.build, options)
+        if outcome.error is None:
+            return outcome.value
+        if not self.is_refused(outcome):
+            self.report.fault("build", f"it cannot be built: {outcome.error_text}")
+        return None
+
+    def call(self, where: str, function: Callable[..., Any], *arguments: Any) -> Outcome:
+        """Call a function of the component, and compare what it does with the capabilities."""
+        watch = Watch(self.package)
+        try:
+            with watch:
+                outcome = Outcome(value=function(*arguments))
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - a component may raise anything
+            outcome = Outcome(error=error)
+        self.compare_acts(where, watch)
+        return outcome
+
+    def compare_acts(self, where: str, watch: Watch) -> None:
+        """Report what a watch recorded and the manifest does not declare."""
+        declared = self.component.capabilities
+        for capability, use in watch.capabilities.items():
+            if capability not in declared and not _implies(declared, capability):
+                text = f"{where} uses {capability} ({use}), which capabilities does not declare"
+                self.report.fault("undeclared-capability", text)
+        from_options = {option.env for option in self.component.manifest.options.values()}
+        for name in sorted(watch.environ - from_options):
+            if f"env:{name}" not in declared:
+                text = f"{where} reads the environment variable {name}; declare env:{name}"
+                self.report.fault("undeclared-environment", text)
+        if watch.output:
+            shown = watch.output[:60]
+            self.report.fault("stdout", f"{where} writes to standard output: {shown!r}")
+        for path in sorted(watch.files):
+            is_here = path.startswith(os.path.realpath(os.getcwd()) + os.sep)
+            if is_here and self.component.kind in _WRITES_FILES:
+                continue
+            self.report.fault("files", f"{where} writes or removes the file {path}")
+
+    def is_refused(self, outcome: Outcome) -> bool:
+        """Return whether a call ended because the check refuses the network, with a finding."""
+        error = outcome.error
+        while error is not None and not isinstance(error, RefusedNetworkError):
+            error = error.__cause__ or error.__context__
+        if error is None:
+            return False
+        if NETWORK in self.component.capabilities:
+            self.report.note("not-run", "not called further: it uses the network, as declared")
+        return True
+
+    def require_binding(self, name: str, function: Any, *arguments: Any) -> bool:
+        """Return whether a function takes arguments as a run passes them; a fault if not."""
+        try:
+            inspect.signature(function).bind(*arguments)
+        except TypeError as error:
+            self.report.fault("signature", f"{name}() cannot be called as a run calls it: {error}")
+            return False
+        except ValueError:  # built in, without a signature
+            return True
+        return True
+
+    def require_name(self, built: Any) -> None:
+        """Report a component without a name."""
+        name = getattr(built, "name", None)
+        if not isinstance(name, str) or not name:
+            self.report.fault("name", f"its name is {name!r}, not a text")
+
+    def require_fingerprint(self, built: Any, again: Any) -> Any:
+        """Return its fingerprint, or None without one; compare it with that of an equal instance."""
+        if not callable(getattr(built, "fingerprint", None)):
+            return None
+        first = self.call("fingerprint()", built.fingerprint)
+        second = self.call("fingerprint()", again.fingerprint)
+        if first.error or second.error:
+            failed = first if first.error else second
+            self.report.fault("fingerprint", f"fingerprint() raises {failed.error_text}")
+            return None
+        if not isinstance(first.value, Mapping):
+            kind = type(first.value).__name__
+            self.report.fault("fingerprint", f"fingerprint() returns {kind}, not a mapping")
+            return None
+        if not is_json_like(dict(first.value)):
+            self.report.fault("fingerprint", "fingerprint() contains a value that JSON cannot hold")
+        if not same(first.value, second.value):
+            text = "fingerprint() differs between two instances with the same options"
+            self.report.fault("fingerprint", text)
+        return first.value
+
+
+def _implies(declared: tuple[str, ...], capability: str) -> bool:
+    """Return whether a declared capability includes another one."""
+    if capability == NETWORK:
+        return "model-download" in declared
+    return "executes-model-code" in declared
+
+
+def is_json_like(value: Any) -> bool:
+    """Return whether JSON can hold a value."""
+    import json
+
+    try:
+        json.dumps(value)
+    except (TypeError, ValueError, RecursionError):
+        return False
+    return True
+
+
+def same(first: Any, second: Any) -> bool:
+    """Return whether two values are equal, NaN equal to NaN."""
+    return bool(first == second) or repr(first) == repr(second)
