@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -107,3 +108,84 @@ def test_the_wiring_of_a_dataset_is_explained_as_text_and_as_json(
     assert told.err.splitlines()[0].startswith(
         "Warning: Unknown dataset 'nobodys-rows', so it is taken for a label"
     )
+
+
+PROJECT = """
+[project]
+name = "acme-greeting"
+version = "1.0"
+dependencies = ["context-bench>=1,<2"]
+[project.entry-points."context_bench.tokenizers"]
+acme = "acme_greeting:Thing"
+"""
+GREETING = (
+    "class Thing:\n    name = 'acme'\n    def count(self, text):\n        return len(text) / 4\n"
+)
+GREETING_MANIFEST = (
+    'schema = 1\napi = "1.0"\n[tokenizers.acme]\nsummary = "Letters"\nclass = "Thing"\n'
+)
+
+
+def write_project(folder: Path) -> None:
+    package = folder / "src" / "acme_greeting"
+    package.mkdir(parents=True)
+    (folder / "pyproject.toml").write_text(PROJECT, encoding="utf-8")
+    (package / "__init__.py").write_text(GREETING, encoding="utf-8")
+    (package / "context_bench_plugin.toml").write_text(GREETING_MANIFEST, encoding="utf-8")
+
+
+def write_wheel(folder: Path) -> Path:
+    """Write a wheel of the project, as a build tool does."""
+    wheel = folder / "acme_greeting-1.0-py3-none-any.whl"
+    points = "[context_bench.tokenizers]\nacme = acme_greeting:Thing\n"
+    with zipfile.ZipFile(wheel, "w") as packed:
+        packed.writestr("acme_greeting/__init__.py", GREETING)
+        packed.writestr("acme_greeting/context_bench_plugin.toml", GREETING_MANIFEST)
+        metadata = "Metadata-Version: 2.1\nName: acme-greeting\nVersion: 1.0\n"
+        packed.writestr("acme_greeting-1.0.dist-info/METADATA", metadata)
+        packed.writestr("acme_greeting-1.0.dist-info/entry_points.txt", points)
+    return wheel
+
+
+@pytest.mark.parametrize("form", ["a folder", "a wheel"])
+def test_a_package_is_checked_before_it_is_installed(
+    form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if form == "a folder":
+        write_project(tmp_path / "greeting")
+        path = str(tmp_path / "greeting")
+    else:
+        path = str(write_wheel(tmp_path))
+    assert execute(["plugins", "check", path]) == 0
+    assert "acme-greeting/acme (tokenizer): ok" in capsys.readouterr().out
+    assert execute(["plugins", "check", path, "--run"]) == 2
+    shown = capsys.readouterr().out
+    assert "not an int [not-a-number]" in shown
+    assert "note: imported in" in shown
+    assert execute(["plugins", "check", path, "--run", "--json"]) == 2
+    verdict = json.loads(capsys.readouterr().out)["acme-greeting/acme (tokenizer)"]
+    assert verdict["faults"]
+    assert verdict["notes"]
+    assert execute(["plugins", "check", "acme-greeting"]) == 2  # it is not installed
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("absent.whl", None),
+        ("broken.whl", "not a wheel"),
+        ("empty/README.md", ""),
+        ("broken/pyproject.toml", "[project"),
+        ("unnamed/pyproject.toml", "[project]\n"),
+    ],
+)
+def test_a_path_without_a_package_is_refused(
+    name: str, text: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / name
+    path.parent.mkdir(exist_ok=True)
+    if text is not None:
+        path.write_text(text, encoding="utf-8")
+    subject = path if path.suffix == ".whl" else path.parent
+    assert execute(["plugins", "check", str(subject)]) == 2
+    assert subject.name in capsys.readouterr().err

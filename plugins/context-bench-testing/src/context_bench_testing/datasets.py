@@ -50,8 +50,6 @@ def _check_load(subject: Subject, loader: Any, example: Example) -> None:
     if manifest.deterministic and again is not None and not same(again, rows):
         text = "a second load yields other examples; set deterministic = false"
         subject.report.fault("not-deterministic", text)
-    if isinstance(rows[0], dict):
-        _check_shared(subject, loader, example, rows)
     _check_limit(
         subject,
         rows,
@@ -64,6 +62,8 @@ def _check_load(subject: Subject, loader: Any, example: Example) -> None:
     for name in manifest.splits:
         if name != example.split:
             _load(subject, loader, example, config=config, split=name)
+    if all(isinstance(row, dict) for row in rows):
+        _check_shared(subject, loader, example, rows)
 
 
 def _binds(subject: Subject, loader: Any, example: Example) -> bool:

@@ -25,7 +25,9 @@ _PROGRAM_EVENTS = frozenset({"subprocess.Popen", "os.system", "os.exec", "os.pos
 _CHANGE_EVENTS = frozenset(
     {"os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.truncate", "os.link", "os.symlink"}
 )
-_WITH_FOLDER = frozenset({"os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.link", "os.symlink"})
+_WITH_FOLDER = frozenset(
+    {"os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.link", "os.symlink"}
+)
 """Events whose last argument is the descriptor of the folder that the path is relative to, or -1."""
 
 _WRITE_FLAGS = os.O_WRONLY | os.O_RDWR | os.O_CREAT
