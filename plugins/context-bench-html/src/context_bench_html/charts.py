@@ -9,7 +9,9 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+from attrs import frozen
 from markupsafe import Markup
+from numpy.typing import NDArray
 
 from context_bench_compare.pareto import Front
 from context_bench_compare.rendering import share_text
@@ -127,16 +129,43 @@ def measure_of(front: Front) -> str:
     return f"{front.name} ({front.unit})" if front.unit else front.name
 
 
-def histogram(
-    name: str,
-    title: str,
-    label: str,
-    values: Floats,
-    low: float,
-    high: float,
-    place: int,
-    log: bool = False,
-) -> Markup:
+@frozen(eq=False)
+class Bins:
+    """The bars of a distribution: 20 of equal width.
+
+    Attributes:
+        low, high: Ends of the axis, the same for all systems.
+        counts: Rows in each bar, by system.
+        log: Whether the axis is logarithmic.
+    """
+
+    low: float
+    high: float
+    counts: tuple[NDArray[np.int64], ...]
+    log: bool = False
+
+    @classmethod
+    def of(cls, columns: Sequence[Floats], low: float, high: float, log: bool = False) -> Bins:
+        """Count the values of each system between two ends; nan is left out."""
+        convert = np.log10 if log else np.asarray
+        ends = (float(convert(low)), float(convert(high)))
+        counts = tuple(
+            np.histogram(
+                convert(np.clip(values[~np.isnan(values)], low, high)),
+                bins=20,
+                range=ends if ends[0] < ends[1] else None,
+            )[0]
+            for values in columns
+        )
+        return cls(low, high, counts, log)
+
+    @property
+    def most(self) -> int:
+        """Rows in the highest bar of all systems, which is the height of every picture."""
+        return max((int(counts.max()) for counts in self.counts), default=0) or 1
+
+
+def histogram(name: str, title: str, label: str, values: Floats, bins: Bins, place: int) -> Markup:
     """Return the distribution of values of one system as bars.
 
     Args:
@@ -144,17 +173,12 @@ def histogram(
         title: What is distributed.
         label: The system.
         values: The values, nan where there is none.
-        low, high: Ends of the axis, the same for all systems.
+        bins: The bars of all systems, which have one scale on both axes.
         place: Number of the system.
-        log: Whether the axis is logarithmic.
     """
     known = values[~np.isnan(values)]
-    convert = np.log10 if log else np.asarray
-    ends = (float(convert(low)), float(convert(high)))
-    counts, _ = np.histogram(
-        convert(np.clip(known, low, high)), bins=20, range=ends if ends[0] < ends[1] else None
-    )
-    across, up = Scale(0, 20, 8, 232), Scale(0, float(counts.max() or 1), 100, 28)
+    counts = bins.counts[place]
+    across, up = Scale(0, 20, 8, 232), Scale(0, float(bins.most), 100, 28)
     bars = [
         element(
             "rect",
@@ -169,7 +193,7 @@ def histogram(
     ]
     ticks = [
         element("text", number(end), x=x, y=116, class_="tick", text_anchor=anchor)
-        for end, x, anchor in ((low, 8, "start"), (high, 232, "end"))
+        for end, x, anchor in ((bins.low, 8, "start"), (bins.high, 232, "end"))
     ]
     mean = (
         "no rows"

@@ -190,8 +190,9 @@ def _histograms(
     if not known:
         return []
     low, high = (min(known), max(known)) if log else (min(0.0, *known), max(1.0, *known))
+    bins = charts.Bins.of(columns, low, high, log)
     return [
-        charts.histogram(f"{name}-{place}", title, cells.label, column, low, high, place, log)
+        charts.histogram(f"{name}-{place}", title, cells.label, column, bins, place)
         for place, (cells, column) in enumerate(zip(found.cells, columns))
     ]
 

@@ -58,7 +58,7 @@ class Cells:
 
     def put(self, line: int, index: int, row: EvalRow, excerpt: int) -> None:
         """Take what a row says."""
-        is_measured = not row.failed and not row.reused
+        is_measured = row.is_called and not row.failed
         response = row.response
         _put(self.rows, line, index)
         _put(self.values, line, None if row.is_agreement else row.score)
