@@ -343,7 +343,11 @@ def test_the_metrics_page_has_every_metric_key_and_heading(tables: Tables, plugi
     )
     core = [c.name for c in discover().of_kind("metrics") if c.distribution.name in told_here]
     assert sorted(first(page["The usual metrics"])) == sorted(core)
-    rows = [{"context": "a b", "answer": "a", "dataset": label} for label in ("one", "two")]
+    rows = [
+        {"context": f"a {number}", "answer": "a", "dataset": label}
+        for label in ("one", "two")
+        for number in range(6)
+    ]
     usage = {"prompt_tokens": 2, "completion_tokens": 1, "cache_read_tokens": 1, "cost": 0.01}
     timing = {"system_latency": 0, "attempts": 2, "ttft": 0.1}
     systems = [
@@ -361,6 +365,7 @@ def test_the_metrics_page_has_every_metric_key_and_heading(tables: Tables, plugi
             reference_from="named",
             on_warning=told.append,
             progress=False,
+            repeat=2,
         )
         for unanswered in ([], [{"context": "a b", "dataset": "one"}])
     ]

@@ -163,6 +163,18 @@ class RowColumns:
             "1 when the response was taken from an earlier run", tabular=True, canonical=False
         ),
     )
+    recorded: bool = field(
+        default=False,
+        converter=bool,
+        metadata=column(
+            "1 when the system passed on a response that was recorded before, and called nothing"
+        ),
+    )
+
+    @property
+    def is_called(self) -> bool:
+        """Whether the run made a call for this row, which took time and perhaps money."""
+        return not (self.reused or self.recorded)
 
 
 ROW_COLUMNS = columns_of(RowColumns)

@@ -41,7 +41,7 @@ class System(Protocol):
     back by the marker's reference, or None. A system with ``process`` puts that out as
     ``redeemed``. ``latency_headers`` names response headers in which a proxy says how many
     milliseconds it took itself. A system with a true ``is_recorded`` passes on responses of earlier
-    calls: its rows are marked as reused, take no time and cost nothing.
+    calls: its rows are marked as recorded, take no time and cost nothing.
 
     For rows with ``multi_turn`` and ``turns``, optional too: ``process_turn(turns)``, which answers
     the last of the turns that it is given - those of the example, the system's own replies among

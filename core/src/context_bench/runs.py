@@ -249,6 +249,13 @@ class Run:
         """Yield the examples in canonical order, or those with an id."""
         return self._examples(example_id=example_id)
 
+    def shared_clusters(self) -> Iterator[tuple[tuple[int, int], str]]:
+        """Yield the identity of every example that hangs together with another one, and its
+        cluster: ``cluster``, ``session_id`` or ``context``, a colon, and a hash."""
+        for number, cluster in queries.shared_clusters(self._reader):
+            row = RowId.unpack(number)
+            yield (row.dataset, row.position), cluster
+
     def example(self, identity: Sequence[int]) -> Example:
         """Return the example of a row.
 

@@ -60,7 +60,7 @@ class Rows:
                         self._measure(start)
             yield {
                 "id": f"row-{number}",
-                "context": "x " * 60,
+                "context": f"{number} " + "x " * 60,
                 "question": "?",
                 "answer": "because",
             }

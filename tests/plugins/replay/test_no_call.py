@@ -39,7 +39,7 @@ def test_recorded_responses_have_no_percentiles_and_no_speed_rank(tmp_path: Path
     result = evaluate(systems, rows(4), [Right()], progress=False, run_file=tmp_path / "r.sqlite")
     for values in result.summary.values():
         assert not values.keys() & set(TIMES)
-    assert all(row.reused for row in result.rows)
+    assert all(row.recorded and not row.is_called for row in result.rows)
 
 
 def test_recorded_seconds_are_reported() -> None:

@@ -130,6 +130,7 @@ class SummaryValue:
         better: ``"higher"``, ``"lower"`` or ``"neither"``.
         aggregate: How it comes from the rows: ``"mean"``, ``"sum"`` or ``"none"`` of these.
         order: Position of its column: the smallest is first.
+        until: Key of the value that ends an interval which this one begins: both are one column.
         detail: Whether the table on a terminal leaves it to files.
     """
 
@@ -138,6 +139,7 @@ class SummaryValue:
     better: str = entry("neither", choices=_DIRECTIONS)
     aggregate: str = entry("none", choices=_AGGREGATES)
     order: int = entry(500)
+    until: str = entry("")
     detail: bool = entry(False)
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
+
+from attrs import frozen
 
 from context_bench.columns import RowColumns
 from context_bench.records import (
@@ -20,6 +22,7 @@ from context_bench.records import (
 from context_bench.results.percentiles import percentiles
 from context_bench.results.score_means import ScoreMeans
 from context_bench.store import queries
+from context_bench.store.keys import RowId, example_of
 from context_bench.store.queries import AnsweredRow
 from context_bench.store.reader import RunReader, raising_store_errors
 from context_bench.store.rows import Label
@@ -72,9 +75,9 @@ class Columns:
         outcomes: How many replies ended otherwise than with a complete answer, by outcome.
         usage_problems: How many rows have a reported count that is unknown, by reason.
         costs: What the answered rows cost, for those of which it is known, reused rows included.
-        spent_costs: What the calls of this run cost: of the rows that were not reused, and of the
+        spent_costs: What the calls of this run cost: of the rows that were called, and of the
             answered turns of conversations that failed later.
-        reused_costs: What the reused rows would have cost.
+        reused_costs: What reused and recorded rows would have cost.
         scored_costs: The same of those rows that can pass.
         compared_costs, baseline_costs: What rows and the baseline's cost, for those of which both
             are known.
@@ -97,9 +100,16 @@ class Columns:
         names: Dataset labels, in the order of appearance.
         scores: The mean of every score.
         summary: What the metrics made of these columns so far, for a metric that compares systems.
+        knows_units: Whether :meth:`units` and :meth:`examples` are known, as for the rows of a run
+            file where a metric has ``reads_units``.
     """
 
-    def __init__(self, fields: Iterable[str] = ("score",)) -> None:
+    def __init__(self, fields: Iterable[str] = ("score",), units: Units | None = None) -> None:
+        self.knows_units = units is not None
+        is_repeated = units is not None and units.is_repeated
+        is_shared = units is not None and units.is_shared
+        self._examples: array[int] | None = array("q") if is_repeated else None
+        self._units: array[int] | None = array("q") if is_shared else None
         self.rows = 0
         self.failed = 0
         self.answered = 0
@@ -160,12 +170,13 @@ class Columns:
             columns.add(row)
         return columns
 
-    def add(self, row: EvalRow) -> None:
-        """Add one row."""
+    def add(self, row: EvalRow, unit: int = 0) -> None:
+        """Add one row, and the unit that it is of where units are known."""
         if row.reference is not None:
             self._agree(row)
         if row.is_extra:
             return
+        self._add_unit(RowId(row.dataset_number, row.position).pack(), unit)
         self.scores.add(row)
         self._count(row.dataset, row.failed, row.keys, row.primary)
         is_scored = any(row.value(field) is not None for field in self._asked)
@@ -214,6 +225,29 @@ class Columns:
         """Return what the rows without a gold answer count for their agreement with the
         reference."""
         return self._agreements[field]
+
+    def examples(self, field: str) -> Sequence[int] | None:
+        """Return the number of the example of each of the :meth:`values` of a score. None where no
+        example was repeated."""
+        return self._of_values(self._examples, field)
+
+    def units(self, field: str) -> Sequence[int] | None:
+        """Return the number of the unit of each of the :meth:`values` of a score: of the document,
+        session or context that its example shares with others. None where every example stands
+        alone."""
+        return self._of_values(self._units, field)
+
+    def _of_values(self, numbers: array[int] | None, field: str) -> array[int] | None:
+        if numbers is None or field not in self._gaps:
+            return numbers
+        pairs = zip(numbers, self._values[field])
+        return array("q", (number for number, value in pairs if value == value))
+
+    def _add_unit(self, example: int, unit: int) -> None:
+        if self._examples is not None:
+            self._examples.append(example)
+        if self._units is not None:
+            self._units.append(unit)
 
     def values_by_label(self, field: str) -> dict[str, Sequence[float]]:
         """Return what the rows count for a score by dataset label, in the order of appearance."""
@@ -291,7 +325,7 @@ class Columns:
         """
         self._measure_tokens(row, baseline)
         if row.cost is not None:
-            (self.reused_costs if row.reused else self.spent_costs).append(row.cost)
+            (self.spent_costs if row.is_called else self.reused_costs).append(row.cost)
         if not is_answered:
             self.retries += row.attempts - 1
             return
@@ -306,7 +340,7 @@ class Columns:
                 self.baseline_costs.append(baseline.cost)
         if can_pass:
             self._spend(row, is_reported=bool(measured.get("is_reported")))
-        if not row.reused:
+        if row.is_called:
             if row.system_latency is not None:
                 self.system_latencies.append(row.system_latency)
                 self.model_latencies.append(row.latency - row.system_latency)
@@ -385,12 +419,15 @@ class Columns:
     def _add_answered(
         self,
         row: AnsweredRow,
+        *,
         label: Label,
         dataset: str,
         baseline: BaselineRow | None,
         measured: Mapping[str, Any],
+        unit: int,
     ) -> None:
         """Add a row without failures, as read by :func:`read_columns`."""
+        self._add_unit(example_of(row.number), unit)
         self._count(dataset, failed=False, keys=label.keys, primary=label.primary)
         self.scores.group(dataset, is_agreement=False, keys=label.keys).add(row.scores)
         can_pass = False
@@ -414,17 +451,78 @@ def _turns(output: Mapping[str, Any]) -> int:
     return len(told) if isinstance(told, list | tuple) else 1
 
 
-def read_columns(store: RunReader, fields: Iterable[str] = ("score",)) -> dict[str, Columns]:
+@frozen(eq=False)
+class Units:
+    """How the rows of a run file hang together.
+
+    Attributes:
+        store: The run file.
+        is_repeated: Whether an example was answered more than once by a system.
+        is_shared: Whether examples share a document, a session or a context.
+    """
+
+    store: RunReader
+    is_repeated: bool
+    is_shared: bool
+
+    def reader(self) -> Callable[[int], int]:
+        """Return a function that takes the packed identities of examples in rising order, and
+        returns the number of the unit of each; 0 where no unit is shared."""
+        if not self.is_shared:
+            return no_unit
+        clusters = queries.clusters(self.store)
+        last = (-1, 0)
+
+        def unit_at(example: int) -> int:
+            nonlocal last
+            while last[0] < example:
+                number, cluster = next(clusters)
+                last = (number, unit_of(number, cluster))
+            return last[1]
+
+        return unit_at
+
+
+def no_unit(example: int) -> int:
+    """Return 0: every example stands alone, or nobody asks."""
+    return 0
+
+
+def units_of(store: RunReader) -> Units:
+    """Return how the rows of a run file hang together."""
+    is_repeated = queries.has_repetitions(store)
+    is_shared = queries.has_shared_clusters(store)
+    return Units(store, is_repeated, is_shared)
+
+
+def unit_of(example: int, cluster: str | None) -> int:
+    """Return the number of an example's cluster, or of the example itself where it has none."""
+    if cluster is None:
+        return example
+    return int.from_bytes(bytes.fromhex(cluster.rpartition(":")[2]), "big", signed=True)
+
+
+def read_columns(
+    store: RunReader, fields: Iterable[str] = ("score",), has_units: bool = False
+) -> dict[str, Columns]:
     """Return the columns of every system of a run file, by label; checksums are left to the reading
-    of whole rows."""
+    of whole rows.
+
+    Args:
+        store: The run file.
+        fields: Score keys.
+        has_units: Whether a metric reads which example and which unit each value is of.
+    """
     fields = list(fields)
     systems = {system["system_number"]: system["label"] for system in store.systems()}
-    columns = {label: Columns(fields) for label in systems.values()}
+    units = units_of(store) if has_units else None
+    columns = {label: Columns(fields, units) for label in systems.values()}
+    unit_at = no_unit if units is None else units.reader()
     labels = {label.number: label for label in store.labels()}
     datasets = {label.number: label.dataset for label in labels.values()}
     if any(label.reference is not None for label in labels.values()):
         for row in store.rows():
-            columns[row.system].add(row)
+            columns[row.system].add(row, unit_at(RowId(row.dataset_number, row.position).pack()))
         return columns
     failed = dict.fromkeys(queries.rows_with_failures(store))
     measurements = queries.measurements(store)
@@ -441,9 +539,11 @@ def read_columns(store: RunReader, fields: Iterable[str] = ("score",)) -> dict[s
                 dataset=datasets[answered.label],
                 baseline=baseline_of(answered.number),
                 measured=measured,
+                unit=unit_at(example_of(answered.number)),
             )
+    unit_at = no_unit if units is None else units.reader()
     for row in store.rows_at(list(failed)):
-        columns[row.system].add(row)
+        columns[row.system].add(row, unit_at(RowId(row.dataset_number, row.position).pack()))
     return columns
 
 

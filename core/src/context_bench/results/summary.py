@@ -12,11 +12,13 @@ from attrs import Factory, define, frozen
 from context_bench.errors import ContextBenchError, MetricError, did_you_mean, message_of
 from context_bench.protocols import Metric
 from context_bench.records import ANY_KEY, EvalRow
-from context_bench.results.columns import SOURCES, Columns, read_columns
+from context_bench.results.columns import SOURCES, Columns, no_unit, read_columns, units_of
 from context_bench.results.findings import outcome_warnings, silence_warnings, weak_baseline
 from context_bench.results.registry import RunMetric
 from context_bench.run.stopping import CaughtError, capture
 from context_bench.runs import StoredRows
+from context_bench.store.keys import RowId
+from context_bench.store.reader import RunReader
 
 SCORES = "scores"
 """Key of a system's summary: the mean of every score, by evaluator."""
@@ -69,7 +71,8 @@ def summarize(
         field = getattr(metric.metric, "score_field", None)
         if field:
             fields.append(field)
-    columns_of_rows = _columns(rows, fields)
+    has_units = any(getattr(metric.metric, "reads_units", False) for metric in metrics)
+    columns_of_rows = _columns(rows, fields, has_units)
     labels = config.get("systems") or columns_of_rows
     columns_by_system = {label: columns_of_rows.get(label) or Columns(fields) for label in labels}
     for label, columns in columns_by_system.items():
@@ -201,6 +204,12 @@ class ChosenRows(Sequence[EvalRow]):
         self._rows = rows
         self._is_chosen = is_chosen
 
+    @property
+    def reader(self) -> RunReader | None:
+        """The run file that the rows are of; None for rows of none."""
+        reader: RunReader | None = getattr(self._rows, "reader", None)
+        return reader
+
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
@@ -219,12 +228,17 @@ def _is_row_of(label: str) -> Callable[[EvalRow], bool]:
     return lambda row: row.system == label and not row.is_extra
 
 
-def _columns(rows: Sequence[EvalRow], fields: Sequence[str]) -> dict[str, Columns]:
+def _columns(rows: Sequence[EvalRow], fields: Sequence[str], has_units: bool) -> dict[str, Columns]:
     if isinstance(rows, StoredRows):
-        return read_columns(rows.reader, fields)
+        return read_columns(rows.reader, fields, has_units)
+    reader = rows.reader if isinstance(rows, ChosenRows) else None
+    units = units_of(reader) if has_units and reader is not None else None
+    unit_at = no_unit if units is None else units.reader()
     columns: dict[str, Columns] = {}
     for row in rows:
-        columns.setdefault(row.system, Columns(fields)).add(row)
+        if row.system not in columns:
+            columns[row.system] = Columns(fields, units)
+        columns[row.system].add(row, unit_at(RowId(row.dataset_number, row.position).pack()))
     return columns
 
 

@@ -49,19 +49,28 @@ class Column:
         key: Summary key.
         heading: Its heading.
         format: One of :data:`~context_bench.plugins.manifest.FORMATS`.
+        until: Summary key of the end of an interval, of which ``key`` is the beginning; empty for
+            a single value.
     """
 
     key: str
     heading: str
     format: str = "number"
+    until: str = ""
 
     def text(self, values: Mapping[str, Any]) -> str:
         """Return the value of a system as text; a dash when it has no value."""
         source = values.get(SOURCES, {}).get(self.key)
         if source is not None and source["covered"] < 1:
             return f"- ({100 * source['covered']:.0f} %)"
-        value = values.get(self.key)
-        return "-" if value is None else _FORMATTERS[self.format](value)
+        shown = [_FORMATTERS[self.format](value) for value in self._values(values)]
+        return " to ".join(shown) or "-"
+
+    def _values(self, values: Mapping[str, Any]) -> list[float]:
+        """Return the value of a system, or both ends of its interval; nothing where it has none."""
+        keys = (self.key, self.until) if self.until else (self.key,)
+        found = [values[key] for key in keys if values.get(key) is not None]
+        return found if len(found) == len(keys) else []
 
 
 def summary_columns(
@@ -79,15 +88,18 @@ def summary_columns(
         declared.update(metric.values)
     pattern_by_key = {key: _pattern(declared, key) for key in _keys(summary)}
     patterns = list(pattern_by_key.values())
+    ends = {value.until for value in declared.values()}
     ordered = []
     for key, pattern in pattern_by_key.items():
+        if key in ends:
+            continue
         value = declared.get(pattern, SummaryValue(heading=key, format="score"))
         if pattern.endswith("*") and patterns.count(pattern) == 1:
             continue  # the mean of a single dataset is the mean of all rows
         if value.detail and not everything:
             continue
         heading = value.heading.replace("*", key[len(pattern) - 1 :])
-        ordered.append((value.order, Column(key, heading, value.format)))
+        ordered.append((value.order, Column(key, heading, value.format, value.until)))
     ordered.sort(key=lambda pair: pair[0])
     return [column for _, column in ordered]
 

@@ -26,6 +26,7 @@ from context_bench.errors import (
     UnstorableError,
     reason_of,
 )
+from context_bench.run.clusters import cluster_of
 from context_bench.run.datasets import RunDataset, shown
 from context_bench.run.jobs import Job, LabelWiring
 from context_bench.run.stopping import CaughtError, capture, is_control_flow
@@ -243,6 +244,7 @@ class JobSource:
         try:
             body = to_json(source.example) if self._keep_bodies else None
             tokens = self._processor.input_tokens(source.example)
+            cluster = cluster_of(source.example)
         except Exception as error:
             dataset = next(item for item in self._datasets if item.number == source.dataset)
             raise _damaged(dataset, source.position, error) from error
@@ -251,6 +253,7 @@ class JobSource:
             example_id=source.name,
             label=wiring.number,
             hash=source.key,
+            cluster=cluster,
             body=body,
         )
 

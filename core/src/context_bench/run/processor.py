@@ -199,7 +199,8 @@ class RowProcessor:
             measured=measured.rest,
             evaluations=evaluations,
             failures=failures,
-            reused=job.output is not None or job.slot.is_recorded,
+            reused=job.output is not None,
+            recorded=job.slot.is_recorded,
             turns=0 if job.transcript is None else job.turns,
         )
 

@@ -64,7 +64,7 @@ class Tally:
             self._tokens[is_reported] = self._tokens.get(is_reported, 0) + tokens
         if row.failures:
             self.failure = (monotonic(), cause_of(row))
-        if row.output is not None and not row.reused:
+        if row.output is not None and row.is_called:
             self.latencies.append(row.latency)
 
     @property

@@ -15,6 +15,7 @@ from context_bench.columns import ROW_COLUMNS, RowColumns
 from context_bench.errors import StoreError
 from context_bench.store.encoding import from_json
 from context_bench.store.keys import (
+    COMPUTED_OF_ROW,
     RowId,
     dataset_hash,
     example_key,
@@ -26,6 +27,7 @@ from context_bench.store.keys import (
 from context_bench.store.reader import RunReader, raising_store_errors
 from context_bench.store.tables import RESPONSES, groups_of_types
 
+_CALLED = "NOT reused AND NOT recorded"
 _EXAMPLES = f"JOIN examples ON examples.id = {sql_example_of('responses.id')}"
 _EXAMPLE_OF_RESPONSE = f"JOIN examples ON examples.id = {sql_example_of('response')}"
 _HAS_MORE = (
@@ -194,12 +196,44 @@ def spent(reader: RunReader) -> tuple[float, float | None]:
 
     Rows without a known cost and those of other runs are left out of both.
     """
-    [(total,)] = reader.lines("SELECT coalesce(sum(cost), 0) FROM responses WHERE NOT reused")
+    [(total,)] = reader.lines(f"SELECT coalesce(sum(cost), 0) FROM responses WHERE {_CALLED}")
     [(maximum,)] = reader.lines(
-        "SELECT max(cost) FROM responses WHERE NOT reused AND id NOT IN (SELECT response FROM "
+        f"SELECT max(cost) FROM responses WHERE {_CALLED} AND id NOT IN (SELECT response FROM "
         "turns)"
     )
     return float(total), maximum
+
+
+def has_shared_clusters(reader: RunReader) -> bool:
+    """Return whether two examples have one cluster."""
+    [(found,)] = reader.lines(
+        "SELECT EXISTS (SELECT 1 FROM examples WHERE cluster IS NOT NULL GROUP BY cluster "
+        "HAVING count(*) > 1)"
+    )
+    return bool(found)
+
+
+def clusters(reader: RunReader) -> Iterator[tuple[int, str | None]]:
+    """Yield the packed identity and the cluster of every example, in canonical order."""
+    yield from reader.lines("SELECT id, cluster FROM examples ORDER BY id")
+
+
+def shared_clusters(reader: RunReader) -> Iterator[tuple[int, str]]:
+    """Yield the packed identity and the cluster of every example that shares its cluster with
+    another one, in canonical order."""
+    with reader.snapshot():
+        yield from reader.lines(
+            "SELECT id, cluster FROM examples WHERE cluster IN (SELECT cluster FROM examples "
+            "WHERE cluster IS NOT NULL GROUP BY cluster HAVING count(*) > 1) ORDER BY id"
+        )
+
+
+def has_repetitions(reader: RunReader) -> bool:
+    """Return whether an example was answered more than once by a system."""
+    repetition = COMPUTED_OF_ROW["repetition"]
+    query = f"SELECT EXISTS (SELECT 1 FROM responses WHERE {repetition})"
+    [(found,)] = reader.lines(query)
+    return bool(found)
 
 
 class AnsweredTurn(NamedTuple):

@@ -49,8 +49,15 @@ class ExampleColumns:
     )
     label: int = field(metadata=column("number of its label"))
     hash: bytes = field(metadata=column("key of the whole example"))
+    cluster: str | None = field(
+        default=None,
+        metadata=column(
+            "by what its rows hang together with others: `cluster`, `session_id` or `context`, a "
+            "colon, and a hash of that field; null when it has none of them"
+        ),
+    )
     body: str | None = field(
-        metadata=column("JSON: the example; null when examples are not stored")
+        default=None, metadata=column("JSON: the example; null when examples are not stored")
     )
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from context_bench_compare.ranks import ParetoRank, SpeedRank
+from context_bench_compare.spread import MeanInterval, Samples
 
 if TYPE_CHECKING:
     from context_bench_compare.gate_extension import Gates
 
-__all__ = ["Gates", "ParetoRank", "SpeedRank"]
+__all__ = ["Gates", "MeanInterval", "ParetoRank", "Samples", "SpeedRank"]
 
 
 def __getattr__(name: str) -> Any:

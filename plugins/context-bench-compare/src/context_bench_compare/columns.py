@@ -28,7 +28,7 @@ ANY_KEY = "*"
 """Stands for the keys of an evaluator that declares none."""
 
 MEASURES: Mapping[str, Callable[[EvalRow], float | None]] = {
-    "latency": lambda row: None if row.failed or row.reused else row.latency,
+    "latency": lambda row: row.latency if row.is_called and not row.failed else None,
     "cost": lambda row: row.cost,
     "prompt_tokens": lambda row: None if row.failed else row.prompt_tokens,
     "response_tokens": lambda row: None if row.failed else row.response_tokens,

@@ -13,7 +13,7 @@ one (Hesterberg 2015): what few rows draw is too much alike.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
 from typing import Any
 
@@ -41,6 +41,9 @@ MINIMUM_DISTINCT = 5
 
 FAR_OFF = 0.05
 """Share of rows that may be far off the others, and that a mean without a bound has to have seen."""
+
+_PART = 4096
+"""Values that are looked at together."""
 
 Floats = NDArray[np.float64]
 Clusters = NDArray[np.int64]
@@ -176,27 +179,52 @@ def plain_mean_interval(
     Args:
         values, clusters, confidence: As for :func:`mean_interval`.
     """
-    values = np.asarray(values, dtype=float)
+    values = np.asarray(values)
     missing = too_few(len(values), clusters, MINIMUM_MEAN, MINIMUM_MEAN)
     if missing is not None:
         return missing
     clusters = that_matter(clusters)
-    mean, low, high = float(values.mean()), 1.0, 0.0
-    is_passes = bool(np.all((values == 0) | (values == 1)))
-    method = "wilson" if is_passes and clusters is None else "student"
-    for level in (None,) if clusters is None else (None, clusters):
-        sums, sizes = cluster_sums(values, level), cluster_sizes(level)
-        weights = np.ones(len(sums)) if sizes is None else sizes
-        count, total = len(sums), float(weights.sum())
-        if (level is None and is_passes) or _distinct(sums / weights) < MINIMUM_DISTINCT:
-            ends = wilson(mean, float(count), _normal(confidence))
-        else:
-            apart = sums - mean * weights
-            error = math.sqrt(float(apart @ apart) * count / (count - 1)) / total
-            half = _student(confidence, count - 1) * error
-            ends = max(0.0, mean - half), min(1.0, mean + half)
+    mean = float(values.mean())
+    is_passes = all(bool(np.all((part == 0) | (part == 1))) for part in _parts_of(values))
+    low, high = _ends(values, None, mean, confidence, is_passes)
+    if clusters is not None:
+        ends = _ends(cluster_sums(values, clusters), cluster_sizes(clusters), mean, confidence)
         low, high = min(low, ends[0]), max(high, ends[1])
+    method = "wilson" if is_passes and clusters is None else "student"
     return Interval(low, high, method, confidence)
+
+
+def _ends(
+    sums: Floats, sizes: Floats | None, mean: float, confidence: float, is_passes: bool = False
+) -> tuple[float, float]:
+    """Return the interval of a mean at one level: of rows, or of clusters with their sums and sizes."""
+    count = len(sums)
+    if is_passes or not _differ(sums if sizes is None else sums / sizes):
+        return wilson(mean, float(count), _normal(confidence))
+    total = float(count if sizes is None else sizes.sum())
+    square = 0.0
+    for start in range(0, count, _PART):
+        part = sums[start : start + _PART]
+        apart = part - mean * (1.0 if sizes is None else sizes[start : start + _PART])
+        square += float(apart @ apart)
+    error = math.sqrt(square * count / (count - 1)) / total
+    half = _student(confidence, count - 1) * error
+    return max(0.0, mean - half), min(1.0, mean + half)
+
+
+def _differ(values: Floats) -> bool:
+    """Return whether enough values differ from the most frequent one to know by how much they differ."""
+    if any(_distinct(part) >= MINIMUM_DISTINCT for part in _parts_of(values)):
+        return (
+            True  # whatever is the most frequent value of all, it is the value of no more of these
+        )
+    return _distinct(values) >= MINIMUM_DISTINCT
+
+
+def _parts_of(values: Floats) -> Iterator[Floats]:
+    """Yield the values a few thousand at a time, so that a million of them take no further memory."""
+    for start in range(0, len(values), _PART):
+        yield values[start : start + _PART]
 
 
 def wilson(rate: float, rows: float, quantile: float) -> tuple[float, float]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial, reduce
-from hashlib import blake2b
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -13,22 +12,15 @@ from numpy.typing import NDArray
 
 from context_bench.errors import ConfigurationError
 from context_bench.runs import Run
-from context_bench_compare.columns import MEASURES, Column, content_places, grouped
+from context_bench_compare.columns import MEASURES, Column, content_places, grouped, told_of
 from context_bench_compare.places import (
     dataset_at,
     example_at,
     example_place,
-    identity_of,
     place_of_content,
     sample_at,
 )
 from context_bench_compare.verdicts import Pairs
-
-_HANG_BY = ("cluster", "session_id")
-"""Fields of examples by which rows hang together; of a dataset that has both, the first one."""
-
-CONTEXT = "context"
-"""Field by which rows of a dataset with neither hang together: rows with equal contexts ask about one document."""
 
 ALONE = "row"
 """Takes the place of a field where every example stands alone, whatever it shares with others."""
@@ -120,7 +112,7 @@ def hanging_of(run: Run, places: NDArray[np.int64], cluster: str | None) -> Hang
         run: An open run.
         places: Packed places of rows.
         cluster: A field of the examples, ``id:SEPARATOR`` for the part of the id before it, or ``row`` for none; None takes the
-            field ``cluster`` or ``session_id`` of each dataset, or else equal contexts.
+            field ``cluster`` or ``session_id`` of each example, or else equal contexts.
 
     Raises:
         ConfigurationError: No example has the field.
@@ -146,35 +138,16 @@ def hanging_of(run: Run, places: NDArray[np.int64], cluster: str | None) -> Hang
     return Hanging(repeated, numbers, " and ".join(by))
 
 
-def _own_clusters(
-    run: Run, examples: Sequence[int]
-) -> tuple[dict[int, tuple[str, Any]], tuple[str, ...]]:
-    """Return by what examples hang together, by place, and the fields; the first example of a dataset tells its field."""
-    firsts: dict[int, tuple[int, int]] = {}
-    for place in sorted(set(examples)):
-        identity = identity_of(place)
-        firsts.setdefault(identity[0], identity)
-    contents = {number: run.example(identity).content or {} for number, identity in firsts.items()}
-    fields = {
-        number: next((name for name in _HANG_BY if name in content), CONTEXT)
-        for number, content in contents.items()
+def _own_clusters(run: Run, examples: Sequence[int]) -> tuple[dict[int, str], tuple[str, ...]]:
+    """Return the clusters that the run file has of examples, by place, and the fields that they come from."""
+    wanted = set(examples)
+    found = {
+        place: cluster
+        for identity, cluster in told_of(run, run.shared_clusters())
+        if (place := example_at(identity)) in wanted
     }
-    found: dict[int, tuple[str, Any]] = {}
-    used = tuple(name for name in (*_HANG_BY, CONTEXT) if name in fields.values())
-    for name in used:
-        read = _contexts if name == CONTEXT else partial(grouped, field=name)
-        for place, value in read(run, examples).items():
-            if value is not None and fields[identity_of(place)[0]] == name:
-                found[place] = name, value
-    return found, used
-
-
-def _contexts(run: Run, examples: Sequence[int]) -> dict[int, Any]:
-    """Return what stands for the context of each example that has one, by its place."""
-    return {
-        place: blake2b(repr(context).encode(), digest_size=8).digest() if context else None
-        for place, context in grouped(run, examples, CONTEXT).items()
-    }
+    used = {cluster.partition(":")[0] for cluster in found.values()}
+    return found, tuple(sorted(used))
 
 
 def _cluster_names(run: Run, examples: Sequence[int], cluster: str) -> dict[int, Any]:

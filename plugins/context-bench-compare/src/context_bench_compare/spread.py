@@ -1,0 +1,176 @@
+"""How sure a mean is: the interval beside it, and what the samples of a question say.
+
+Nothing that takes long to import: these metrics are found in every run, and compute where there are enough rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+
+from context_bench import EvalRow
+from context_bench.metrics import Columns
+from context_bench.records import passes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+CONFIDENCE = 0.95
+"""Of the intervals beside means."""
+
+
+@frozen
+class MeanInterval:
+    """The interval of the mean score and of the pass rate, by the rows that were seen.
+
+    Rows that hang together are one unit: the repetitions of an example, and examples with one ``cluster``, one ``session_id``
+    or one context. Passes and fails that stand alone have Wilson's interval (1927), all else Student's of the means of units.
+    Keys: ``mean_score_low`` and ``mean_score_high``, ``pass_rate_low`` and ``pass_rate_high``, with a confidence of 95 %. There
+    is none below six units, and none of a score with values outside 0 and 1 or of rows that are not from a run file.
+
+    Attributes:
+        threshold: Score that passes.
+        score_field: Score key, or ``score`` for each row's primary score.
+    """
+
+    threshold: float = 0.7
+    score_field: str = "score"
+    name: str = "mean_interval"
+
+    reads_units = True
+
+    def compute(self, rows: Sequence[EvalRow]) -> dict[str, float]:
+        """Return nothing: the columns are needed."""
+        return {}
+
+    def compute_columns(self, columns: Columns) -> dict[str, float]:
+        """Return the ends of both intervals, from the columns of the rows."""
+        known = values_of(columns, self.score_field)
+        if known is None:
+            return {}
+        found: dict[str, float] = {}
+        if float(known.values.min()) >= 0 and float(known.values.max()) <= 1:
+            found |= _ends("mean_score", known.values, known.units)
+        better = columns.better(self.score_field)
+        if better in ("higher", "lower"):
+            found |= _ends("pass_rate", known.passing(self.threshold, better), known.units)
+        return found
+
+    def notes(
+        self, summary: Mapping[str, Mapping[str, Any]], config: Mapping[str, Any]
+    ) -> Iterator[str]:
+        """Yield what the intervals are."""
+        if any("mean_score_low" in values for values in summary.values()):
+            yield "95 %: confidence that the interval holds the mean of all such rows; rows of one document, session or question are one unit."
+
+
+@frozen
+class Samples:
+    """What several samples of a question say, where each question was asked more than once (``--repeat K``).
+
+    Keys: ``pass_at_k``, the share of questions of which at least one sample passes; ``pass_all_k``, the share of which all
+    samples pass (pass^k); ``sample_share``, the share of the variance of the mean that comes from the samples, which more
+    samples would remove; the rest is between questions, and only more questions remove it. Questions with fewer samples than
+    the others are left out.
+
+    Attributes:
+        threshold: Score that passes.
+        score_field: Score key, or ``score`` for each row's primary score.
+    """
+
+    threshold: float = 0.7
+    score_field: str = "score"
+    name: str = "samples"
+
+    reads_units = True
+
+    def compute(self, rows: Sequence[EvalRow]) -> dict[str, float]:
+        """Return nothing: the columns are needed."""
+        return {}
+
+    def compute_columns(self, columns: Columns) -> dict[str, float]:
+        """Return the values, from the columns of the rows; nothing where no question was asked twice."""
+        known = values_of(columns, self.score_field)
+        if known is None or known.examples is None:
+            return {}
+        import numpy as np
+
+        _, order, counts = np.unique(known.examples, return_inverse=True, return_counts=True)
+        most = int(counts.max())
+        if most < 2:
+            return {}
+        is_whole = counts == most
+        found: dict[str, float] = {"num_samples": float(most)}
+        better = columns.better(self.score_field)
+        if better in ("higher", "lower"):
+            passed = np.bincount(order, weights=known.passing(self.threshold, better))[is_whole]
+            found["pass_at_k"] = float((passed > 0).mean())
+            found["pass_all_k"] = float((passed == most).mean())
+        sums = np.bincount(order, weights=known.values)[is_whole]
+        squares = np.bincount(order, weights=known.values**2)[is_whole]
+        if len(sums) > 1:
+            means = sums / most
+            within = float(np.maximum(squares - most * means**2, 0.0).mean()) / (most - 1)
+            whole = float(means.var(ddof=1))
+            found["sample_share"] = min(1.0, within / most / whole) if whole > 0 else 0.0
+        return found
+
+    def notes(
+        self, summary: Mapping[str, Mapping[str, Any]], config: Mapping[str, Any]
+    ) -> Iterator[str]:
+        """Yield what more samples would buy, for each system."""
+        for system, values in summary.items():
+            if "sample_share" in values:
+                share, count = values["sample_share"], values["num_samples"]
+                narrower = 1 - (1 - share) ** 0.5
+                yield (
+                    f"{system}: {count:.0f} samples a question; {share:.0%} of the variance of the mean comes from the samples. "
+                    f"Any number of further samples makes its interval at most {narrower:.0%} narrower; for more, ask more questions."
+                )
+
+
+@frozen(eq=False)
+class Values:
+    """The values of a system's rows, and which of them hang together.
+
+    Attributes:
+        values: Shape (rows,).
+        examples: Number of the example of each row, shape (rows,); None where no example was repeated.
+        units: Number of the unit of each row, shape (rows,); None where every row stands alone.
+    """
+
+    values: NDArray[Any]
+    examples: NDArray[Any] | None
+    units: NDArray[Any] | None
+
+    def passing(self, threshold: float, better: str) -> NDArray[Any]:
+        """Return 1 for each row that passes and 0 for the others, shape (rows,)."""
+        found: NDArray[Any] = passes(self.values, threshold, better)
+        return found.view("int8")
+
+
+def _ends(key: str, values: NDArray[Any], units: NDArray[Any] | None) -> dict[str, float]:
+    """Return both ends of the interval of a mean under the names of a key; nothing where the rows are too few."""
+    from context_bench_compare.intervals import Interval, plain_mean_interval
+
+    interval = plain_mean_interval(values, units, CONFIDENCE)
+    if not isinstance(interval, Interval):
+        return {}
+    return {f"{key}_low": interval.low, f"{key}_high": interval.high}
+
+
+def values_of(columns: Columns, field: str) -> Values | None:
+    """Return the values of a score with their units; None without values, or where units are not known."""
+    values = columns.values(field)
+    if not columns.knows_units or not values:
+        return None
+    import numpy as np
+
+    examples, units = columns.examples(field), columns.units(field)
+    repeated = None if examples is None else np.asarray(examples, dtype=np.int64)
+    shared = None if units is None else np.asarray(units, dtype=np.int64)
+    return Values(
+        np.asarray(values, dtype=np.float64), repeated, repeated if shared is None else shared
+    )
