@@ -101,7 +101,7 @@ class TrueCompression(ColumnMetric):
             return
         if not any("tokens_saved" in values for values in summary.values()):
             yield (
-                f"Nothing could be compared with the baseline {baseline}: "
+                f"No tokens saved are known against {baseline}: "
                 "no row has prompt tokens reported on both sides."
             )
             return

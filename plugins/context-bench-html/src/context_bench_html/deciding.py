@@ -13,6 +13,7 @@ from context_bench.records import passes
 from context_bench_compare.averages import RATIOS, Ratio, ratio_between
 from context_bench_compare.columns import currency_of, threshold_of
 from context_bench_compare.comparing import COSTS
+from context_bench_compare.families import PRIMARY, SCORES, SLICES, SYSTEMS
 from context_bench_compare.intervals import Interval
 from context_bench_compare.matching import clusters_of
 from context_bench_compare.pareto import Front, front_of
@@ -58,7 +59,8 @@ class Decision:
     """Everything that was compared.
 
     Attributes:
-        primary_scores: The primary score over all rows, one for each system; corrected together, as ``compare`` does.
+        primary_scores: The primary score over all rows, one for each system. The first is the primary comparison, and the
+            others are corrected together, as ``compare`` does.
         datasets: The same by dataset, corrected together; empty with one dataset.
         scores: Further scores over all rows, corrected together.
     """
@@ -97,19 +99,26 @@ def decide(found: SideBySide, run: Any = None) -> Decision:
     names = found.datasets if len(found.datasets) > 1 else []
     keys = found.keys[:MOST_SCORES] if len(found.keys) > 1 else []
     systems = [cells for _, cells in found.others()]
-    primary_scores = [_Wanted(cells, "score", None, everywhere, rules) for cells in systems]
+    primary_scores = [
+        _Wanted(cells, "score", None, everywhere, rules, SYSTEMS if number else PRIMARY)
+        for number, cells in enumerate(systems)
+    ]
     own = {name: _rules(found.directions.get(name, found.better), run) for name in names}
     by_dataset = [
-        _Wanted(cells, name, None, labels == name, own[name]) for name in names for cells in systems
+        _Wanted(cells, name, None, labels == name, own[name], SLICES)
+        for name in names
+        for cells in systems
     ]
     directions = {key: _rules(found.key_directions.get(key, "higher"), run) for key in keys}
     scores = [
-        _Wanted(cells, key, key, everywhere, directions[key]) for key in keys for cells in systems
+        _Wanted(cells, key, key, everywhere, directions[key], SCORES)
+        for key in keys
+        for cells in systems
     ]
     theirs = found.cells[found.baseline]
-    return Decision(
-        *(_compared(theirs, wanted, clusters) for wanted in (primary_scores, by_dataset, scores))
-    )
+    told = _compared(theirs, [*primary_scores, *by_dataset, *scores], clusters)
+    first, second = len(primary_scores), len(primary_scores) + len(by_dataset)
+    return Decision(told[:first], told[first:second], told[second:])
 
 
 def _rules(better: str, run: Any) -> Rules:
@@ -119,13 +128,15 @@ def _rules(better: str, run: Any) -> Rules:
 
 
 class _Wanted(NamedTuple):
-    """One comparison to make: a system, what it is called, the score key (None: the primary score), which lines, and how."""
+    """One comparison to make: a system, what it is called, the score key (None: the primary score), which lines, how, and
+    with which others it is corrected."""
 
     cells: Cells
     of: str
     key: str | None
     chosen: NDArray[np.bool_]
     rules: Rules
+    family: str
 
 
 def _compared(
@@ -146,7 +157,7 @@ def _pair(wanted: _Wanted, theirs: Cells, clusters: NDArray[np.int64] | None) ->
     answered = ~((array_of(wanted.cells.failed) > 0) | (array_of(theirs.failed) > 0))
     own = None if clusters is None else clusters[places]
     pairs = Pairs(mine[places], other[places], places.tolist(), answered[places], own, either)
-    return compare(pairs, wanted.rules)
+    return compare(pairs, wanted.rules, wanted.family)
 
 
 def _values(cells: Cells, key: str | None) -> Floats:
