@@ -146,20 +146,34 @@ def packages() -> list[Package]:
     return found
 
 
+GROUPS: dict[str, str] = {
+    "Run and operate": "audit conversations cost efficiency http kit limits preflight testing tokenizers",
+    "Systems": "anthropic command compress llama memory openai python replay upstream",
+    "Data": "agents code-datasets huggingface instruction knowledge local long-context needle nli-datasets qa reasoning "
+    "sessions summarization",
+    "Scores": "agreement answer-quality bbh code ifeval judge judging math multiple-choice nli rag rouge scorers scorers-code "
+    "scorers-embedding scorers-judge scorers-text summary-score",
+    "Agent sessions": "controls session-reader survival",
+    "Compare and report": "compare html reports view",
+}
+"""The packages by what people look for, as the README lists them; each package is in one group."""
+
+
 def readme_with_table() -> str:
-    """Return the README with the table of packages as it should be."""
-    lines = ["| package | brings | |", "|---|---|---|"]
-    lines.append(
-        "| [context-bench](core/README.md) | core | the runner, the plugin layer, the run file, metrics, reporters |"
-    )
-    for package in packages():
-        description = re.sub(
-            r"^context-bench evaluator: |,? (for|of) context-bench", "", package.description
-        ).rstrip(".")
-        description = description[:1].upper() + description[1:]
-        lines.append(
-            f"| [{package.name}](plugins/{package.name}/README.md) | {package.brings} | {description} |"
-        )
+    """Return the README with the table of packages as it should be.
+
+    Raises:
+        ValueError: A package is in no group, or in several.
+    """
+    names = [package.name.removeprefix("context-bench-") for package in packages()]
+    grouped = [name for group in GROUPS.values() for name in group.split()]
+    if sorted(grouped) != sorted(names):
+        wrong = sorted({*grouped} ^ {*names}) or "one of them is there twice"
+        raise ValueError(f"GROUPS must name each package once: {wrong}")
+    lines = ["| for | packages |", "|---|---|"]
+    for group, members in GROUPS.items():
+        links = [f"[{name}](plugins/context-bench-{name}/README.md)" for name in members.split()]
+        lines.append(f"| {group} | {', '.join(links)} |")
     before, _, rest = (ROOT / "README.md").read_text(encoding="utf-8").partition(TABLE_BEGINS)
     after = rest.partition(TABLE_ENDS)[2]
     return "".join(

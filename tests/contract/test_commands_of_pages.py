@@ -128,6 +128,6 @@ def test_a_command_of_a_page_runs(
     said = capsys.readouterr().out
     assert said.strip()
     if words[0] in ("run", "--proxy"):
-        assert re.search(r"failed +0\b", said), said
+        assert "rows failed (" not in said, said
     if "--offline" in words:
         assert hub.asked == []

@@ -15,17 +15,22 @@ for package in ("context_bench_compare", "context_bench_controls", "context_benc
 RUN = """
 import json, sys
 from context_bench.cli import execute
-code = execute(["run", "--system", "needle-oracle", "--dataset", "needle", "-n", "2", "--run-file", "a.sqlite", "-q"])
+code = execute(["run", "--system", "needle-oracle", "--dataset", "needle", "-n", sys.argv[1], "--run-file", "a.sqlite", "-q"])
 heavy = {"numpy", "scipy", "pandas", "pyarrow", "torch", "httpx", "aiohttp"}
 print(json.dumps([code, sorted(heavy & set(sys.modules))]))
 """
 
 
-def test_the_table_of_a_run_without_a_baseline_or_controls_loads_no_statistics(
-    tmp_path: Path,
+@pytest.mark.parametrize(("rows", "loaded"), [(2, []), (20, ["numpy"])])
+def test_the_table_of_a_run_without_a_baseline_or_controls_loads_no_more_than_its_interval_takes(
+    tmp_path: Path, rows: int, loaded: list[str]
 ) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", RUN], cwd=tmp_path, capture_output=True, text=True, check=False
+        [sys.executable, "-c", RUN, str(rows)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout.splitlines()[-1]) == [0, []]
+    assert json.loads(done.stdout.splitlines()[-1]) == [0, loaded]

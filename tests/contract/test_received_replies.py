@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,10 @@ LINES = [
     line for line in TABLE.read_text("utf-8").splitlines() if line and not line.startswith("#")
 ]
 EXPECTED = dict(line.split(" | ", 1) for line in LINES)
+DECODERS = {
+    "br": ("brotli", "brotlicffi"),
+    "zstd": ("compression.zstd", "backports.zstd", "zstandard"),
+}
 EXAMPLE = {"id": "1", "question": "What is the capital of France?", "context": "France"}
 
 
@@ -47,7 +52,18 @@ def test_a_reply_gives_what_the_table_says(odd_server: str, case: str) -> None:
         stream=case.startswith(("s-", "as-")),
         timeout=60,
     )
-    assert shown(system) == EXPECTED[case]
+    expected = EXPECTED[case]
+    if case in DECODERS and any(map(is_installed, DECODERS[case])):
+        # with its package the body can be read, and is found to be damaged: another attempt may be whole
+        expected = expected.replace("final", "repeated")
+    assert shown(system) == expected
+
+
+def is_installed(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # the package that the module is in
+        return False
 
 
 @pytest.mark.parametrize(

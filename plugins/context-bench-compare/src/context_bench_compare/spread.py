@@ -1,6 +1,7 @@
 """How sure a mean is: the interval beside it, and what the samples of a question say.
 
-Nothing that takes long to import: these metrics are found in every run, and compute where there are enough rows.
+Nothing that takes long to import: these metrics are in every run. They import numpy where there are enough rows, and scipy for
+means of graded scores and of units with several rows.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
 CONFIDENCE = 0.95
 """Of the intervals beside means."""
+
+MINIMUM_UNITS = 6
+"""Fewer units than this get no interval; of fewer rows nothing is computed."""
 
 
 @frozen
@@ -162,9 +166,9 @@ def _ends(key: str, values: NDArray[Any], units: NDArray[Any] | None) -> dict[st
 
 
 def values_of(columns: Columns, field: str) -> Values | None:
-    """Return the values of a score with their units; None without values, or where units are not known."""
+    """Return the values of a score with their units; None where there are too few values, or units are not known."""
     values = columns.values(field)
-    if not columns.knows_units or not values:
+    if not columns.knows_units or len(values) < MINIMUM_UNITS:
         return None
     import numpy as np
 

@@ -6,8 +6,6 @@ from typing import Any
 
 from attrs import frozen
 
-from context_bench.results.table import summary_columns
-
 
 @frozen
 class SummaryTable:
@@ -27,17 +25,16 @@ def main_tables(result: Any) -> tuple[SummaryTable, SummaryTable]:
 
     The first table holds what the table of the terminal shows, in its words; the second what a metric declares as a detail.
     """
-    every = summary_columns(result.metrics, result.summary, everything=True)
-    shown = {column.key for column in summary_columns(result.metrics, result.summary)}
+    shown, _ = result.table()
+    every, lines = result.table(everything=True)
+    rows = [
+        (heading, *(cells[number] for cells in lines))
+        for number, heading in enumerate(every)
+        if number
+    ]
+    first = tuple(row for row in rows if row[0] in shown)
+    second = tuple(row for row in rows if row[0] not in shown)
     headings = ("value", *result.summary)
-    first, second = (
-        tuple(
-            (column.heading, *(column.text(values) for values in result.summary.values()))
-            for column in every
-            if (column.key in shown) is is_shown
-        )
-        for is_shown in (True, False)
-    )
     return SummaryTable(headings, first), SummaryTable(headings, second)
 
 
