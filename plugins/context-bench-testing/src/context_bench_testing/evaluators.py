@@ -177,37 +177,35 @@ class _Calls:
         details = getattr(result, "details", None)
         if details and not is_json_like(dict(details)):
             report.fault("details", "the details of its scores contain what JSON cannot hold")
-        scores: dict[str, float] = {}
-        for name, value in result.items():
-            if value is not None and self._is_score(name, value, when):
-                scores[name] = float(value)
+        scores = {name: value for name, value in result.items() if value is not None}
+        for name, value in scores.items():
+            self._check_score(name, value, when)
         return scores
 
-    def _is_score(self, name: Any, value: Any, when: str) -> bool:
+    def _check_score(self, name: Any, value: Any, when: str) -> None:
         report = self.subject.report
         declared = self.subject.component.evaluator.scores
         if name not in declared:
             names = ", ".join(sorted(declared))
             text = f"it returns the score {name!r}, which scores does not declare ({names})"
             report.fault("undeclared-key", text)
-            return False
+            return
         try:
             if isinstance(value, str | bytes):
                 raise TypeError
             number = float(value)
         except (TypeError, ValueError):
             report.fault("not-a-number", f"the score {name} is {value!r}, not a number, {when}")
-            return False
+            return
         if not math.isfinite(number):
             report.fault("not-finite", f"the score {name} is {number} {when}")
-            return False
+            return
         low, high = declared[name].range
         is_below = low is not None and number < low - _TOLERANCE
         is_above = high is not None and number > high + _TOLERANCE
         if is_below or is_above:
             text = f"the score {name} is {number}, outside its range [{low}, {high}], {when}"
             report.fault("range", text)
-        return True
 
     def _check_reads(self, original: RecordingDict, processed: RecordingDict) -> None:
         manifest = self.subject.component.evaluator

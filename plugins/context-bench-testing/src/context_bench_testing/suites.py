@@ -1,0 +1,234 @@
+"""Base classes of tests for the authors of plugins: a subclass names a component, and pytest runs the
+conformance checks on it.
+
+    from context_bench_testing.suites import EvaluatorSuite
+
+    class TestQuoteCheck(EvaluatorSuite):
+        component = "quote-check"
+        expected = (
+            ({"context": "It is free."}, {"response": '"It is free"'}, {"quote_fidelity": 1.0}),
+        )
+
+The package of the component must be installed, an editable installation included. The checks refuse
+network access; see :mod:`context_bench_testing.engine`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from itertools import islice
+from typing import Any, ClassVar
+
+from context_bench.catalog import Component, open_catalog
+from context_bench_testing.engine import check_component
+from context_bench_testing.findings import Report
+
+CALLS = frozenset(
+    {
+        "build", "closed", "empty", "example", "exit-code", "group", "help", "import", "name",
+        "raises", "return-type", "signature", "unscored",
+    }
+)  # fmt: skip
+"""Checks of whether a component can be called, and returns what its kind promises."""
+
+DECLARATIONS = frozenset(
+    {
+        "gold", "missing-field", "missing-key", "not-a-number", "not-finite", "range",
+        "undeclared-field", "undeclared-key", "undeclared-need", "undeclared-read", "unused-need",
+        "unused-read",
+    }
+)  # fmt: skip
+"""Checks of keys, ranges and fields against the manifest."""
+
+REPETITION = frozenset(
+    {
+        "fingerprint", "id", "limit", "mutation", "not-deterministic", "pickle", "score-batch",
+        "shared", "threads",
+    }
+)  # fmt: skip
+"""Checks of whether a component does the same again, and changes nothing of its caller."""
+
+UNUSUAL = frozenset({"details", "not-json", "unusual-input", "usage"})
+"""Checks with unusual texts, and of values that a run file cannot hold."""
+
+ACTS = frozenset({"files", "stdout", "undeclared-capability", "undeclared-environment"})
+"""Checks of what a component does besides returning a value."""
+
+
+class ComponentSuite:
+    """Tests that a component of any kind keeps the promises of its manifest.
+
+    Attributes:
+        component: Short name or id of the component; a subclass sets it.
+        kind: Kind of the component, as the manifest has it.
+    """
+
+    component: ClassVar[str] = ""
+    kind: ClassVar[str] = ""
+    _report: ClassVar[Report]
+
+    @classmethod
+    def setup_class(cls) -> None:
+        """Check the component once for all tests of the class."""
+        cls._report = check_component(cls.find())
+
+    @classmethod
+    def find(cls) -> Component:
+        """Return the installed component.
+
+        Raises:
+            UnknownNameError: No component of the kind has that name.
+        """
+        return open_catalog((), {}).find(cls.kind, cls.component)
+
+    def _require_none(self, codes: frozenset[str]) -> None:
+        faults = [
+            item.message for item in self._report.findings if item.is_fault and item.check in codes
+        ]
+        assert not faults, "\n".join(faults)
+
+    def test_its_manifest_has_no_fault(self) -> None:
+        """The manifest has no unknown key and no value that does not fit."""
+        component = self.find()
+        faults = [*component.manifest_faults(), *component.distribution.warnings]
+        assert not faults, "\n".join(faults)
+
+    def test_it_was_called(self) -> None:
+        """The checks could call it; otherwise the manifest needs an example."""
+        reasons = [item.message for item in self._report.findings if item.check == "not-run"]
+        assert not reasons, "\n".join(reasons)
+
+    def test_it_can_be_called(self) -> None:
+        """It takes and returns what its kind promises."""
+        self._require_none(CALLS)
+
+    def test_it_keeps_its_declarations(self) -> None:
+        """Its keys, ranges and fields are those of the manifest."""
+        self._require_none(DECLARATIONS)
+
+    def test_it_does_the_same_again(self) -> None:
+        """It is deterministic where it says so, and changes nothing of its caller."""
+        self._require_none(REPETITION)
+
+    def test_it_accepts_unusual_input(self) -> None:
+        """Empty, long and Unicode texts raise no error."""
+        self._require_none(UNUSUAL)
+
+    def test_it_does_only_what_it_declares(self) -> None:
+        """It uses no network, program, file or variable that the manifest does not name."""
+        self._require_none(ACTS)
+
+
+class EvaluatorSuite(ComponentSuite):
+    """Tests of an evaluator.
+
+    Attributes:
+        options: Options that the evaluator is built with for :attr:`expected`.
+        expected: Fields of an example, fields of an output, and the scores that they must have.
+    """
+
+    kind = "evaluators"
+    options: ClassVar[Mapping[str, Any]] = {}
+    expected: ClassVar[
+        Sequence[tuple[Mapping[str, Any], Mapping[str, Any], Mapping[str, float]]]
+    ] = ()
+
+    def test_it_returns_the_expected_scores(self) -> None:
+        """Each pair of :attr:`expected` has its scores, to nine digits."""
+        evaluator = self.find().build(self.options)
+        for original, processed, scores in self.expected:
+            if callable(getattr(evaluator, "score", None)):
+                result = evaluator.score(deepcopy(original), deepcopy(processed))
+            else:
+                result = asyncio.run(evaluator.ascore(deepcopy(original), deepcopy(processed)))
+            rounded = {key: round(float(value), 9) for key, value in dict(result).items()}
+            wanted = {key: round(float(value), 9) for key, value in scores.items()}
+            assert rounded == wanted, (original, processed)
+
+
+class DatasetSuite(ComponentSuite):
+    """Tests of a dataset.
+
+    Attributes:
+        options: Options that the dataset is loaded with for :attr:`expected`.
+        expected: The first examples that it must yield.
+    """
+
+    kind = "datasets"
+    options: ClassVar[Mapping[str, Any]] = {}
+    expected: ClassVar[Sequence[Mapping[str, Any]]] = ()
+
+    def test_it_yields_the_expected_examples(self) -> None:
+        """Its first examples are those of :attr:`expected`."""
+        number = len(self.expected)
+        if number:
+            loaded, loader = self.find().examine()
+            assert loaded.state == "ok", loaded.reason
+            rows = islice(loader(limit=number, config=None, split=None, **self.options), number)
+            assert [dict(row) for row in rows] == [dict(row) for row in self.expected]
+
+
+class SystemSuite(ComponentSuite):
+    """Tests of a system.
+
+    Attributes:
+        options: Options that the system is built with for :attr:`expected`.
+        expected: Fields of an example, and the fields that its output must have.
+    """
+
+    kind = "systems"
+    options: ClassVar[Mapping[str, Any]] = {}
+    expected: ClassVar[Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]] = ()
+
+    def test_it_returns_the_expected_output(self) -> None:
+        """Each example of :attr:`expected` has its output; further fields are ignored."""
+        system = self.find().build(self.options)
+        for example, wanted in self.expected:
+            if callable(getattr(system, "process", None)):
+                output = system.process(deepcopy(dict(example)))
+            else:
+                output = asyncio.run(system.aprocess(deepcopy(dict(example))))
+            assert {key: output.get(key) for key in wanted} == dict(wanted), example
+
+
+class MetricSuite(ComponentSuite):
+    """Tests of a metric."""
+
+    kind = "metrics"
+
+
+class ReporterSuite(ComponentSuite):
+    """Tests of a reporter."""
+
+    kind = "reporters"
+
+
+class ExtensionSuite(ComponentSuite):
+    """Tests of an extension."""
+
+    kind = "hooks"
+
+
+class CommandSuite(ComponentSuite):
+    """Tests of a command."""
+
+    kind = "commands"
+
+
+class TokenizerSuite(ComponentSuite):
+    """Tests of a tokenizer.
+
+    Attributes:
+        expected: A text, and the number of its tokens.
+    """
+
+    kind = "tokenizers"
+    expected: ClassVar[Sequence[tuple[str, int]]] = ()
+
+    def test_it_returns_the_expected_counts(self) -> None:
+        """Each text of :attr:`expected` has its number of tokens."""
+        tokenizer = self.find().build({})
+        counts = [tokenizer.count(text) for text, _ in self.expected]
+        assert counts == [number for _, number in self.expected]
