@@ -98,6 +98,7 @@ BASICS_ENTRY_POINTS = {
 TOOLS = {
     "wiring": "context-bench-kit",
     "check": "context-bench-kit",
+    "new": "context-bench-kit",
     "validate": "context-bench-kit",
     "diff": "context-bench-kit",
     "enable": "context-bench-kit",

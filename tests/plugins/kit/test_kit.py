@@ -33,7 +33,7 @@ def test_the_kit_passes_its_own_check(capsys: pytest.CaptureFixture[str]) -> Non
     told = json.loads(capsys.readouterr().out)
     assert told == {
         f"context-bench-kit/{name} (command)": []
-        for name in ("check", "diff", "disable", "enable", "validate", "wiring")
+        for name in ("check", "diff", "disable", "enable", "new", "validate", "wiring")
     }
 
 

@@ -1,4 +1,4 @@
-"""``context-bench plugins check | validate | diff | enable | disable``."""
+"""``context-bench plugins new | check | validate | diff | enable | disable``."""
 
 from __future__ import annotations
 
@@ -24,6 +24,20 @@ _switch_option = click.option(
     metavar="[no:]NAME",
     help="Switch a plugin off (no:NAME) or on, against the environment and the project file.",
 )
+
+
+KINDS = (
+    "evaluator",
+    "dataset",
+    "system",
+    "metric",
+    "reporter",
+    "tokenizer",
+    "extension",
+    "command",
+    "option-group",
+)
+"""The kinds of packages that ``plugins new`` writes."""
 
 
 @click.command()
@@ -99,6 +113,30 @@ def validate(files: tuple[Path, ...], as_json: bool) -> int:
     The exit code is 2 when one of them has a fault.
     """
     return _told({str(path): Catalog.faults_in(path.read_bytes()) for path in files}, as_json)
+
+
+@click.command()
+@click.argument("kind", type=click.Choice(KINDS))
+@click.argument("name")
+@click.option(
+    "--into",
+    "parent",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    default=Path(),
+    help="Folder in which the folder of the package is made.  [default: the current one]",
+)
+def new(kind: str, name: str, parent: Path) -> None:
+    """Write a complete package with one component of a KIND; NAME is the name of both.
+
+    The package has a manifest, code, tests, a README and a file for CI. It passes `plugins check --run` and its tests as
+    it is written. Nothing is downloaded.
+    """
+    from context_bench_kit.new_package import write_package
+
+    folder = parent / name
+    for path in write_package(kind, name, folder):
+        echo(str(path))
+    echo(f"Check it with: context-bench plugins check ./{folder} --run")
 
 
 @click.command()
