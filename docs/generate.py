@@ -150,7 +150,7 @@ GROUPS: dict[str, str] = {
     "Run and operate": "audit conversations cost efficiency http kit limits preflight testing tokenizers",
     "Systems": "anthropic command compress llama memory openai python replay upstream",
     "Data": "agents code-datasets huggingface instruction knowledge local long-context needle nli-datasets qa reasoning "
-    "sessions summarization",
+    "sessions summarization tasks",
     "Scores": "agreement answer-quality bbh code ifeval judge judging math multiple-choice nli rag rouge scorers scorers-code "
     "scorers-embedding scorers-judge scorers-text summary-score",
     "Agent sessions": "controls session-reader survival",

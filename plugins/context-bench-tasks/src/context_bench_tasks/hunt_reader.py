@@ -1,0 +1,101 @@
+"""The next step of an evidence hunt, from the texts that are visible and nothing else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from attrs import frozen
+
+from context_bench_tasks.hunt import INDEX, LEDGER, RULES, LedgerRules
+
+_TASK = re.compile(r"This is an evidence hunt\.")
+_ASSETS = re.compile(r"^Assets: (A\d+(?:, A\d+)*)$", re.MULTILINE)
+_RULE = re.compile(r"rule (order|separator|header|last): ('[^'\n]*'|ascending|descending)")
+_ENTRY = re.compile(
+    r"(?<![\w=])entry=(\d+) asset=(A\d+) state=(\w+)(?: digest=([0-9a-f]{32}))? next=([\w./-]+)"
+)
+
+
+@frozen
+class Read:
+    """A file that has to be read.
+
+    Attributes:
+        path: Its path in the workspace.
+    """
+
+    path: str
+
+
+@frozen
+class Write:
+    """A file that can be written.
+
+    Attributes:
+        path: Its path in the workspace.
+        content: Its content.
+    """
+
+    path: str
+    content: str
+
+
+@frozen
+class _Fact:
+    number: int
+    digest: str
+    next: str
+
+
+class HuntReader:
+    """Reads an evidence hunt from texts, as a perfect reader without a memory would.
+
+        HuntReader([instruction, "rule order: ascending"]).next_step()
+
+    Args:
+        texts: The visible texts, in any order: instruction, contents of files, notes.
+    """
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        whole = "\n".join(texts)
+        assets = _ASSETS.search(whole)
+        self._assets = assets[1].split(", ") if assets and _TASK.search(whole) else []
+        self._rules = {name: value.strip("'") for name, value in _RULE.findall(whole)}
+        self._latest: dict[str, _Fact] = {}
+        for number, asset, _state, digest, following in _ENTRY.findall(whole):
+            fact = _Fact(int(number), digest, following)
+            known = self._latest.get(asset)
+            if known is None or known.number < fact.number:
+                self._latest[asset] = fact
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether the instruction of an evidence hunt is visible."""
+        return bool(self._assets)
+
+    def next_step(self) -> Read | Write:
+        """Return the first file that is missing, or the ledger when nothing is missing.
+
+        Raises:
+            ValueError: The instruction is not visible.
+        """
+        if not self._assets:
+            raise ValueError("The instruction of an evidence hunt is not visible.")
+        if not self._rules.keys() >= {"order", "separator", "header", "last"}:
+            return Read(RULES)
+        digests = {}
+        for asset in self._assets:
+            fact = self._latest.get(asset)
+            if fact is None:
+                return Read(INDEX)
+            if fact.next != "-":
+                return Read(fact.next)
+            digests[asset] = fact.digest
+        return Write(LEDGER, LedgerRules(**self._rules).ledger(digests))
+
+    @staticmethod
+    def facts_in(text: str) -> list[str]:
+        """Return the rules and entries of a text, one a line, as an agent notes them."""
+        rules = [match[0] for match in _RULE.finditer(text)]
+        return rules + [match[0] for match in _ENTRY.finditer(text)]

@@ -1,0 +1,54 @@
+"""The dataset ``tasks``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from context_bench.errors import ConfigurationError
+from context_bench_tasks.folders import read_folders
+from context_bench_tasks.hunt import MAX_ASSETS, evidence_hunt
+
+
+def tasks(
+    path: str | None = None,
+    limit: int | None = None,
+    config: str | None = None,
+    split: str | None = None,
+    *,
+    n: int = 20,
+    seed: int = 1,
+    assets: int = 8,
+) -> Iterator[dict[str, Any]]:
+    """Yield the tasks: ``id``, ``question``, ``files`` (content by path), ``limits``, ``task`` and the gold ``check``.
+
+    Args:
+        path: Instead of generated tasks: a folder with ``task.toml``, or a folder of such folders.
+        limit: The maximum number of tasks.
+        config: ``evidence-hunt``, also the default without ``path``.
+        split: ``test``, the only split.
+        n: Number of generated tasks.
+        seed: Seed of generated tasks.
+        assets: Assets of an evidence hunt, 1 to 50.
+
+    Raises:
+        ConfigurationError: An option cannot be used.
+        DatasetError: A folder is not a task.
+    """
+    if split not in (None, "test"):
+        raise ConfigurationError(f"tasks has the split test only, not {split!r}.")
+    if limit is not None and limit < 0:
+        raise ConfigurationError(f"limit is {limit}, but must not be below zero.")
+    if config not in (None, "evidence-hunt"):
+        raise ConfigurationError(f"tasks has no configuration {config!r}: use evidence-hunt.")
+    if path is not None and config is not None:
+        raise ConfigurationError("tasks takes path or a configuration, not both.")
+    if path is not None:
+        return islice(read_folders(Path(path)), limit)
+    if n < 1:
+        raise ConfigurationError(f"n is {n}, but must be at least 1.")
+    if not 1 <= assets <= MAX_ASSETS:
+        raise ConfigurationError(f"assets is {assets}, but must be 1 to {MAX_ASSETS}.")
+    return islice((evidence_hunt(seed, index, assets) for index in range(n)), limit)

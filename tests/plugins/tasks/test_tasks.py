@@ -1,0 +1,202 @@
+"""The dataset of tasks: hunts from a seed, own folders, and their checks."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from context_bench.errors import ConfigurationError, DatasetError
+from context_bench_tasks import Check, HuntReader, Read, Write, digest_of, evidence_hunt, tasks
+from context_bench_tasks.hunt import INDEX, LEDGER, RULES
+
+
+def workspace_of(files: dict[str, str]) -> dict[str, str]:
+    return {path: digest_of(content) for path, content in files.items()}
+
+
+def solve(task: dict[str, Any]) -> tuple[list[str], str]:
+    """Return the files that a reader with a full memory reads, and the ledger that it writes."""
+    texts = [task["question"]]
+    paths: list[str] = []
+    for _ in range(100):
+        step = HuntReader(texts).next_step()
+        if isinstance(step, Write):
+            return paths, step.content
+        paths.append(step.path)
+        texts.append(task["files"][step.path])
+    raise AssertionError("The reader does not end.")
+
+
+def test_the_same_options_generate_the_same_bytes() -> None:
+    first = json.dumps(list(tasks(n=3, seed=1)), sort_keys=True)
+    assert first == json.dumps(list(tasks(n=3, seed=1)), sort_keys=True)
+    assert first != json.dumps(list(tasks(n=3, seed=2)), sort_keys=True)
+    assert hashlib.sha256(first.encode()).hexdigest()[:16] == "142a6e665ebe1d27"
+
+
+@pytest.mark.parametrize("assets", [1, 8, 50])
+def test_a_reader_with_a_memory_solves_each_hunt_and_reads_no_file_twice(assets: int) -> None:
+    for task in tasks(n=10, seed=3, assets=assets):
+        paths, ledger = solve(task)
+        assert len(paths) == len(set(paths))
+        assert paths[:2] == [RULES, INDEX]
+        solved = workspace_of({**task["files"], LEDGER: ledger})
+        assert Check.of_record(task["check"]).passes(solved)
+
+
+def test_hunts_have_moved_entries_corrections_and_distractors() -> None:
+    whole = "\n".join(content for task in tasks(n=5) for content in task["files"].values())
+    for part in ("state=moved", "state=corrected", "draft asset=A", "unverified report", "asset=X"):
+        assert part in whole
+
+
+def test_the_workspace_contains_neither_the_ledger_nor_its_digest() -> None:
+    for task in tasks(n=5):
+        expected = task["check"]["outputs"][LEDGER]
+        visible = json.dumps([task["question"], task["files"], task["id"]])
+        assert LEDGER not in task["files"]
+        assert expected not in visible
+
+
+@pytest.mark.parametrize("path", [RULES, "logs/part-03.log"])
+def test_a_changed_or_missing_input_fails_the_check(path: str) -> None:
+    task = evidence_hunt(1, 0)
+    solved = {**task["files"], LEDGER: solve(task)[1]}
+    check = Check.of_record(task["check"])
+    assert not check.passes(workspace_of({**solved, path: solved[path] + "\n"}))
+    del solved[path]
+    assert not check.passes(workspace_of(solved))
+
+
+def test_a_first_digest_that_was_corrected_fails_the_check() -> None:
+    task = evidence_hunt(1, 0)
+    texts = [task["question"], *task["files"].values()]
+    step = HuntReader(texts).next_step()
+    assert isinstance(step, Write)
+    line = next(
+        line
+        for text in texts
+        for line in text.splitlines()
+        if "state=recorded" in line
+        and "entry=" in line
+        and "asset=A" in line
+        and "next=-" not in line
+    )
+    early = line.partition("digest=")[2].split()[0]
+    asset = line.partition("asset=")[2].split()[0]
+    wrong = "\n".join(
+        row.replace(row[-32:], early)
+        if row.startswith(asset) and row[len(asset)] not in "0123456789"
+        else row
+        for row in step.content.split("\n")
+    )
+    assert wrong != step.content
+    solved = workspace_of({**task["files"], LEDGER: wrong})
+    assert not Check.of_record(task["check"]).passes(solved)
+
+
+def test_the_reader_asks_for_a_file_again_when_its_fact_is_not_visible() -> None:
+    task = evidence_hunt(1, 0)
+    files = task["files"]
+    texts = [task["question"], files[INDEX], *(files[name] for name in files if "log" in name)]
+    assert HuntReader(texts).next_step() == Read(RULES)
+    assert HuntReader([task["question"], files[RULES]]).next_step() == Read(INDEX)
+    assert not HuntReader([files[RULES], files[INDEX]]).is_readable
+    with pytest.raises(ValueError, match="instruction"):
+        HuntReader([files[RULES]]).next_step()
+
+
+def test_notes_replace_the_files_that_they_were_taken_from() -> None:
+    task = evidence_hunt(1, 4)
+    notes = [line for text in task["files"].values() for line in HuntReader.facts_in(text)]
+    step = HuntReader([task["question"], *notes]).next_step()
+    assert step == Write(LEDGER, solve(task)[1])
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"n": 0},
+        {"assets": 0},
+        {"assets": 51},
+        {"limit": -1},
+        {"split": "train"},
+        {"config": "x"},
+        {"path": "somewhere", "config": "evidence-hunt"},
+    ],
+    ids=str,
+)
+def test_an_option_that_cannot_be_used_is_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(ConfigurationError):
+        list(tasks(**options))
+
+
+def write(folder: Path, **files: str) -> Path:
+    for name, content in files.items():
+        path = folder / name.replace("__", "/").replace("_dot_", ".")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content, encoding="utf-8")
+    return folder
+
+
+def test_own_folders_are_tasks(tmp_path: Path) -> None:
+    write(
+        tmp_path / "b",
+        task_dot_toml="[limits]\nturns = 5\n",
+        instruction_dot_md="Sort it.",
+        files__names_dot_txt="b\na\n",
+        files__keep_dot_txt="x",
+        expected__names_dot_txt="a\nb\n",
+    )
+    write(
+        tmp_path / "a",
+        task_dot_toml="instruction = 'Write one.'\nid = 'first'\n",
+        expected__one_dot_txt="1",
+    )
+    first, second = tasks(str(tmp_path))
+    assert [first["id"], second["id"]] == ["first", "b"]
+    assert second["limits"]["turns"] == 5
+    assert second["files"] == {"keep.txt": "x", "names.txt": "b\na\n"}
+    check = Check.of_record(second["check"])
+    assert check.passes(workspace_of({"keep.txt": "x", "names.txt": "a\nb\n"}))
+    assert not check.passes(workspace_of({"keep.txt": "y", "names.txt": "a\nb\n"}))
+    assert not check.passes(workspace_of(second["files"]))
+    assert list(tasks(str(tmp_path / "a"))) == [first]
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {},
+        {"task_dot_toml": "x ="},
+        {"task_dot_toml": "check = 'pytest'", "instruction_dot_md": "a", "expected__a": "1"},
+        {"task_dot_toml": "", "expected__a": "1"},
+        {"task_dot_toml": "", "instruction_dot_md": "a"},
+        {"task_dot_toml": "limits.turns = 0", "instruction_dot_md": "a", "expected__a": "1"},
+        {"task_dot_toml": "limits.steps = 3", "instruction_dot_md": "a", "expected__a": "1"},
+    ],
+    ids=str,
+)
+def test_a_folder_that_is_not_a_task_is_refused(tmp_path: Path, files: dict[str, str]) -> None:
+    write(tmp_path / "task", **files)
+    with pytest.raises(DatasetError):
+        list(tasks(str(tmp_path)))
+
+
+def test_a_link_in_a_task_is_refused(tmp_path: Path) -> None:
+    folder = write(
+        tmp_path, task_dot_toml="", instruction_dot_md="a", expected__a="1", files__b="2"
+    )
+    (folder / "files" / "link").symlink_to("/etc/hostname")
+    with pytest.raises(DatasetError, match="link"):
+        list(tasks(str(tmp_path)))
+
+
+def test_the_share_counts_correct_outputs() -> None:
+    check = Check.of_files({"a": "1", "b": "2"}, {"c": "3"})
+    assert check.share(workspace_of({"a": "1", "b": "x", "c": "3"})) == 0.5
+    assert check.share(workspace_of({"a": "1", "b": "2"})) == 0.0
