@@ -364,6 +364,29 @@ BREAKAGES: Mapping[str, Breakage] = {
     "evaluator: reads a variable that it does not declare": Breakage(
         "evaluators", SCORE, "os.environ.get('ACME_KEY')\n" + " " * 16 + SCORE, RUN, "env:ACME_KEY"
     ),
+    "evaluator: reads all variables": Breakage(
+        "evaluators",
+        SCORE,
+        "dict(os.environ)\n" + " " * 16 + SCORE,
+        RUN,
+        "[undeclared-environment]",
+    ),
+    "evaluator: reads a variable that is not a secret": Breakage(
+        "evaluators",
+        SCORE,
+        "os.environ.get('ACME_MODE')\n" + " " * 16 + SCORE,
+        PASSES,
+        "a setting that nobody has to set; a note names it",
+    ),
+    "evaluator: refuses every example": Breakage(
+        "evaluators",
+        SCORE,
+        "from context_bench.errors import ConfigurationError; raise ConfigurationError('no')\n"
+        + " " * 16
+        + SCORE,
+        PASSES,
+        "its error says what it needs; a note says that it was not called",
+    ),
     "evaluator: an import writes a file": Breakage(
         "evaluators",
         "import os",

@@ -98,7 +98,7 @@ def _load(
     outcome: Outcome = subject.call("the loader", read)
     of_part = "".join(f" of {name}" for name in (config, split) if name)
     if outcome.error is not None:
-        if not subject.is_refused(outcome):
+        if not subject.is_refused(outcome) and not subject.refuses(outcome, example):
             subject.report.fault("raises", f"loading{of_part} raises {outcome.error_text}")
         return None
     if not isinstance(outcome.value, list):

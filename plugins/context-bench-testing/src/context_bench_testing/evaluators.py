@@ -57,8 +57,8 @@ def _check_example(subject: Subject, example: Example) -> set[str] | None:
         else:
             subject.report.note("not-run", text)
         return None
-    evaluator = subject.build(example.options)
-    again = subject.build(example.options) if evaluator is not None else None
+    evaluator = subject.build(example)
+    again = subject.build(example) if evaluator is not None else None
     if evaluator is None or again is None:
         return None
     subject.require_name(evaluator)
@@ -140,7 +140,8 @@ class _Calls:
         processed = RecordingDict(deepcopy(self.example.processed))
         outcome = self.subject.call("score()", self.score, original, processed)
         if outcome.error is not None:
-            if not self.subject.is_refused(outcome):
+            is_known = self.subject.is_refused(outcome)
+            if not is_known and not self.subject.refuses(outcome, self.example):
                 text = f"score() raises {outcome.error_text} on its example"
                 self.subject.report.fault("raises", text)
             return None
@@ -153,7 +154,7 @@ class _Calls:
             return None
         if not scores:
             self._report_nothing()
-        self._check_reads(original, processed)
+        self._check_reads(original, processed, is_scored=bool(scores))
         return scores
 
     def _report_nothing(self) -> None:
@@ -207,7 +208,11 @@ class _Calls:
             text = f"the score {name} is {number}, outside its range [{low}, {high}], {when}"
             report.fault("range", text)
 
-    def _check_reads(self, original: RecordingDict, processed: RecordingDict) -> None:
+    def _check_reads(
+        self, original: RecordingDict, processed: RecordingDict, *, is_scored: bool
+    ) -> None:
+        """Compare the fields that were read with reads and needs; an example without a score does not
+        show that a field is unused."""
         manifest = self.subject.component.evaluator
         report = self.subject.report
         read = original.read
@@ -218,7 +223,7 @@ class _Calls:
             if original.listed:
                 text = "it lists all fields of the example, but reads declares only some"
                 report.fault("undeclared-read", text)
-            elif not read & set(manifest.reads) and manifest.reads:
+            elif is_scored and manifest.reads and not read & set(manifest.reads):
                 text = "it reads none of the fields that reads declares"
                 report.fault("unused-read", text)
         for side, fields, needs in (
@@ -226,7 +231,8 @@ class _Calls:
             ("processed", processed, manifest.needs.processed),
         ):
             for need in needs:
-                if not fields.listed and not fields.read & set(need.split("|")):
+                is_read = fields.listed or bool(fields.read & set(need.split("|")))
+                if is_scored and not is_read:
                     text = f"needs.{side} names {need}, which it does not read"
                     report.fault("unused-need", text)
             needed = {name for need in needs for name in need.split("|")}

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from context_bench.hookspecs import HOOKS
-from context_bench_testing.samples import examples_of
+from context_bench_testing.samples import Example, examples_of
 from context_bench_testing.small_run import small_run
 from context_bench_testing.subject import Subject, same
 
@@ -27,11 +27,12 @@ def check_extension(subject: Subject) -> None:
             text = f"not called: it needs the option {lacking[0]}; name it in {table}"
             subject.report.note("not-run", text)
         else:
-            _check_run(subject, example.options)
+            _check_run(subject, example)
 
 
-def _check_run(subject: Subject, options: dict[str, Any]) -> None:
+def _check_run(subject: Subject, example: Example) -> None:
     component = subject.component
+    options = example.options
 
     def run() -> Any:
         return small_run(
@@ -42,7 +43,7 @@ def _check_run(subject: Subject, options: dict[str, Any]) -> None:
 
     outcome = subject.call("the extension", run)
     if outcome.error is not None:
-        if not subject.is_refused(outcome):
+        if not subject.is_refused(outcome) and not subject.refuses(outcome, example):
             text = f"a small run with it ends with {outcome.error_text}"
             subject.report.fault("raises", text)
         return

@@ -34,7 +34,7 @@ class _NotAList(Sequence[Any]):
 def check_metric(subject: Subject) -> None:
     """Check a metric with each of its examples: in a run, and without rows."""
     for example in examples_of(subject.component):
-        metric = subject.build(example.options)
+        metric = subject.build(example)
         if metric is None:
             continue
         subject.require_name(metric)

@@ -15,7 +15,7 @@ from context_bench_testing.subject import Subject
 def check_reporter(subject: Subject) -> None:
     """Check a reporter with each of its examples."""
     for example in examples_of(subject.component):
-        reporter = subject.build(example.options)
+        reporter = subject.build(example)
         if reporter is None:
             continue
         subject.require_name(reporter)

@@ -10,10 +10,13 @@ from typing import Any
 from attrs import frozen
 
 from context_bench.catalog import Component
-from context_bench.errors import message_of
+from context_bench.errors import ContextBenchError, message_of
+from context_bench.redaction import is_secret_name
 from context_bench_testing.findings import Report
-from context_bench_testing.watch import NETWORK, RefusedNetworkError, Watch
+from context_bench_testing.samples import Example
+from context_bench_testing.watch import NETWORK, SUBPROCESS, RefusedNetworkError, Watch
 
+_CORE = "context_bench"
 _WRITES_FILES = ("reporters", "commands", "hooks")
 """Kinds whose components may write files in the current folder."""
 
@@ -54,8 +57,9 @@ class Subject:
         """Top-level package of its code."""
         return self.component.target.partition(":")[0].strip().partition(".")[0]
 
-    def build(self, options: Mapping[str, Any]) -> Any:
-        """Return the component with these options, or None with a finding."""
+    def build(self, example: Example) -> Any:
+        """Return the component with the options of an example, or None with a finding."""
+        options = example.options
         lacking = [
             name
             for name, option in self.component.manifest.options.items()
@@ -68,7 +72,7 @@ class Subject:
         outcome = self.call("the constructor", self.component.build, options)
         if outcome.error is None:
             return outcome.value
-        if not self.is_refused(outcome):
+        if not self.is_refused(outcome) and not self.refuses(outcome, example):
             self.report.fault("build", f"it cannot be built: {outcome.error_text}")
         return None
 
@@ -92,11 +96,7 @@ class Subject:
             if capability not in declared and not _implies(declared, capability):
                 text = f"{where} uses {capability} ({use}), which capabilities does not declare"
                 self.report.fault("undeclared-capability", text)
-        from_options = {option.env for option in self.component.manifest.options.values()}
-        for name in sorted(watch.environ - from_options):
-            if f"env:{name}" not in declared:
-                text = f"{where} reads the environment variable {name}; declare env:{name}"
-                self.report.fault("undeclared-environment", text)
+        self._compare_environ(where, watch)
         if watch.output:
             shown = watch.output[:60]
             self.report.fault("stdout", f"{where} writes to standard output: {shown!r}")
@@ -105,6 +105,41 @@ class Subject:
             if is_here and self.component.kind in _WRITES_FILES:
                 continue
             self.report.fault("files", f"{where} writes or removes the file {path}")
+
+    def _compare_environ(self, where: str, watch: Watch) -> None:
+        """Report variables that were read and not declared. Only a secret is a fault: other variables
+        may be settings that nobody has to set."""
+        if self.package == _CORE:  # its runs read the environment, whatever the component does
+            return
+        declared = self.component.capabilities
+        if watch.lists_environ and SUBPROCESS not in declared:
+            text = f"{where} reads all environment variables, which may contain secrets"
+            self.report.fault("undeclared-environment", text)
+        from_options = {option.env for option in self.component.manifest.options.values()}
+        for name in sorted(watch.environ - from_options):
+            if f"env:{name}" in declared:
+                continue
+            text = f"{where} reads the environment variable {name}; declare env:{name}"
+            if is_secret_name(name):
+                self.report.fault("undeclared-environment", text)
+            else:
+                self.report.note("undeclared-environment", text)
+
+    def refuses(self, outcome: Outcome, example: Example) -> bool:
+        """Return whether a call ended because the general example does not fit, with a note.
+
+        A component refuses with an error of context-bench, whose message says what it needs. A run
+        wraps any other error of a component in such an error, as its cause.
+        """
+        error = outcome.error
+        if example.is_declared or not isinstance(error, ContextBenchError):
+            return False
+        if error.__cause__ is not None and not isinstance(error.__cause__, ContextBenchError):
+            return False
+        table = f"[[{self.component.kind}.{self.component.name}.examples]]"
+        text = f"not called: {outcome.error_text} Name what it needs in {table}"
+        self.report.note("not-run", text)
+        return True
 
     def is_refused(self, outcome: Outcome) -> bool:
         """Return whether a call ended because the check refuses the network, with a finding."""

@@ -10,6 +10,7 @@ from typing import Any
 
 from attrs import frozen
 
+from context_bench.errors import ContextBenchError
 from context_bench_testing.recording import RecordingDict
 from context_bench_testing.samples import GOLD, UNUSUAL_TEXTS, Example, examples_of
 from context_bench_testing.subject import Outcome, Subject, is_json_like, same
@@ -20,13 +21,15 @@ _MESSAGES = [
     {"role": "user", "content": "And of Italy?"},
 ]
 _THREADS = 8
+_CONTENT = ("response", "context", "messages", "tool_calls", "restored")
+"""The fields of an output that must be the same again."""
 
 
 def check_system(subject: Subject) -> None:
     """Check a system on each of its examples."""
     for example in examples_of(subject.component):
-        system = subject.build(example.options)
-        again = subject.build(example.options) if system is not None else None
+        system = subject.build(example)
+        again = subject.build(example) if system is not None else None
         if system is None or again is None:
             continue
         subject.require_name(system)
@@ -88,7 +91,8 @@ class _Calls:
         outcome = self.subject.call("process()", self.process, recording)
         self._check_reads(recording)
         if outcome.error is not None:
-            if not self.subject.is_refused(outcome):
+            is_known = self.subject.is_refused(outcome)
+            if not is_known and not self.subject.refuses(outcome, self.example):
                 text = f"process() raises {outcome.error_text} on its example"
                 self.subject.report.fault("raises", text)
             return None
@@ -152,7 +156,7 @@ class _Calls:
             return
         for process, whose in ((self.process, "the same"), (of_equal, "an equal")):
             outcome = self.subject.call("process()", process, self.visible())
-            if outcome.error is not None or not same(outcome.value, output):
+            if outcome.error is not None or not same_content(outcome.value, output):
                 text = (
                     f"{whose} instance returns another output for the same input; "
                     "set deterministic = false"
@@ -174,7 +178,7 @@ class _Calls:
                 text = f"process() raises {outcome.error_text} when threads call it together"
                 report.fault("threads", text)
             return
-        is_same = all(same(other, output) for other in outcome.value)
+        is_same = all(same_content(other, output) for other in outcome.value)
         if self.subject.component.manifest.deterministic and not is_same:
             report.fault("threads", "threads that call it together get different outputs")
 
@@ -189,9 +193,20 @@ class _Calls:
                 when = f"when {name} is unusual ({what})"
                 if outcome.error is None:
                     self.checked(outcome, when)
+                elif not text.strip() and isinstance(outcome.error, ValueError | ContextBenchError):
+                    self.subject.report.note(
+                        "refuses", f"process() raises {outcome.error_text} {when}"
+                    )
                 elif not self.subject.is_refused(outcome):
                     message = f"process() raises {outcome.error_text} {when}"
                     self.subject.report.fault("unusual-input", message)
+
+
+def same_content(first: Any, second: Any) -> bool:
+    """Return whether two outputs have the same content; times and usage may differ."""
+    if not isinstance(first, Mapping) or not isinstance(second, Mapping):
+        return same(first, second)
+    return all(same(first.get(name), second.get(name)) for name in _CONTENT)
 
 
 def _check_options(
@@ -215,7 +230,7 @@ def _check_options(
             if outcome.error is not None:  # a value that it may refuse
                 continue
             changed, fingerprint = outcome.value
-            if not same(changed, output) and same(fingerprint, before):
+            if not same_content(changed, output) and same(fingerprint, before):
                 text = (
                     f"the option {name} changes the output but not fingerprint(), so a run reuses "
                     "responses of another configuration"

@@ -11,7 +11,7 @@ from context_bench_testing.subject import Subject
 def check_tokenizer(subject: Subject) -> None:
     """Check a tokenizer with each of its examples."""
     for example in examples_of(subject.component):
-        tokenizer = subject.build(example.options)
+        tokenizer = subject.build(example)
         if tokenizer is None:
             continue
         subject.require_name(tokenizer)

@@ -47,7 +47,8 @@ class Watch:
     Attributes:
         capabilities: What was used, by capability, with the first use as text.
         files: Files outside the folder for temporary files that were written or removed.
-        environ: Environment variables that the package read.
+        environ: Environment variables that the package read one by one.
+        lists_environ: Whether the package read all environment variables at once.
     """
 
     def __init__(self, package: str) -> None:
@@ -55,6 +56,7 @@ class Watch:
         self.capabilities: dict[str, str] = {}
         self.files: set[str] = set()
         self.environ: set[str] = set()
+        self.lists_environ = False
         self._output = io.StringIO()
         self._redirection: redirect_stdout[io.StringIO] | None = None
 
@@ -95,13 +97,22 @@ class Watch:
         elif _is_change(event, arguments):
             self._record_file(arguments[0])
 
-    def record_environ(self, name: object, frame: FrameType | None) -> None:
-        """Record the read of an environment variable, if the package itself reads it."""
+    def record_environ(self, name: str | None, frame: FrameType | None) -> None:
+        """Record the read of an environment variable, or of all of them, if the package itself reads.
+
+        Args:
+            name: The variable; None for all of them.
+            frame: The frame that reads.
+        """
         while frame is not None and frame.f_globals.get("__name__") in _LOOKUP_MODULES:
             frame = frame.f_back
         module = frame.f_globals.get("__name__", "") if frame is not None else ""
-        if module.partition(".")[0] == self.package:
-            self.environ.add(str(name))
+        if module.partition(".")[0] != self.package:
+            return
+        if name is None:
+            self.lists_environ = True
+        elif not self.lists_environ:
+            self.environ.add(name)
 
     def _record_file(self, path: object) -> None:
         if not isinstance(path, str | bytes | os.PathLike):
@@ -126,13 +137,20 @@ def _install() -> None:
     sys.addaudithook(_hook)
     environ_class: Any = type(os.environ)
     read = environ_class.__getitem__
+    iterate = environ_class.__iter__
 
     def watched_read(self: Any, name: str) -> Any:
         for watch in tuple(_active):
             watch.record_environ(name, sys._getframe(1))
         return read(self, name)
 
+    def watched_iterate(self: Any) -> Any:
+        for watch in tuple(_active):
+            watch.record_environ(None, sys._getframe(1))
+        return iterate(self)
+
     environ_class.__getitem__ = watched_read
+    environ_class.__iter__ = watched_iterate
 
 
 def _hook(event: str, arguments: tuple[Any, ...]) -> None:
