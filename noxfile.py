@@ -115,6 +115,7 @@ def check(session: nox.Session) -> None:
         "docs",
         "types",
         "minimums",
+        "site",
         "lint",
         "imports",
         "alone",
@@ -432,6 +433,13 @@ def e2e(session: nox.Session) -> None:
     names = ("compare", "controls", "python", "sessions", "survival", "upstream")
     install_wheels(session, *ours(*names))
     run_tests(session, *sessions, *session.posargs)
+
+
+@nox.session(python=MAIN)
+def site(session: nox.Session) -> None:
+    """The documentation site: every page is in the navigation, and every link leads somewhere. It stays in .nox/site/tmp/site/html."""
+    session.install("-c", CONSTRAINTS, "sphinx", "myst-parser", "furo", "hatchling", "-e", "core")
+    session.run("python", "docs/build_site.py", str(Path(session.create_tmp()) / "site"))
 
 
 @nox.session(python=MAIN)

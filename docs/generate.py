@@ -193,6 +193,11 @@ def plugins_page() -> str:
     return "\n".join(parts)
 
 
+def component_reference(package: Package) -> str:
+    """Return what a package declares, component by component, as the reference has it."""
+    return "\n".join(_component(facts) for facts in package.components)
+
+
 def _component(facts: ComponentManifest) -> str:
     lines = [f"### {facts.kind.removesuffix('s')} `{facts.name}`", "", f"{facts.summary}.", ""]
     told = {"class": f"`{facts.class_name}`"}
