@@ -148,7 +148,7 @@ def packages() -> list[Package]:
 
 GROUPS: dict[str, str] = {
     "Run and operate": "audit conversations cost efficiency http kit limits preflight testing tokenizers",
-    "Systems": "anthropic command compress llama memory openai python replay upstream",
+    "Systems": "agents-live anthropic command compress llama memory openai python replay upstream",
     "Data": "agents code-datasets huggingface instruction knowledge local long-context needle nli-datasets qa reasoning "
     "sessions summarization tasks",
     "Scores": "agreement answer-quality bbh code ifeval judge judging math multiple-choice nli rag rouge scorers scorers-code "

@@ -144,7 +144,8 @@ class RecordingUpstream:
         with self._lock:
             self._records.append(arrived)
         if self.forward_to is None:
-            return canned(dialect, body, self.reply, self.calls_for(arrived))
+            calls = self.calls_for(arrived)
+            return canned(dialect, body, "" if calls else self.reply, calls)
         return self._forwarded(path, headers, raw)
 
     def _forwarded(

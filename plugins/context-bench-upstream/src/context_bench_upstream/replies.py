@@ -48,8 +48,8 @@ def canned(
     Args:
         dialect: ``chat``, ``responses`` or ``messages``.
         body: The request.
-        text: What the reply says.
-        calls: What it calls; then it says nothing.
+        text: Text of the reply.
+        calls: Its calls of tools; an empty text beside them is left out.
     """
     model = str(body.get("model") or "recording-upstream")
     if calls:
@@ -57,7 +57,7 @@ def canned(
             "chat": _chat_calls,
             "responses": _responses_calls,
             "messages": _messages_calls,
-        }[dialect](model, calls)
+        }[dialect](model, text, calls)
     else:
         whole, events = {"chat": _chat, "responses": _responses, "messages": _messages}[dialect](
             model, text
@@ -154,13 +154,13 @@ def _messages(model: str, text: str) -> Made:
     return whole, events
 
 
-def _chat_calls(model: str, calls: Sequence[Call]) -> Made:
+def _chat_calls(model: str, text: str, calls: Sequence[Call]) -> Made:
     base = {"id": "chatcmpl-recorded", "created": 0, "model": model}
     made = [
         {"id": one.id, "type": "function", "function": {"name": one.name, "arguments": one.written}}
         for one in calls
     ]
-    message = {"role": "assistant", "content": None, "tool_calls": made}
+    message = {"role": "assistant", "content": text or None, "tool_calls": made}
     chunk = {**base, "object": "chat.completion.chunk"}
     delta = {**message, "tool_calls": [{"index": number, **one} for number, one in enumerate(made)]}
     events = [
@@ -171,8 +171,8 @@ def _chat_calls(model: str, calls: Sequence[Call]) -> Made:
     return {**base, "object": "chat.completion", "choices": [choice]}, events
 
 
-def _responses_calls(model: str, calls: Sequence[Call]) -> Made:
-    items = [
+def _responses_calls(model: str, text: str, calls: Sequence[Call]) -> Made:
+    items: list[dict[str, Any]] = [
         {
             "type": "function_call",
             "id": f"fc_{one.id}",
@@ -184,11 +184,14 @@ def _responses_calls(model: str, calls: Sequence[Call]) -> Made:
         for one in calls
     ]
     base = {"id": "resp_recorded", "object": "response", "created_at": 0, "model": model}
-    whole = {**base, "status": "completed", "output": items}
+    message = _responses(model, text)[0]["output"] if text else []
+    whole = {**base, "status": "completed", "output": [*message, *items]}
     events: list[dict[str, Any]] = [
         {"type": "response.created", "response": {**base, "status": "in_progress", "output": []}}
     ]
-    for number, item in enumerate(items):
+    if text:
+        events += _text_events(message[0])
+    for number, item in enumerate(items, len(message)):
         place = {"item_id": item["id"], "output_index": number}
         begun = {**item, "arguments": "", "status": "in_progress"}
         events += [
@@ -204,7 +207,23 @@ def _responses_calls(model: str, calls: Sequence[Call]) -> Made:
     return whole, [*events, {"type": "response.completed", "response": whole}]
 
 
-def _messages_calls(model: str, calls: Sequence[Call]) -> Made:
+def _text_events(item: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the events of a message that is the first item of a response."""
+    part = item["content"][0]
+    empty_part = {**part, "text": ""}
+    begun = {**item, "status": "in_progress", "content": []}
+    place = {"item_id": item["id"], "output_index": 0, "content_index": 0}
+    return [
+        {"type": "response.output_item.added", "output_index": 0, "item": begun},
+        {"type": "response.content_part.added", **place, "part": empty_part},
+        {"type": "response.output_text.delta", **place, "delta": part["text"]},
+        {"type": "response.output_text.done", **place, "text": part["text"]},
+        {"type": "response.content_part.done", **place, "part": part},
+        {"type": "response.output_item.done", "output_index": 0, "item": item},
+    ]
+
+
+def _messages_calls(model: str, text: str, calls: Sequence[Call]) -> Made:
     base = {"id": "msg_recorded", "type": "message", "role": "assistant", "model": model}
     usage = {"input_tokens": 0, "output_tokens": 0}
     blocks = [
@@ -220,7 +239,19 @@ def _messages_calls(model: str, calls: Sequence[Call]) -> Made:
         "usage": usage,
     }
     events: list[dict[str, Any]] = [{"type": "message_start", "message": begun}]
-    for number, (block, one) in enumerate(zip(blocks, calls, strict=True)):
+    said: list[dict[str, Any]] = [{"type": "text", "text": text}] if text else []
+    if text:
+        delta = {"type": "text_delta", "text": text}
+        events += [
+            {
+                "type": "content_block_start",
+                "index": 0,
+                "content_block": {"type": "text", "text": ""},
+            },
+            {"type": "content_block_delta", "index": 0, "delta": delta},
+            {"type": "content_block_stop", "index": 0},
+        ]
+    for number, (block, one) in enumerate(zip(blocks, calls, strict=True), len(said)):
         events += [
             {
                 "type": "content_block_start",
@@ -238,4 +269,4 @@ def _messages_calls(model: str, calls: Sequence[Call]) -> Made:
         {"type": "message_delta", "delta": ended, "usage": {"output_tokens": 0}},
         {"type": "message_stop"},
     ]
-    return {**base, "content": blocks, **ended, "usage": usage}, events
+    return {**base, "content": [*said, *blocks], **ended, "usage": usage}, events

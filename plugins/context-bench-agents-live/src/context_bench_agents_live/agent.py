@@ -1,0 +1,146 @@
+"""The system ``agent``: a tool loop that works on a task in a workspace, through an endpoint or a proxy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from secrets import token_hex
+from typing import Any
+
+from context_bench.errors import ConfigurationError
+from context_bench_agents_live.loop import Ending, ToolLoop
+from context_bench_agents_live.policy import OraclePolicy
+from context_bench_agents_live.policy_server import MODEL, PolicyServer
+from context_bench_agents_live.requests import RequestLog
+from context_bench_agents_live.workspace import Workspace
+from context_bench_http import Endpoint, EndpointURLError, HttpClient, Network
+
+POLICIES = ("oracle", "none")
+DEFAULT_LIMITS: Mapping[str, int] = {"turns": 80, "seconds": 600, "bytes": 1_000_000}
+_KEY = "cb-row-"
+
+
+class Agent:
+    """Lets a tool loop work on each task, in a folder that is removed afterwards.
+
+        Agent().process({"question": "...", "files": {"RULES.md": "..."}})
+
+    With ``policy="oracle"`` a server of this process answers in place of a model, and counts the requests as they arrive
+    there: behind a proxy, as the proxy forwards them. Each row has a key, so parallel rows are not mixed.
+
+    Args:
+        base_url: Where the agent sends its requests: a proxy, or a model. None sends them to the policy.
+        policy: ``oracle``, or ``none`` for the model at ``base_url``.
+        notes: Whether the oracle writes down what it found.
+        max_turns: Turns after which the oracle gives up.
+        port: Port of the policy on 127.0.0.1, to which a proxy forwards; 0 takes a free port.
+        model: Model to call.
+        api_key: Key of a model, with ``policy=none``.
+        timeout: Seconds for one request.
+        name: Display name.
+
+    Raises:
+        ConfigurationError: An option cannot be used, or the port is taken.
+    """
+
+    reads = ("question", "files", "limits")
+
+    def __init__(
+        self,
+        base_url: str | None = None,
+        policy: str = "oracle",
+        notes: bool = False,
+        max_turns: int = 60,
+        port: int = 0,
+        model: str = MODEL,
+        api_key: str | None = None,
+        timeout: float = 120.0,
+        name: str = "agent",
+    ) -> None:
+        if policy not in POLICIES:
+            raise ConfigurationError(f"policy is {policy!r}, but must be oracle or none.")
+        if policy == "none" and base_url is None:
+            raise ConfigurationError("policy=none needs base_url, the address of a model.")
+        if max_turns < 1:
+            raise ConfigurationError(f"max_turns is {max_turns}, but must be at least 1.")
+        self.name = name
+        self._model = model
+        self._api_key = api_key or ""
+        self._base_url = base_url
+        self._server = None
+        if policy == "oracle":
+            self._server = _start(OraclePolicy(notes, max_turns), port)
+        try:
+            address = base_url or (self._server.url if self._server else "")
+            self._endpoint = Endpoint.parse(address)
+            self._http = HttpClient(Network(is_local=self._endpoint.is_local), timeout)
+        except (EndpointURLError, ValueError) as error:
+            self.close()
+            raise ConfigurationError(f"agent: {error}") from error
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r})"
+
+    def close(self) -> None:
+        """Stop the server of the policy."""
+        if self._server is not None:
+            self._server.close()
+            self._server = None
+
+    def process(self, example: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what the agent did with a task.
+
+        Args:
+            example: A task: ``question``, ``files`` by path, and ``limits``.
+
+        Returns:
+            ``response``, the agent's last text; ``agent``, its counts and ``ended``; ``workspace``, the SHA-256 of each file at
+            the end; ``changes``, the text of each changed file.
+
+        Raises:
+            ConfigurationError: The proxy answered, but forwarded no request with the row's key.
+            EndpointError: The endpoint gave no usable reply.
+        """
+        limits = {**DEFAULT_LIMITS, **(example.get("limits") or {})}
+        with Workspace(example.get("files") or {}, limits["bytes"]) as workspace:
+            ending, log = self._work(str(example["question"]), workspace, limits)
+            digests = workspace.digests()
+            changes = workspace.changes()
+        self._check_forwarded(log, ending)
+        return {
+            "response": ending.text,
+            "agent": {**log.record(), "ended": ending.how},
+            "workspace": digests,
+            "changes": changes,
+        }
+
+    def _work(
+        self, task: str, workspace: Workspace, limits: Mapping[str, int]
+    ) -> tuple[Ending, RequestLog]:
+        """Return how the work ended, and the requests as the policy received them, or else as they were sent."""
+        if self._server is None:
+            loop = ToolLoop(self._http, self._endpoint, self._model, self._api_key)
+            return loop.run(task, workspace, limits), loop.log
+        key = _KEY + token_hex(12)
+        self._server.begin(key)
+        try:
+            loop = ToolLoop(self._http, self._endpoint, self._model, key)
+            ending = loop.run(task, workspace, limits)
+        finally:
+            log = self._server.end(key)
+        return ending, log
+
+    def _check_forwarded(self, log: RequestLog, ending: Ending) -> None:
+        if log.turns == 0 and ending.how != "refused":
+            raise ConfigurationError(
+                f"{self._base_url} answered, but forwarded no request with the row's key to the policy at port "
+                f"{self._server.url.rpartition(':')[2] if self._server else 0}. Let the proxy forward there, with the key of the request."
+            )
+
+
+def _start(policy: OraclePolicy, port: int) -> PolicyServer:
+    try:
+        return PolicyServer(policy, port)
+    except (OSError, OverflowError) as error:
+        raise ConfigurationError(
+            f"The policy cannot listen on 127.0.0.1:{port}: {error}. Choose another port."
+        ) from error

@@ -1,0 +1,125 @@
+"""A small agent: a loop that calls an endpoint for chat completions, runs the tools, and sends the results back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from time import monotonic
+from typing import Any
+
+from attrs import frozen
+
+from context_bench_agents_live.conversation import ToolCall
+from context_bench_agents_live.requests import RequestLog
+from context_bench_agents_live.tools import TOOLS, run_tool
+from context_bench_agents_live.workspace import Workspace
+from context_bench_http import (
+    Endpoint,
+    EndpointError,
+    HttpClient,
+    HttpRequest,
+    RequestRefusedError,
+    UnusableReplyError,
+)
+
+_SYSTEM = (
+    "You work on files in a workspace with the tools list, read and write. Paths are relative. "
+    "When the task is done, answer without calling a tool."
+)
+_TRANSIENT = (408, 409, 425, 429)
+FINISHED, BOUND, REFUSED = "finished", "bound", "refused"
+
+
+@frozen
+class Ending:
+    """How the work of an agent ended.
+
+    Attributes:
+        how: ``finished``, ``bound`` (turns or seconds), ``refused`` by the endpoint, or ``crashed``.
+        text: Last text of the model, or the reason.
+    """
+
+    how: str
+    text: str
+
+
+class ToolLoop:
+    """Works on one task.
+
+    Args:
+        http: Client for the endpoint.
+        endpoint: Where chat completions are answered.
+        model: Model to call.
+        key: API key.
+    """
+
+    def __init__(self, http: HttpClient, endpoint: Endpoint, model: str, key: str) -> None:
+        self._http = http
+        self._endpoint = endpoint
+        self._model = model
+        self._headers = {"content-type": "application/json", "authorization": f"Bearer {key}"}
+        self.log = RequestLog()
+
+    def run(self, task: str, workspace: Workspace, limits: Mapping[str, int]) -> Ending:
+        """Work on a task until the model calls no tool, or a limit is reached.
+
+        Args:
+            task: The instruction.
+            workspace: Where the files are.
+            limits: ``turns`` and ``seconds``.
+
+        Raises:
+            EndpointError: The endpoint gave no usable reply.
+        """
+        messages: list[dict[str, Any]] = [
+            {"role": "system", "content": _SYSTEM},
+            {"role": "user", "content": task},
+        ]
+        until = monotonic() + limits["seconds"]
+        for _ in range(limits["turns"]):
+            if monotonic() > until:
+                return Ending(BOUND, f"{limits['seconds']} seconds")
+            body = {"model": self._model, "messages": messages, "tools": list(TOOLS)}
+            try:
+                message = self._message(body)
+            except RequestRefusedError as error:
+                return Ending(REFUSED, str(error))
+            text = str(message.get("content") or "")
+            calls = _calls(message)
+            self.log.add(body, text, calls)
+            if not calls:
+                return Ending(FINISHED, text)
+            messages.append({**message, "role": "assistant"})
+            for call in calls:
+                result = run_tool(call, workspace)
+                messages.append({"role": "tool", "tool_call_id": call.id, "content": result})
+        return Ending(BOUND, f"{limits['turns']} turns")
+
+    def _message(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the message of the reply to a request."""
+        raw = json.dumps(body).encode("utf-8")
+        response = self._http.fetch(HttpRequest("POST", self._endpoint, self._headers, raw))
+        where = self._endpoint.shown
+        if 400 <= response.status < 500 and response.status not in _TRANSIENT:
+            raise RequestRefusedError(
+                f"{where} refused the request ({response.status}).", status=response.status
+            )
+        if response.status != 200:
+            raise EndpointError(
+                f"{where} failed ({response.status}).", status=response.status, retryable=True
+            )
+        try:
+            message = json.loads(response.body)["choices"][0]["message"]
+            return {
+                name: message.get(name) for name in ("content", "tool_calls") if message.get(name)
+            }
+        except (ValueError, LookupError, TypeError, AttributeError) as error:
+            raise UnusableReplyError(f"{where} returned no chat completion: {error!r}") from error
+
+
+def _calls(message: Mapping[str, Any]) -> list[ToolCall]:
+    calls = []
+    for call in message.get("tool_calls") or ():
+        function = call.get("function") or {}
+        calls.append(ToolCall.of(call.get("id"), function.get("name"), function.get("arguments")))
+    return calls

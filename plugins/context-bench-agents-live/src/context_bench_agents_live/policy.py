@@ -1,0 +1,131 @@
+"""The oracle policy: what a perfect agent without a memory does next, as a pure function of the request."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from attrs import frozen
+
+from context_bench_agents_live.conversation import Body, Tool, ToolCall, Turn, tools_of, turns_of
+from context_bench_tasks import HuntReader, Read, Write
+
+_READERS = ("read", "read_file", "Read")
+_WRITERS = ("write", "write_file", "Write")
+_SHELLS = ("bash", "shell", "Bash", "exec_command", "local_shell")
+_PATHS = ("path", "file_path", "filePath", "absolute_path")
+_COMMANDS = ("command", "cmd")
+_VAIN_TRIES = 3
+FINISHED = "finished: the ledger is written"
+GAVE_UP = "gave up"
+
+
+@frozen
+class Reply:
+    """What the policy answers.
+
+    Attributes:
+        text: Its text.
+        calls: The calls of tools; none ends the work.
+    """
+
+    text: str
+    calls: Sequence[ToolCall] = ()
+
+
+@frozen
+class OraclePolicy:
+    """Decides from the messages of a request and nothing else.
+
+    It reads a file again when a fact that it needs is not visible. It gives up after three equal calls in a row whose result
+    does not help, and at a bound of turns.
+
+    Attributes:
+        notes: Whether it writes down what it found, as many models do, so that its notes replace results that were cut.
+        max_turns: Turns after which it gives up.
+    """
+
+    notes: bool = False
+    max_turns: int = 60
+
+    def reply(self, dialect: str, body: Body) -> Reply:
+        """Return the reply to a request.
+
+        Args:
+            dialect: ``chat``, ``responses`` or ``messages``.
+            body: The request.
+        """
+        turns = turns_of(dialect, body)
+        made = [call for turn in turns for call in turn.calls]
+        hunt = HuntReader([text for turn in turns for text in turn.texts])
+        if not hunt.is_readable:
+            return Reply(f"{GAVE_UP}: the instruction of the task is not visible")
+        step = hunt.next_step()
+        call = _call(step, tools_of(body), len(made))
+        if call is None:
+            return Reply(f"{GAVE_UP}: no tool reads and writes files")
+        if isinstance(step, Write) and any(_is_same(call, earlier) for earlier in made):
+            return Reply(FINISHED)
+        tries = 0
+        for earlier in reversed(made):
+            if not _is_same(call, earlier):
+                break
+            tries += 1
+        if tries >= _VAIN_TRIES:
+            return Reply(f"{GAVE_UP}: three reads in a row did not help")
+        if _model_turns(turns) >= self.max_turns:
+            return Reply(f"{GAVE_UP}: {self.max_turns} turns")
+        return Reply(self._notes(turns), [call])
+
+    def _notes(self, turns: Sequence[Turn]) -> str:
+        """Return the facts of the texts after the model's last message; empty for the plain variant."""
+        if not self.notes:
+            return ""
+        facts: list[str] = []
+        for turn in reversed(turns):
+            if turn.is_model:
+                break
+            facts = [fact for text in turn.texts for fact in HuntReader.facts_in(text)] + facts
+        return "\n".join(facts)
+
+
+def _model_turns(turns: Sequence[Turn]) -> int:
+    """Return how often the model wrote; messages in a row are one turn."""
+    number = 0
+    was_model = False
+    for turn in turns:
+        number += turn.is_model and not was_model
+        was_model = turn.is_model
+    return number
+
+
+def _is_same(first: ToolCall, second: ToolCall) -> bool:
+    return first.name == second.name and first.arguments == second.arguments
+
+
+def _call(step: Read | Write, tools: Sequence[Tool], number: int) -> ToolCall | None:
+    """Return the call for a step with the tools of the request: files tools, else a shell."""
+    names = _READERS if isinstance(step, Read) else _WRITERS
+    for tool in tools:
+        path = next((name for name in _PATHS if name in tool.parameters), None)
+        if tool.name in names and path is not None:
+            arguments = {path: step.path}
+            if isinstance(step, Write):
+                arguments["content"] = step.content
+            return ToolCall(f"call_{number + 1}", tool.name, arguments)
+    for tool in tools:
+        command = next((name for name in _COMMANDS if name in tool.parameters), None)
+        if tool.name in _SHELLS and command is not None:
+            return ToolCall(f"call_{number + 1}", tool.name, _shell(step, tool, command))
+    return None
+
+
+def _shell(step: Read | Write, tool: Tool, name: str) -> Mapping[str, Any]:
+    path = shlex.quote(step.path)
+    text = f"cat {path}"
+    if isinstance(step, Write):
+        text = f"printf %s {shlex.quote(step.content)} > {path}"
+    schema = tool.parameters[name]
+    is_list = isinstance(schema, Mapping) and schema.get("type") == "array"
+    return {name: ["bash", "-lc", text] if is_list else text}

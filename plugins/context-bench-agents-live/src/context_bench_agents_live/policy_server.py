@@ -1,0 +1,103 @@
+"""A server on 127.0.0.1 that answers as a policy does, and counts the requests of each row."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Mapping
+
+from context_bench_agents_live.policy import OraclePolicy
+from context_bench_agents_live.requests import RequestLog
+from context_bench_http.content_encoding import ContentEncodingError, decoded
+from context_bench_http.local_server import Guard, LocalRequest, LocalResponse, LocalServer
+from context_bench_upstream.replies import Call, canned, dialect_of
+
+MODEL = "oracle"
+_MAX_BODY = 256 * 1024 * 1024
+_HOSTS = ("127.0.0.1", "localhost", "::1", "host.docker.internal")
+_JSON = "application/json"
+
+
+class PolicyServer:
+    """Serves chat completions, responses and messages; the key of a request names its row.
+
+        with PolicyServer(OraclePolicy()) as server:
+            server.begin("cb-row-1")
+            ...  # the agent calls server.url with the key cb-row-1
+            print(server.end("cb-row-1").record())
+
+    Args:
+        policy: What answers.
+        port: Port to listen on; 0 takes a free port.
+
+    Attributes:
+        url: Its address, without ``/v1``.
+
+    Raises:
+        OSError: The port is taken.
+        OverflowError: The port is not a port.
+    """
+
+    def __init__(self, policy: OraclePolicy, port: int = 0) -> None:
+        self._policy = policy
+        self._lock = threading.Lock()
+        self._logs: dict[str, RequestLog] = {}
+        guard = Guard(hosts=_HOSTS, methods=("GET", "POST"), max_body=_MAX_BODY)
+        self._server = LocalServer(self._respond, port, guard)
+        self.url = self._server.url
+
+    def __enter__(self) -> PolicyServer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop the server."""
+        self._server.close()
+
+    def begin(self, key: str) -> None:
+        """Count the requests with a key from now on."""
+        with self._lock:
+            self._logs[key] = RequestLog()
+
+    def end(self, key: str) -> RequestLog:
+        """Return the counts of a key, and stop counting."""
+        with self._lock:
+            return self._logs.pop(key)
+
+    def _respond(self, request: LocalRequest) -> LocalResponse:
+        if request.method == "GET":
+            models = {"object": "list", "data": [{"id": MODEL, "object": "model"}]}
+            return LocalResponse(json.dumps(models).encode(), content_type=_JSON)
+        try:
+            raw = decoded(request.body, request.headers.get("content-encoding", ""), _MAX_BODY)
+            body = json.loads(raw)
+        except (ContentEncodingError, ValueError, RecursionError) as error:
+            return _failure(f"The body is not JSON: {error}", 400)
+        dialect = dialect_of(request.path)
+        if dialect is None or not isinstance(body, dict):
+            return _failure(f"The policy does not answer POST {request.path[:200]}.", 404)
+        reply = self._policy.reply(dialect, body)
+        key = key_of(request.headers)
+        with self._lock:
+            log = self._logs.get(key)
+            if log is not None:
+                log.add(body, reply.text, reply.calls)
+        calls = [Call(call.id, call.name, call.arguments) for call in reply.calls]
+        status, content_type, content = canned(dialect, body, reply.text, calls)
+        return LocalResponse(content, status, content_type)
+
+
+def key_of(headers: Mapping[str, str]) -> str:
+    """Return the API key of a request, names of headers in lower case; empty where it has no key.
+
+    >>> key_of({"authorization": "Bearer cb-row-1"}), key_of({"x-api-key": "cb-row-2"})
+    ('cb-row-1', 'cb-row-2')
+    """
+    own = headers.get("x-api-key", "")
+    return own or headers.get("authorization", "").partition(" ")[2].strip()
+
+
+def _failure(message: str, status: int) -> LocalResponse:
+    return LocalResponse(json.dumps({"error": {"message": message}}).encode(), status, _JSON)

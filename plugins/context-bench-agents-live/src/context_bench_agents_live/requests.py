@@ -1,0 +1,71 @@
+"""What is counted of the requests of a row: tokens, the cached prefix, calls, and reads that were repeated."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from context_bench.tokens import WordTokenizer
+from context_bench_agents_live.conversation import Body, ToolCall, prompt_text
+
+
+class RequestLog:
+    """Counts the requests of one row.
+
+    The cached prefix of a request is what it has in common with the row's previous request, up to the first change.
+    """
+
+    def __init__(self) -> None:
+        self._tokenizer = WordTokenizer()
+        self._previous = ""
+        self._calls: Counter[str] = Counter()
+        self._reads: Counter[str] = Counter()
+        self.turns = 0
+        self.tokens_sent = 0
+        self.tokens_cached = 0
+        self.tokens_written = 0
+
+    def add(self, body: Body, text: str, calls: Sequence[ToolCall]) -> None:
+        """Count a request and its reply."""
+        prompt = prompt_text(body)
+        common = _common_prefix(self._previous, prompt)
+        self._previous = prompt
+        self.turns += 1
+        self.tokens_sent += self._tokenizer.count(prompt)
+        self.tokens_cached += self._tokenizer.count(common)
+        self.tokens_written += self._tokenizer.count(text)
+        for call in calls:
+            arguments = json.dumps(dict(call.arguments), sort_keys=True)
+            self.tokens_written += self._tokenizer.count(call.name + arguments)
+            self._calls[call.name] += 1
+            self._reads[f"{call.name} {arguments}"] += 1
+
+    def record(self) -> Mapping[str, Any]:
+        """Return the counts as a row stores them.
+
+        ``turns``, ``calls`` by tool, ``re_reads`` (equal calls after the first), and tokens: ``tokens_sent``,
+        ``tokens_cached`` of these, and ``tokens_written`` by the model.
+        """
+        return {
+            "turns": self.turns,
+            "calls": dict(sorted(self._calls.items())),
+            "re_reads": sum(count - 1 for count in self._reads.values()),
+            "tokens_sent": self.tokens_sent,
+            "tokens_cached": self.tokens_cached,
+            "tokens_written": self.tokens_written,
+        }
+
+
+def _common_prefix(first: str, second: str) -> str:
+    """Return the longest text with which both texts begin, by halving what is not yet known."""
+    known = 0
+    limit = min(len(first), len(second))
+    while known < limit:
+        middle = (known + limit + 1) // 2
+        if first[known:middle] == second[known:middle]:
+            known = middle
+        else:
+            limit = middle - 1
+    return first[:known]

@@ -1,0 +1,124 @@
+"""A folder for one row, out of which no path leads."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from context_bench_tasks import digest_of
+
+
+class WorkspaceError(ValueError):
+    """A path leads out of the workspace, does not exist, or too much was written."""
+
+
+class Workspace:
+    """The folder in which an agent works; it is removed when the block ends.
+
+        with Workspace({"a.txt": "1"}, max_bytes=1000) as workspace:
+            workspace.write("b.txt", "2")
+
+    Args:
+        files: Content of each file at the start, by path.
+        max_bytes: Bytes that `write` accepts in all.
+
+    Raises:
+        WorkspaceError: A path of ``files`` leads out of the workspace.
+    """
+
+    def __init__(self, files: Mapping[str, str], max_bytes: int) -> None:
+        self._outer = Path(tempfile.mkdtemp(prefix="context-bench-agent-")).resolve()
+        self.root = self._outer / "work"
+        self.home = self._outer / "home"
+        self._left = sum(len(content.encode("utf-8")) for content in files.values())
+        self._initial = dict(files)
+        try:
+            self.root.mkdir()
+            self.home.mkdir()
+            for path, content in files.items():
+                self.write(path, content)
+        except BaseException:
+            self.close()
+            raise
+        self._left = max_bytes
+
+    def __enter__(self) -> Workspace:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Remove the folder."""
+        shutil.rmtree(self._outer, ignore_errors=True)
+
+    def list(self) -> str:
+        """Return the paths of all files, one a line."""
+        return "\n".join(sorted(self._files()))
+
+    def read(self, path: str) -> str:
+        """Return the text of a file.
+
+        Raises:
+            WorkspaceError: The path leads out of the workspace, or is not a file.
+        """
+        file = self._inside(path)
+        if not file.is_file():
+            raise WorkspaceError(f"{path}: not a file.")
+        return file.read_bytes().decode("utf-8", "replace")
+
+    def write(self, path: str, content: str) -> None:
+        """Write a file, and the folders above it.
+
+        Raises:
+            WorkspaceError: The path leads out of the workspace, is a folder, or too much was written.
+        """
+        file = self._inside(path)
+        raw = content.encode("utf-8", "replace")
+        if len(raw) > self._left:
+            raise WorkspaceError(f"{path}: more bytes than the task allows.")
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(raw)
+        except OSError as error:
+            raise WorkspaceError(f"{path}: cannot be written ({error.strerror}).") from error
+        self._left -= len(raw)
+
+    def digests(self) -> dict[str, str]:
+        """Return the digest of each file, by path."""
+        return {path: digest_of(file.read_bytes()) for path, file in sorted(self._files().items())}
+
+    def changes(self) -> dict[str, str | None]:
+        """Return the text of each file that is new or changed, and None for each that was removed."""
+        changes: dict[str, str | None] = {
+            path: None for path in self._initial if path not in self._files()
+        }
+        for path, file in self._files().items():
+            text = file.read_bytes().decode("utf-8", "replace")
+            if self._initial.get(path) != text:
+                changes[path] = text
+        return dict(sorted(changes.items()))
+
+    def _files(self) -> dict[str, Path]:
+        """Return the files by path; a link is not a file of the workspace."""
+        files = {}
+        for folder, _, names in os.walk(self.root):
+            for name in names:
+                file = Path(folder, name)
+                if file.is_file() and not file.is_symlink():
+                    files[file.relative_to(self.root).as_posix()] = file
+        return files
+
+    def _inside(self, path: str) -> Path:
+        if not path or "\0" in path:
+            raise WorkspaceError(f"{path!r}: not a path.")
+        try:
+            file = (self.root / path).resolve()
+        except (OSError, RuntimeError) as error:
+            raise WorkspaceError(f"{path}: not a path.") from error
+        if self.root not in file.parents:
+            raise WorkspaceError(f"{path}: leads out of the workspace.")
+        return file
