@@ -177,6 +177,7 @@ def test_a_package_is_checked_before_it_is_installed(
         ("empty/README.md", ""),
         ("broken/pyproject.toml", "[project"),
         ("unnamed/pyproject.toml", "[project]\n"),
+        ("pointless/pyproject.toml", "[project]\nname = 'acme'\n"),
     ],
 )
 def test_a_path_without_a_package_is_refused(

@@ -69,6 +69,12 @@ def _make_visible(path: Path, site: Path) -> str:
         raise ConfigurationError(f"{project_file} is not valid TOML: {error}.") from error
     if not isinstance(project.get("name"), str):
         raise ConfigurationError(f"{project_file} has no [project] name.")
+    groups = project.get("entry-points", {})
+    if not any(group.startswith("context_bench.") for group in groups):
+        raise ConfigurationError(
+            f"{project_file} names no entry point in a group such as context_bench.evaluators. If "
+            "another file names them, build a wheel and check that."
+        )
     _write_metadata(project, site)
     sources = path / "src"
     sys.path[:0] = [str(site), str(sources if sources.is_dir() else path)]
