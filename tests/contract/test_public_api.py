@@ -151,7 +151,7 @@ def test_a_package_imports_nothing_of_core_but_what_is_public(package: str) -> N
             ["context_bench.run.loop"],
         ),
         (
-            "from context_bench import read_result\nfrom context_bench.runs import open_run\nimport context_bench_http",
+            "from context_bench import open\nfrom context_bench.runs import open_run\nimport context_bench_http",
             [],
         ),
     ],

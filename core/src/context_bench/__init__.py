@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from context_bench.records import Failure as Failure
     from context_bench.records import Scores as Scores
     from context_bench.records import Usage as Usage
-    from context_bench.results.reading import read_result as read_result
+    from context_bench.results.reading import read_result as open  # noqa: A004  # as the modules gzip and io have it
     from context_bench.results.result import EvalResult as EvalResult
     from context_bench.session.evaluate import evaluate as evaluate
 
@@ -31,12 +31,12 @@ __all__ = [
     "Usage",
     "__version__",
     "evaluate",
-    "read_result",
+    "open",
 ]
 
 _HOMES = {
     "evaluate": "context_bench.session.evaluate",
-    "read_result": "context_bench.results.reading",
+    "open": "context_bench.results.reading:read_result",
     "EvalResult": "context_bench.results.result",
     "Evaluator": "context_bench.protocols",
     "Metric": "context_bench.protocols",
@@ -52,7 +52,8 @@ def __getattr__(name: str) -> object:
     if name in _HOMES:
         from importlib import import_module
 
-        value = getattr(import_module(_HOMES[name]), name)
+        module, _, own_name = _HOMES[name].partition(":")
+        value = getattr(import_module(module), own_name or name)
         globals()[name] = value
         return value
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from context_bench import EvalResult, evaluate, read_result
+from context_bench import EvalResult, evaluate
 from context_bench.catalog import open_catalog
+from context_bench.results.reading import read_result
 
 CODE = """
     class Quick:

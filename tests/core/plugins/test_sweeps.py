@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from context_bench import read_result
+from context_bench.results.reading import read_result
 
 CODE = """
     class Knob:

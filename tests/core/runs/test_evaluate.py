@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from context_bench import EvalResult, Scores, evaluate, read_result
+from context_bench import EvalResult, Scores, evaluate
 from context_bench.errors import (
     ConfigurationError,
     DatasetError,
@@ -19,6 +19,7 @@ from context_bench.errors import (
     WiringError,
 )
 from context_bench.metrics import MeanScore, PassRate
+from context_bench.results.reading import read_result
 
 Make = Callable[..., Any]
 EXAMPLES = [

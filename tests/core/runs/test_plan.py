@@ -128,8 +128,8 @@ def test_a_plan_imports_no_component() -> None:
 def test_lock_dry_run_and_run_make_one_plan(
     catalog: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
-    from context_bench import read_result
     from context_bench.cli import execute
+    from context_bench.results.reading import read_result
 
     monkeypatch.chdir(tmp_path)
     asked = ["--system", "identity", "--dataset", "needle", "-n", "1"]

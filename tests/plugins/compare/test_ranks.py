@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from context_bench import EvalResult, EvalRow, Metric, evaluate, read_result
+from context_bench import EvalResult, EvalRow, Metric, evaluate
 from context_bench.catalog import Catalog, open_catalog
 from context_bench.errors import MetricError
 from context_bench.metrics import MeanScore
+from context_bench.results.reading import read_result
 from context_bench_compare import ParetoRank, SpeedRank
 from context_bench_efficiency import CostOfPass, Latency, Waiting
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from statistics import fmean
@@ -11,8 +12,10 @@ from typing import Any
 
 import pytest
 
+import context_bench
 from context_bench import EvalResult, evaluate
 from context_bench.cli import execute
+from context_bench.errors import ConfigurationError
 
 SCORES = "right", "length"
 
@@ -119,3 +122,28 @@ def test_the_mean_of_exported_lines_is_that_of_the_table(
     run: tuple[Path, EvalResult], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     check(in_lines(*run, tmp_path, capsys), run[1])
+
+
+def test_polars_has_the_same_columns_and_means(run: tuple[Path, EvalResult]) -> None:
+    pytest.importorskip("polars")
+    frame = run[1].to_polars()
+    check(frame.to_dicts(), run[1])
+    pandas = pytest.importorskip("pandas")
+    assert frame.columns == list(run[1].to_pandas().columns)
+    assert pandas.isna(run[1].to_pandas()["dataset"]).sum() == frame["dataset"].null_count()
+
+
+def test_without_polars_the_message_says_what_is_missing(
+    run: tuple[Path, EvalResult], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(ConfigurationError, match="pip install polars"):
+        run[1].to_polars()
+
+
+def test_a_run_is_opened_again_by_its_file(run: tuple[Path, EvalResult]) -> None:
+    again = context_bench.open(run[0])
+    assert again.to_dict()["summary"] == run[1].to_dict()["summary"]
+    assert [row["scores"] for row in again.row_dicts()] == [
+        row["scores"] for row in run[1].row_dicts()
+    ]

@@ -214,6 +214,18 @@ class EvalResult:
         """Return a pandas DataFrame, under the name that ragas gives it; see `to_dataframe`."""
         return self.to_dataframe()
 
+    def to_polars(self) -> Any:
+        """Return a Polars DataFrame with a line for each row, as :meth:`to_dataframe` has it.
+
+        Raises:
+            ConfigurationError: Polars is not installed.
+        """
+        try:
+            import polars as pl  # type: ignore[import-not-found, unused-ignore]
+        except ImportError as error:
+            raise ConfigurationError("to_polars needs Polars: `pip install polars`.") from error
+        return pl.DataFrame(list(self.flat_rows()), infer_schema_length=None)
+
     def compare(self, **settings: Any) -> Any:
         """Return which system is better, by how much and how surely; context-bench-compare does it,
         and says what it takes.

@@ -94,12 +94,12 @@ class RunFolder:
 
     def shown(self, path: Path) -> Shown:
         """Return a run for looking at it; the last few that were looked at are kept while their files do not change."""
-        from context_bench import read_result
+        import context_bench
 
         key = (path.name, _state_of(path))
         with self._lock:
             if key not in self._shown:
-                result = read_result(path)
+                result = context_bench.open(path)
                 with open_run(path) as run:
                     self._shown[key] = Shown(result, read(result, result.rows, run))
                 while len(self._shown) > _KEPT:
