@@ -41,6 +41,10 @@ WHOLE = """
     scores.l = {}
     options.o = { type = "int", default = 1, help = "h", choices = [1, 2], flag = "--judge-url" }
     options.p = { secret = true, required = true, help = "h", env = "E", key = "prices", bare = "" }
+    examples = [
+        { original = { gold = "g" }, processed = { reply = "g" }, options = { o = 2 } },
+        { config = "large", split = "held-out" },
+    ]
 
     [datasets.x]
     summary = "s"
@@ -195,6 +199,8 @@ WRONG = [
     ('tags = ["t"] }', 'tags = ["t", 1.5] }', "evaluators.x.wire[2].tags[1]", TYPE),
     ('option = "judge-url"', 'option = ["u"]', "evaluators.x.wire[3].option", TYPE),
     ('option = "judge-url"', 'option = "--judge-url"', "evaluators.x.wire[3].option", VALUE),
+    ('{ gold = "g" }', '"g"', "evaluators.x.examples[0].original", TYPE),
+    ('config = "large"', "config = 1", "evaluators.x.examples[1].config", TYPE),
     ('primary = "k"', "", "evaluators.x.primary", MISSING),
     ('primary = "k"', 'primary = "z"', "evaluators.x.primary", OTHER),
     ("scores.l = {}", "scores.l = 1", "evaluators.x.scores.l", TYPE),
