@@ -254,7 +254,7 @@ class Run:
         cluster: ``cluster``, ``session_id`` or ``context``, a colon, and a hash."""
         for number, cluster in queries.shared_clusters(self._reader):
             row = RowId.unpack(number)
-            yield (row.dataset, row.position), cluster
+            yield (row.dataset, row.position), str(cluster)
 
     def example(self, identity: Sequence[int]) -> Example:
         """Return the example of a row.

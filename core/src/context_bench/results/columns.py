@@ -6,6 +6,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from hashlib import blake2b
 from typing import Any
 
 from attrs import frozen
@@ -499,7 +500,8 @@ def unit_of(example: int, cluster: str | None) -> int:
     """Return the number of an example's cluster, or of the example itself where it has none."""
     if cluster is None:
         return example
-    return int.from_bytes(bytes.fromhex(cluster.rpartition(":")[2]), "big", signed=True)
+    digest = blake2b(cluster.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "big", signed=True)
 
 
 def read_columns(

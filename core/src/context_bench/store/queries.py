@@ -213,19 +213,25 @@ def has_shared_clusters(reader: RunReader) -> bool:
     return bool(found)
 
 
-def clusters(reader: RunReader) -> Iterator[tuple[int, str | None]]:
-    """Yield the packed identity and the cluster of every example, in canonical order."""
-    yield from reader.lines("SELECT id, cluster FROM examples ORDER BY id")
+class ExampleCluster(NamedTuple):
+    """The packed identity of an example, and its cluster."""
+
+    number: int
+    cluster: str | None
 
 
-def shared_clusters(reader: RunReader) -> Iterator[tuple[int, str]]:
-    """Yield the packed identity and the cluster of every example that shares its cluster with
-    another one, in canonical order."""
-    with reader.snapshot():
-        yield from reader.lines(
-            "SELECT id, cluster FROM examples WHERE cluster IN (SELECT cluster FROM examples "
-            "WHERE cluster IS NOT NULL GROUP BY cluster HAVING count(*) > 1) ORDER BY id"
-        )
+def clusters(reader: RunReader) -> Iterator[ExampleCluster]:
+    """Yield the cluster of every example, in canonical order."""
+    return reader.records(ExampleCluster, "SELECT id, cluster FROM examples ORDER BY id")
+
+
+def shared_clusters(reader: RunReader) -> Iterator[ExampleCluster]:
+    """Yield the cluster of every example that shares it with another one, in canonical order."""
+    return reader.records(
+        ExampleCluster,
+        "SELECT id, cluster FROM examples WHERE cluster IN (SELECT cluster FROM examples "
+        "WHERE cluster IS NOT NULL GROUP BY cluster HAVING count(*) > 1) ORDER BY id",
+    )
 
 
 def has_repetitions(reader: RunReader) -> bool:

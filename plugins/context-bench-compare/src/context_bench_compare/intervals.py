@@ -179,18 +179,38 @@ def plain_mean_interval(
     Args:
         values, clusters, confidence: As for :func:`mean_interval`.
     """
-    values = np.asarray(values)
-    missing = too_few(len(values), clusters, MINIMUM_MEAN, MINIMUM_MEAN)
-    if missing is not None:
-        return missing
-    clusters = that_matter(clusters)
+    sizes = cluster_sizes(clusters)
+    return interval_of_units(
+        np.asarray(values),
+        None if sizes is None else cluster_sums(values, clusters),
+        sizes,
+        confidence,
+    )
+
+
+def interval_of_units(
+    values: NDArray[Any], sums: Floats | None, sizes: Floats | None, confidence: float = 0.95
+) -> Interval | TooFew:
+    """Return :func:`plain_mean_interval` of rows whose clusters are added up already.
+
+    Args:
+        values: One value a row, shape (rows,).
+        sums: Sum of the values of each cluster, shape (clusters,); None when every row stands alone.
+        sizes: Rows of each cluster, shape (clusters,); None when every row stands alone.
+        confidence: As for :func:`mean_interval`.
+    """
+    if len(values) < MINIMUM_MEAN:
+        return TooFew(f"{counted(len(values), 'row')}, {MINIMUM_MEAN} are needed")
+    if sums is not None and len(sums) < MINIMUM_MEAN:
+        return TooFew(f"{counted(len(sums), 'cluster')}, {MINIMUM_MEAN} are needed")
     mean = float(values.mean())
     is_passes = all(bool(np.all((part == 0) | (part == 1))) for part in _parts_of(values))
     low, high = _ends(values, None, mean, confidence, is_passes)
-    if clusters is not None:
-        ends = _ends(cluster_sums(values, clusters), cluster_sizes(clusters), mean, confidence)
+    stands_alone = sums is None or len(sums) == len(values)
+    if sums is not None and not stands_alone:
+        ends = _ends(sums, sizes, mean, confidence)
         low, high = min(low, ends[0]), max(high, ends[1])
-    method = "wilson" if is_passes and clusters is None else "student"
+    method = "wilson" if is_passes and stands_alone else "student"
     return Interval(low, high, method, confidence)
 
 

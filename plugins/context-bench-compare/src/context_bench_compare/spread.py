@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 CONFIDENCE = 0.95
 """Of the intervals beside means."""
 
+_PART = 4096
+"""Rows that are added up at once."""
+
 MINIMUM_UNITS = 6
 """Fewer units than this get no interval; of fewer rows nothing is computed."""
 
@@ -157,12 +160,32 @@ class Values:
 
 def _ends(key: str, values: NDArray[Any], units: NDArray[Any] | None) -> dict[str, float]:
     """Return both ends of the interval of a mean under the names of a key; nothing where the rows are too few."""
-    from context_bench_compare.intervals import Interval, plain_mean_interval
+    from context_bench_compare.intervals import Interval, interval_of_units
 
-    interval = plain_mean_interval(values, units, CONFIDENCE)
+    sums, sizes = (None, None) if units is None else _added_up(values, units)
+    interval = interval_of_units(values, sums, sizes, CONFIDENCE)
     if not isinstance(interval, Interval):
         return {}
     return {f"{key}_low": interval.low, f"{key}_high": interval.high}
+
+
+def _added_up(values: NDArray[Any], units: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the sum of the values and the rows of each unit, each of shape (units,).
+
+    A few thousand rows are added up at once: sorting a million of them would take more memory than the rows themselves.
+    """
+    import numpy as np
+
+    sums: dict[int, float] = {}
+    sizes: dict[int, int] = {}
+    for start in range(0, len(units), _PART):
+        numbers, order = np.unique(units[start : start + _PART], return_inverse=True)
+        totals = np.bincount(order, weights=values[start : start + _PART])
+        counts = np.bincount(order)
+        for number, total, count in zip(numbers.tolist(), totals.tolist(), counts.tolist()):
+            sums[number] = sums.get(number, 0.0) + total
+            sizes[number] = sizes.get(number, 0) + count
+    return np.array(list(sums.values())), np.array(list(sizes.values()), dtype=np.float64)
 
 
 def values_of(columns: Columns, field: str) -> Values | None:
