@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from random import Random
+from time import sleep
 from typing import Any
 
 import pytest
 
 from context_bench.cli import execute
 from context_bench.errors import ConfigurationError
-from context_bench_agents_live import Agent, AgentTask, BillPerSuccess, Workspace, WorkspaceError
+from context_bench_agents_live import (
+    Agent,
+    AgentTask,
+    BillPerSuccess,
+    CommandAgent,
+    Control,
+    Workspace,
+    WorkspaceError,
+)
 from context_bench_agents_live.conversation import ToolCall
 from context_bench_agents_live.tools import run_tool
 from context_bench_http.local_server import Guard, LocalResponse, LocalServer
@@ -78,6 +90,20 @@ def test_a_proxy_that_changes_nothing_gives_the_results_of_direct(
 ) -> None:
     url, port = make_proxy(identity)
     assert run(Agent(base_url=url, port=port), workers=4) == run(Agent())
+
+
+def test_requests_of_eight_parallel_rows_are_not_mixed_by_a_proxy_that_reorders_them(
+    make_proxy: Callable[..., tuple[str, int]],
+) -> None:
+    random = Random(7)
+
+    def delay(messages: Messages) -> Messages:
+        sleep(random.random() / 50)
+        return messages
+
+    hunts = list(tasks(n=8, seed=5, assets=3))
+    url, port = make_proxy(delay)
+    assert run(Agent(base_url=url, port=port), hunts, workers=8) == run(Agent(), hunts)
 
 
 def test_a_plain_agent_fails_where_results_are_cut_and_stops_after_three_tries(
@@ -225,3 +251,119 @@ def test_a_run_of_the_command_line_scores_the_tasks(
 
 def test_the_plugin_check_is_clean() -> None:
     assert execute(["plugins", "check", "context-bench-agents-live"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("control", "plain", "scribe"), [("head", 0, 0), ("clear-results", 0, 4), ("random", 0, 0)]
+)
+def test_a_control_proxy_cuts_results_as_a_proxy_does(
+    control: str, plain: int, scribe: int
+) -> None:
+    assert successes(run(Agent(control=control))) == plain
+    assert successes(run(Agent(control=control, notes=True))) == scribe
+
+
+def test_a_control_in_front_of_the_policy_equals_a_proxy_with_the_same_cuts(
+    make_proxy: Callable[..., tuple[str, int]],
+) -> None:
+    url, port = make_proxy(clear_results)
+    behind = run(Agent(base_url=url, port=port, notes=True), HUNTS[:1])
+    assert run(Agent(control="clear-results", notes=True), HUNTS[:1]) == behind
+
+
+@pytest.mark.parametrize("dialect", ["chat", "responses", "messages"])
+def test_a_control_cuts_results_in_each_interface_and_leaves_the_request(dialect: str) -> None:
+    bodies: dict[str, dict[str, Any]] = {
+        "chat": {
+            "messages": [{"role": "user", "content": "12345"}, {"role": "tool", "content": "12345"}]
+        },
+        "responses": {
+            "input": [
+                {"role": "user", "content": "12345"},
+                {"type": "function_call_output", "output": "12345"},
+            ]
+        },
+        "messages": {
+            "messages": [
+                {"role": "user", "content": "12345"},
+                {"role": "user", "content": [{"type": "tool_result", "content": "12345"}]},
+            ]
+        },
+    }
+    body = bodies[dialect]
+    before = json.dumps(body)
+    cut = json.dumps(Control("head", 3).apply(body))
+    assert (before.count("12345"), cut.count("12345"), cut.count("123")) == (2, 1, 2)
+    assert json.dumps(body) == before
+
+
+_PROGRAM = """
+import json, os, subprocess, sys, time, urllib.request
+mode, task, base_url = sys.argv[1:]
+if mode == "leave":
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    with open(os.environ["PID_FILE"], "w") as file:
+        file.write(str(child.pid))
+    sys.exit(3)
+if mode == "hang":
+    time.sleep(600)
+assert os.environ["OPENAI_BASE_URL"] == base_url + "/v1"
+assert os.listdir(os.environ["HOME"]) == []
+tool = {"type": "function", "function": {"name": "bash", "parameters": {"properties": {"command": {}}}}}
+messages = [{"role": "user", "content": task}]
+while True:
+    body = json.dumps({"model": "m", "messages": messages, "tools": [tool]}).encode()
+    headers = {"authorization": "Bearer " + os.environ["OPENAI_API_KEY"], "content-type": "application/json"}
+    request = urllib.request.Request(base_url + "/v1/chat/completions", body, headers)
+    message = json.load(urllib.request.urlopen(request))["choices"][0]["message"]
+    messages.append(message)
+    if not message.get("tool_calls"):
+        print(message["content"])
+        break
+    for call in message["tool_calls"]:
+        command = json.loads(call["function"]["arguments"])["command"]
+        done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+        messages.append({"role": "tool", "tool_call_id": call["id"], "content": done.stdout})
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    path = tmp_path / "program.py"
+    path.write_text(_PROGRAM)
+    return path
+
+
+def command_of(program: Path, mode: str) -> list[str]:
+    return [sys.executable, str(program), mode, "{task}", "{base_url}"]
+
+
+def test_a_program_with_a_shell_solves_the_hunts(program: Path) -> None:
+    for output, scores in run(CommandAgent(command_of(program, "work")), workers=2):
+        assert scores["task_success"] == 1.0
+        assert output["agent"]["ended"] == "finished"
+        assert output["agent"]["calls"] == {"bash": scores["agent_turns"] - 1}
+        assert "cb-row-" not in json.dumps(output)
+
+
+def test_a_program_that_crashes_is_a_failed_task_and_what_it_started_is_killed(
+    program: Path, tmp_path: Path
+) -> None:
+    pid_file = tmp_path / "pid"
+    agent = CommandAgent(command_of(program, "leave"), env=[f"PID_FILE={pid_file}"])
+    ((output, scores),) = run(agent, HUNTS[:1])
+    assert (output["agent"]["ended"], scores["task_success"]) == ("crashed", 0.0)
+    command_line = Path(f"/proc/{pid_file.read_text()}/cmdline")
+    while command_line.exists() and command_line.read_bytes():
+        sleep(0.01)
+
+
+def test_the_seconds_of_a_task_bound_a_program(program: Path) -> None:
+    hunt = {**HUNTS[0], "limits": {"turns": 5, "seconds": 1, "bytes": 1000}}
+    ((output, scores),) = run(CommandAgent(command_of(program, "hang")), [hunt])
+    assert (output["agent"]["ended"], scores["task_success"]) == ("bound", 0.0)
+
+
+def test_a_missing_program_is_an_error_before_the_first_task() -> None:
+    with pytest.raises(ConfigurationError, match="does not exist"):
+        CommandAgent(["no-such-agent-program"])

@@ -1,6 +1,8 @@
 """Agents that act: a tool loop in a workspace, a policy that needs no model, and the measures of both."""
 
 from context_bench_agents_live.agent import Agent
+from context_bench_agents_live.command_agent import CommandAgent
+from context_bench_agents_live.controls import Control
 from context_bench_agents_live.loop import Ending, ToolLoop
 from context_bench_agents_live.policy import OraclePolicy, Reply
 from context_bench_agents_live.policy_server import PolicyServer
@@ -12,6 +14,8 @@ __all__ = [
     "Agent",
     "AgentTask",
     "BillPerSuccess",
+    "CommandAgent",
+    "Control",
     "Ending",
     "OraclePolicy",
     "PolicyServer",

@@ -7,7 +7,8 @@ from secrets import token_hex
 from typing import Any
 
 from context_bench.errors import ConfigurationError
-from context_bench_agents_live.loop import Ending, ToolLoop
+from context_bench_agents_live.controls import Control
+from context_bench_agents_live.loop import FINISHED, Ending, ToolLoop
 from context_bench_agents_live.policy import OraclePolicy
 from context_bench_agents_live.policy_server import MODEL, PolicyServer
 from context_bench_agents_live.requests import RequestLog
@@ -36,6 +37,8 @@ class Agent:
         model: Model to call.
         api_key: Key of a model, with ``policy=none``.
         timeout: Seconds for one request.
+        control: Control proxy in front of the policy: ``none``, ``head``, ``clear-results`` or ``random``; see `Control`.
+        control_size: Its characters, results or percent of lines.
         name: Display name.
 
     Raises:
@@ -54,6 +57,8 @@ class Agent:
         model: str = MODEL,
         api_key: str | None = None,
         timeout: float = 120.0,
+        control: str = "none",
+        control_size: int | None = None,
         name: str = "agent",
     ) -> None:
         if policy not in POLICIES:
@@ -62,16 +67,19 @@ class Agent:
             raise ConfigurationError("policy=none needs base_url, the address of a model.")
         if max_turns < 1:
             raise ConfigurationError(f"max_turns is {max_turns}, but must be at least 1.")
+        if policy == "none" and control != "none":
+            raise ConfigurationError("control needs policy=oracle, which receives what it cuts.")
+        cut = Control(control, control_size)
         self.name = name
         self._model = model
         self._api_key = api_key or ""
         self._base_url = base_url
         self._server = None
         if policy == "oracle":
-            self._server = _start(OraclePolicy(notes, max_turns), port)
+            self._server = _start(OraclePolicy(notes, max_turns), port, cut)
+        self._address = base_url or (self._server.url if self._server else "")
         try:
-            address = base_url or (self._server.url if self._server else "")
-            self._endpoint = Endpoint.parse(address)
+            self._endpoint = Endpoint.parse(self._address)
             self._http = HttpClient(Network(is_local=self._endpoint.is_local), timeout)
         except (EndpointURLError, ValueError) as error:
             self.close()
@@ -123,23 +131,28 @@ class Agent:
         key = _KEY + token_hex(12)
         self._server.begin(key)
         try:
-            loop = ToolLoop(self._http, self._endpoint, self._model, key)
-            ending = loop.run(task, workspace, limits)
+            ending = self._run_agent(task, workspace, limits, key)
         finally:
             log = self._server.end(key)
         return ending, log
 
+    def _run_agent(
+        self, task: str, workspace: Workspace, limits: Mapping[str, int], key: str
+    ) -> Ending:
+        """Return how the work on a task ended."""
+        return ToolLoop(self._http, self._endpoint, self._model, key).run(task, workspace, limits)
+
     def _check_forwarded(self, log: RequestLog, ending: Ending) -> None:
-        if log.turns == 0 and ending.how != "refused":
+        if log.turns == 0 and ending.how == FINISHED:
             raise ConfigurationError(
                 f"{self._base_url} answered, but forwarded no request with the row's key to the policy at port "
                 f"{self._server.url.rpartition(':')[2] if self._server else 0}. Let the proxy forward there, with the key of the request."
             )
 
 
-def _start(policy: OraclePolicy, port: int) -> PolicyServer:
+def _start(policy: OraclePolicy, port: int, control: Control) -> PolicyServer:
     try:
-        return PolicyServer(policy, port)
+        return PolicyServer(policy, port, control)
     except (OSError, OverflowError) as error:
         raise ConfigurationError(
             f"The policy cannot listen on 127.0.0.1:{port}: {error}. Choose another port."

@@ -27,7 +27,10 @@ _SYSTEM = (
     "When the task is done, answer without calling a tool."
 )
 _TRANSIENT = (408, 409, 425, 429)
-FINISHED, BOUND, REFUSED = "finished", "bound", "refused"
+FINISHED = "finished"
+BOUND = "bound"
+REFUSED = "refused"
+CRASHED = "crashed"
 
 
 @frozen

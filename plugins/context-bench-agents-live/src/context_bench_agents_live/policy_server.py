@@ -6,6 +6,7 @@ import json
 import threading
 from collections.abc import Mapping
 
+from context_bench_agents_live.controls import Control
 from context_bench_agents_live.policy import OraclePolicy
 from context_bench_agents_live.requests import RequestLog
 from context_bench_http.content_encoding import ContentEncodingError, decoded
@@ -28,6 +29,7 @@ class PolicyServer:
 
     Args:
         policy: What answers.
+        control: Cuts the results of tools in each request before the policy receives it; None for no control.
         port: Port to listen on; 0 takes a free port.
 
     Attributes:
@@ -38,8 +40,9 @@ class PolicyServer:
         OverflowError: The port is not a port.
     """
 
-    def __init__(self, policy: OraclePolicy, port: int = 0) -> None:
+    def __init__(self, policy: OraclePolicy, port: int = 0, control: Control | None = None) -> None:
         self._policy = policy
+        self._control = control or Control()
         self._lock = threading.Lock()
         self._logs: dict[str, RequestLog] = {}
         guard = Guard(hosts=_HOSTS, methods=("GET", "POST"), max_body=_MAX_BODY)
@@ -78,6 +81,7 @@ class PolicyServer:
         dialect = dialect_of(request.path)
         if dialect is None or not isinstance(body, dict):
             return _failure(f"The policy does not answer POST {request.path[:200]}.", 404)
+        body = self._control.apply(body)
         reply = self._policy.reply(dialect, body)
         key = key_of(request.headers)
         with self._lock:

@@ -1,0 +1,96 @@
+"""Control proxies: what a policy receives when the results of tools are cut without any judgment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from hashlib import sha256
+from typing import Any
+
+from context_bench.errors import ConfigurationError
+
+_CLEARED = "[cleared]"
+DEFAULT_SIZES: Mapping[str, int] = {"head": 5000, "clear-results": 4, "random": 20}
+CONTROLS = ("none", *DEFAULT_SIZES)
+
+
+class Control:
+    """Cuts the results of tools in a request.
+
+    Args:
+        name: ``head`` keeps the first characters of each result, ``clear-results`` the last results, ``random`` a share of
+            the lines of each result, the same lines each time; ``none`` changes nothing.
+        size: Characters, results, or percent of the lines; None for 5000, 4 and 20.
+
+    Raises:
+        ConfigurationError: The name is unknown, or the size is negative or set without a control.
+    """
+
+    def __init__(self, name: str = "none", size: int | None = None) -> None:
+        if name not in CONTROLS:
+            raise ConfigurationError(
+                f"control is {name!r}, but must be one of {', '.join(CONTROLS)}."
+            )
+        if size is not None and (size < 0 or name == "none"):
+            raise ConfigurationError(f"control_size is {size}, but needs a control and 0 or more.")
+        self._name = name
+        self._size = DEFAULT_SIZES.get(name, 0) if size is None else size
+
+    def apply(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Return a request of any of the three interfaces with results cut; the request is not changed."""
+        if self._name == "none":
+            return body
+        number = _count_results(body)
+        kept_from = number - self._size if self._name == "clear-results" else 0
+        return _with_results(body, lambda index, text: self._cut(text, is_old=index < kept_from))
+
+    def _cut(self, text: str, *, is_old: bool) -> str:
+        if self._name == "head":
+            return text[: self._size]
+        if self._name == "clear-results":
+            return _CLEARED if is_old else text
+        return "\n".join(line for line in text.split("\n") if _draw(line) < self._size)
+
+
+def _draw(line: str) -> int:
+    """Return a number from 0 to 99 that depends on the line only."""
+    return int.from_bytes(sha256(line.encode("utf-8", "replace")).digest()[:8], "big") % 100
+
+
+def _count_results(body: dict[str, Any]) -> int:
+    texts: list[str] = []
+
+    def count(_: int, text: str) -> str:
+        texts.append(text)
+        return text
+
+    _with_results(body, count)
+    return len(texts)
+
+
+def _with_results(body: dict[str, Any], change: Callable[[int, str], str]) -> dict[str, Any]:
+    """Return a request with each result of a tool that is a text as a function of its number and text returns it."""
+    number = 0
+
+    def changed(item: Any) -> Any:
+        nonlocal number
+        if not isinstance(item, dict):
+            return item
+        field = _result_field(item)
+        if isinstance(item.get(field), str):
+            number += 1
+            return {**item, field: change(number - 1, item[field])}
+        if isinstance(item.get("content"), list):
+            return {**item, "content": [changed(block) for block in item["content"]]}
+        return item
+
+    where = "input" if "input" in body else "messages"
+    items = body.get(where)
+    return {**body, where: [changed(item) for item in items]} if isinstance(items, list) else body
+
+
+def _result_field(item: Mapping[str, Any]) -> str:
+    """Return the field of an item that is the result of a tool; empty for any other item."""
+    if item.get("type") == "function_call_output":
+        return "output"
+    is_result = item.get("role") == "tool" or item.get("type") == "tool_result"
+    return "content" if is_result else ""
