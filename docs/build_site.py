@@ -23,7 +23,7 @@ SECTIONS: dict[str, str] = {
     "Get started": "tutorials/first-run tutorials/first-benchmark",
     "Compare": "how-to/compare-two-proxies how-to/compare-proxies how-to/compare-two-proxies-on-your-sessions "
     "how-to/measure-your-own-code how-to/score-outputs-you-already-have how-to/run-a-benchmark "
-    "how-to/measure-a-memory-system how-to/measure-your-agents-compaction how-to/read-a-report how-to/query-with-duckdb",
+    "how-to/measure-a-memory-system how-to/measure-your-agents-compaction how-to/does-my-proxy-keep-agents-working how-to/read-a-report how-to/query-with-duckdb",
     "Operate": "how-to/preflight how-to/doctor how-to/limit-a-run how-to/resume-rescore-and-reuse "
     "how-to/verify-and-explain-a-run how-to/gate-ci how-to/gate-pull-requests how-to/lock-the-wiring how-to/choose-plugins",
     "Extend": "how-to/write-an-evaluator-plugin how-to/write-a-dataset-plugin how-to/write-a-system-plugin "
@@ -201,6 +201,7 @@ def main(folder: Path) -> int:
     done = subprocess.run([*command, "-c", str(here), str(sources), str(html)], check=False)
     if done.returncode == 0:
         write_texts(sources, html)
+        print(f"The site is in {html}.")
     return done.returncode
 
 

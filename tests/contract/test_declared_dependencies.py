@@ -23,6 +23,7 @@ DISTRIBUTIONS = packages_distributions()
 WHAT_MAY_BE_ABSENT = {
     "context_bench_rouge": "a facade, which says how the package is installed",
     "pandas": "EvalResult.to_pandas is for who has it, and says so",
+    "polars": "EvalResult.to_polars is for who has it, and says so",
 }
 
 
