@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from context_bench import EvalRow
 from context_bench.cli import execute
 from context_bench.errors import ConfigurationError
 from context_bench_agents_live import (
@@ -229,13 +230,13 @@ def test_the_bill_counts_cached_tokens_at_their_price() -> None:
 
 
 def test_the_bill_of_failed_tasks_is_divided_among_the_successes() -> None:
-    class Row:
-        def __init__(self, success: float, bill: float) -> None:
-            self.scores = {"task_success": success, "agent_bill": bill}
+    def row(success: float, bill: float) -> EvalRow:
+        return EvalRow("agent", "1", {"task_success": success, "agent_bill": bill})
 
-    assert BillPerSuccess().compute([Row(1, 2), Row(0, 4)]) == {"bill_per_success": 6}
-    assert BillPerSuccess().compute([Row(0, 4)]) == {"bill_per_success": float("inf")}
+    assert BillPerSuccess().compute([row(1, 2), row(0, 4)]) == {"bill_per_success": 6}
+    assert BillPerSuccess().compute([row(0, 4)]) == {"bill_per_success": float("inf")}
     assert BillPerSuccess().compute([]) == {}
+    assert BillPerSuccess().compute([EvalRow("agent", "1", {"f1": 1.0})]) == {}
 
 
 def test_a_run_of_the_command_line_scores_the_tasks(

@@ -31,7 +31,7 @@ class ToolCall:
         if isinstance(arguments, str):
             try:
                 arguments = json.loads(arguments)
-            except ValueError:
+            except (ValueError, RecursionError):
                 arguments = {}
         if not isinstance(arguments, Mapping):
             arguments = {}

@@ -116,7 +116,7 @@ class ToolLoop:
             return {
                 name: message.get(name) for name in ("content", "tool_calls") if message.get(name)
             }
-        except (ValueError, LookupError, TypeError, AttributeError) as error:
+        except (ValueError, RecursionError, LookupError, TypeError, AttributeError) as error:
             raise UnusableReplyError(f"{where} returned no chat completion: {error!r}") from error
 
 

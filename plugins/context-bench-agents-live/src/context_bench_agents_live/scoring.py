@@ -1,9 +1,9 @@
-"""The evaluator ``agent-task`` and the metric of the bill per success."""
+"""The evaluator ``agent-task``."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from context_bench.errors import ConfigurationError
@@ -73,21 +73,3 @@ class AgentTask:
             "agent_cached_share": cached / sent if sent else 0.0,
             "agent_bill": bill,
         }
-
-
-class BillPerSuccess:
-    """The bill of all rows, failed tasks included, for each task that succeeded.
-
-    Keys: ``bill_per_success``, infinite when no task succeeded; nothing where no row has a bill.
-    """
-
-    name = "bill-per-success"
-
-    def compute(self, rows: Iterable[Any]) -> dict[str, float]:
-        """Return the bill per success."""
-        scores = [row.scores for row in rows if "agent_bill" in row.scores]
-        if not scores:
-            return {}
-        successes = sum(score["task_success"] for score in scores)
-        bill = math.fsum(score["agent_bill"] for score in scores)
-        return {"bill_per_success": bill / successes if successes else math.inf}

@@ -65,7 +65,7 @@ def _make_visible(path: Path, site: Path) -> str:
         raise ConfigurationError(f"{path} contains no pyproject.toml, and is not a wheel.")
     try:
         project = tomli.loads(project_file.read_text(encoding="utf-8")).get("project", {})
-    except tomli.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigurationError(f"{project_file} is not valid TOML: {error}.") from error
     if not isinstance(project.get("name"), str):
         raise ConfigurationError(f"{project_file} has no [project] name.")

@@ -57,7 +57,7 @@ def read_folder(folder: Path) -> dict[str, Any]:
 def _settings(file: Path) -> Mapping[str, Any]:
     try:
         settings = tomli.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise DatasetError(f"{file}: not a readable TOML file: {error}") from error
     unknown = sorted(settings.keys() - _KEYS)
     if unknown:
