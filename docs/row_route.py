@@ -54,11 +54,13 @@ STEPS = (
     ),
     Step(
         title="Compute the keys",
-        text="The fields that the system sees are encoded and hashed. A row that is stored already is skipped; a "
+        text="The fields that the system sees are encoded and hashed, and so is what the example shares with others: its "
+        "document, session or context. A row that is stored already is skipped; a "
         "response with an equal key of an earlier run is reused.",
         functions=(
             "run/datasets:shown",
             "store/keys:example_key",
+            "run/clusters:cluster_of",
             "store/keys:response_key",
             "store/encoding:canonical_bytes",
             "store/runfile:RunFile.is_there",
