@@ -2,7 +2,8 @@
 
 The first table compares 60,000 rows with 200,000, on one worker and on 16. While rows are answered a run keeps nothing for
 each: up to 50,000 ids of examples are in memory, and more lie in a temporary file, whose cache grows to 2 MiB. The result
-takes 16 bytes a row, for a score and a latency, and 8 for each further column. `--quick` prints the first table alone.
+takes 16 bytes a row, for a score and a latency, 8 for each further column, and 8 where rows share a document, as these do.
+`--quick` prints the first table alone.
 
 Peers get fewer rows, as many as they do in under a minute; what a million would add is in proportion to that.
 """
