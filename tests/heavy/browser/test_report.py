@@ -124,11 +124,11 @@ def unfold_row(page: Any, number: int) -> None:
     """Wait for the row of this place in the list, open everything in it, and wait until what is filled on opening is there."""
     page.wait_for_selector(f"dialog[data-row='{number}'] .side")
     page.eval_on_selector_all("dialog details", UNFOLD)
-    page.wait_for_function("!document.querySelector('dialog details > summary:only-child')")
+    expect(page.locator("dialog details > summary:only-child")).to_have_count(0)
 
 
 def expect_focus(page: Any, element: str) -> None:
-    page.wait_for_function("id => document.activeElement.id === id", arg=element)
+    expect(page.locator(f"#{element}")).to_be_focused()
 
 
 def test_a_report_asks_for_nothing_and_shows_attacks_as_text(watched: Any, attacked: Path) -> None:
