@@ -147,7 +147,7 @@ def packages() -> list[Package]:
 
 
 GROUPS: dict[str, str] = {
-    "Run and operate": "audit conversations cost efficiency http kit limits preflight testing tokenizers",
+    "Run and operate": "audit conversations cost efficiency http kit limits preflight pytest testing tokenizers",
     "Systems": "agents-live anthropic command compress llama memory openai python replay upstream",
     "Data": "agents code-datasets huggingface instruction knowledge local long-context needle nli-datasets qa reasoning "
     "sessions summarization tasks",

@@ -197,6 +197,7 @@ class Reader:
         programs = {
             "context-bench": [sys.executable, "-m", "context_bench"],
             "python": [sys.executable],
+            "pytest": [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"],
             "cat": ["cat"],
         }
         done = subprocess.run(
