@@ -53,7 +53,7 @@ _FENCED = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 
 
 def site_paths() -> dict[str, str]:
-    """Return the path in the site of every page and picture, by its path in the repository."""
+    """Return the path in the site of every page, picture and schema, by its path in the repository."""
     found = {"README.md": "index.md", "docs/index.md": "index.md"}
     found |= {"CONTRIBUTING.md": "project/contributing.md", "CHANGELOG.md": "project/changelog.md"}
     found["core/README.md"] = "packages/context-bench.md"
@@ -61,6 +61,8 @@ def site_paths() -> dict[str, str]:
     for page in (ROOT / "docs").rglob("*.md"):
         name = page.relative_to(ROOT).as_posix()
         found.setdefault(name, name.removeprefix("docs/"))
+    for schema in (ROOT / "docs" / "reference").glob("*.schema.json"):
+        found[f"docs/reference/{schema.name}"] = f"reference/{schema.name}"
     for picture in (ROOT / "docs" / "images").iterdir():
         found[f"docs/images/{picture.name}"] = f"images/{picture.name}"
     for package in packages():

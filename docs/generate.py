@@ -1,7 +1,7 @@
 """Write the pages that follow from the code.
 
 `python docs/generate.py` writes docs/reference/command-line.md from core's commands, whatever is installed beside it,
-docs/reference/plugins.md and the table in README.md from the manifests in plugins/, docs/reference/protocols.md and
+docs/reference/plugins.md, the JSON Schemas and the table in README.md from the manifests in plugins/, docs/reference/protocols.md and
 hooks.md from the protocols and the specifications of hooks, and the list of decisions. With `--check` it only says what
 it would change.
 `python docs/generate.py --outputs PAGE ...` runs the commands on pages and writes down what they say now.
@@ -10,6 +10,7 @@ it would change.
 from __future__ import annotations
 
 import ast
+import json
 import re
 import sys
 import tempfile
@@ -26,7 +27,9 @@ from pages import with_outputs
 from signatures import hooks_page, protocols_page
 
 from context_bench.cli.commands import app
+from context_bench.plan.project_schema import project_schema
 from context_bench.plan.run_config import PARAMETERS
+from context_bench.plugins.json_schema import manifest_schema
 from context_bench.plugins.manifest import (
     FILE_NAME,
     ComponentManifest,
@@ -324,11 +327,25 @@ def files() -> dict[Path, str]:
         reference / "project-file.md": project_file(),
         reference / "hooks.md": hooks_page(NOTE),
         reference / "protocols.md": protocols_page(NOTE),
+        **{reference / name: text for name, text in schemas().items()},
         ROOT / "docs" / "concepts" / "architecture.md": architecture(),
         ROOT / "docs" / "concepts" / "decisions.md": decisions(),
         ROOT / "docs" / "concepts" / "how-a-row-travels.md": row_route.page(NOTE),
         ROOT / "docs" / "images" / "row.svg": row_route.picture(),
         ROOT / "README.md": readme_with_table(),
+    }
+
+
+def schemas() -> dict[str, str]:
+    """Return the JSON Schemas by the name of their file; that of the project file has the options of all packages."""
+    components = [component for package in packages() for component in package.components]
+    components += parse_manifest(
+        (ROOT / "core/src/context_bench" / FILE_NAME).read_bytes()
+    ).components.values()
+    found = {"manifest": manifest_schema(), "project": project_schema(components)}
+    return {
+        f"{name}.schema.json": json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+        for name, schema in found.items()
     }
 
 

@@ -110,6 +110,25 @@ def _fields(text: str) -> list[str]:
     return names or list(USUAL_FIELDS)
 
 
+@plugins.command("schema")
+@click.argument("file", type=click.Choice(("manifest", "project")))
+@catalog_options
+def schema(file: str, catalog: Catalog) -> None:
+    """Write a JSON Schema, by which editors complete and check a FILE.
+
+    FILE is manifest, for context_bench_plugin.toml, or project, for context-bench.toml. The schema
+    of the project file has the options of everything that is installed.
+    """
+    if file == "manifest":
+        from context_bench.plugins.json_schema import manifest_schema
+
+        write_json(manifest_schema())
+    else:
+        from context_bench.plan.project_schema import project_schema
+
+        write_json(project_schema(component.manifest for component in catalog))
+
+
 @plugins.command("show")
 @click.argument("name")
 @json_option

@@ -52,6 +52,7 @@ def one_system() -> ValueType:
         stored=_keep,
         restored=_system_again,
         python="str | SystemSpec",
+        schema=_reference(SystemSpec),
     )
 
 
@@ -65,6 +66,7 @@ def label_or_system() -> ValueType:
         require(is_text, "a label"),
         stored=_keep,
         restored=_system_again,
+        schema={"type": "string"},
     )
 
 
@@ -108,6 +110,7 @@ def _several(kind: type[Spec], check: Callable[[Any, str], Any], python: str = "
         restored=lambda value: tuple(_again(kind, one) for one in value),
         is_repeated=True,
         python=python,
+        schema={"type": "array", "items": _reference(kind)},
     )
 
 
@@ -184,6 +187,40 @@ def _table(kind: type[Spec], entry: Any, where: str) -> Mapping[str, Any]:
                 f"{PROJECT_FILE}: {where} has a spec, so {key} must stand inside of it."
             )
     return entry
+
+
+def entry_schema(kind: type[Spec]) -> dict[str, Any]:
+    """Return the JSON Schema of a system or dataset in the project file: a spec as a text, or a
+    table with either ``spec`` or ``name``."""
+    fields: dict[str, Any] = {
+        name: _ENTRY_SCHEMAS.get(name, {"type": "string"}) for name in fields_dict(kind)
+    }
+    of_spec = {name: schema for name, schema in fields.items() if name in _BESIDE}
+    with_name = {
+        "type": "object",
+        "required": ["name"],
+        "properties": fields,
+        "additionalProperties": False,
+    }
+    with_spec = {
+        "type": "object",
+        "required": ["spec"],
+        "properties": {"spec": {"type": "string"}, **of_spec},
+        "additionalProperties": False,
+    }
+    return {"anyOf": [{"type": "string"}, with_name, with_spec]}
+
+
+def _reference(kind: type[Spec]) -> dict[str, Any]:
+    return {"$ref": f"#/definitions/{kind.__name__}"}
+
+
+_ENTRY_SCHEMAS: Mapping[str, Mapping[str, Any]] = {
+    "options": {"type": "object"},
+    "fields": {"type": "object", "additionalProperties": {"type": "string"}},
+    "steps": {"type": "array", "items": _reference(SystemSpec)},
+}
+"""The schemas of the keys in ``_OF_AN_ENTRY``."""
 
 
 _a_text = require(is_text, "a text")

@@ -23,7 +23,13 @@ def share() -> ValueType:
             raise bad_value(where, "a share such as 1% or 0.01", value)
         return number
 
-    return ValueType("share", check, check, python="float | str")
+    schema = {
+        "anyOf": [
+            {"type": "number", "minimum": 0, "maximum": 1},
+            {"type": "string", "pattern": r"^\s*[0-9.]+\s*%?\s*$"},
+        ]
+    }
+    return ValueType("share", check, check, python="float | str", schema=schema)
 
 
 def _share_of(value: Any) -> float | None:
@@ -78,6 +84,7 @@ def names(is_repeated: bool = False, thing: str | None = None) -> ValueType:
         restored=lambda value: tuple(restored_object(one) for one in value),
         is_repeated=is_repeated,
         python=f"Sequence[{thing} | str]" if thing else "Sequence[str]",
+        schema={"type": "array", "items": {"type": "string"}},
     )
 
 
@@ -104,7 +111,7 @@ def table() -> ValueType:
         "a table of options",
         lambda value: {str(name).replace("-", "_"): one for name, one in value.items()},
     )
-    return ValueType("table", check, python="Mapping[str, Any]")
+    return ValueType("table", check, python="Mapping[str, Any]", schema={"type": "object"})
 
 
 def pairs(form: str) -> ValueType:
@@ -120,6 +127,7 @@ def pairs(form: str) -> ValueType:
         partial(parse_pairs, form=form),
         is_repeated=True,
         python="Mapping[str, str]",
+        schema={"type": "object", "additionalProperties": {"type": "string"}},
     )
 
 
@@ -198,4 +206,10 @@ def evaluator_options(kind: str = "evaluators") -> ValueType:
             name: without_secrets(catalog.named(kind, name), given) for name, given in value.items()
         }
 
-    return ValueType("table", check, stored=keep, python="Mapping[str, Mapping[str, Any]]")
+    return ValueType(
+        "table",
+        check,
+        stored=keep,
+        python="Mapping[str, Mapping[str, Any]]",
+        schema={"type": "object", "additionalProperties": {"type": "object"}},
+    )

@@ -96,6 +96,14 @@ def _read_bound(value: object) -> float | None:
     return float(value) if abs(value) <= sys.float_info.max else None
 
 
+_RANGE_SCHEMA = {
+    "type": "array",
+    "items": {"anyOf": [{"type": "number"}, {"enum": ["inf", "-inf"]}]},
+    "minItems": 2,
+    "maxItems": 2,
+}
+
+
 # The classes of this module have no == and no repr(): nobody compares or prints them, and attrs
 # would compile both for each class at every start.
 
@@ -110,7 +118,9 @@ class Score:
         aggregate: ``"mean"``, ``"sum"`` or ``"none"``.
     """
 
-    range: tuple[float | None, float | None] = entry((0.0, 1.0), read=_read_range)
+    range: tuple[float | None, float | None] = entry(
+        (0.0, 1.0), read=_read_range, schema=_RANGE_SCHEMA
+    )
     better: str = entry("higher", choices=_DIRECTIONS)
     aggregate: str = entry("mean", choices=_AGGREGATES)
 
@@ -147,6 +157,8 @@ class SummaryValue:
 class WireRule(Checked):
     """One rule that chooses an evaluator for rows without a request. Exactly one of the attributes
     is set."""
+
+    conditions: ClassVar[Mapping[str, Any]] = {"minProperties": 1, "maxProperties": 1}
 
     always: bool = entry(False)
     datasets: tuple[str, ...] = entry(())
@@ -370,6 +382,9 @@ class DatasetManifest(ComponentManifest):
     """
 
     kind: ClassVar[str] = "datasets"
+    conditions: ClassVar[Mapping[str, Any]] = {
+        "anyOf": [{"required": ["class"]}, {"required": ["definition"]}]
+    }
 
     primary: str | None = entry(None)
     tags: tuple[str, ...] = entry(())
@@ -495,6 +510,7 @@ class CommandManifest(ComponentManifest):
     """
 
     kind: ClassVar[str] = "commands"
+    conditions: ClassVar[Mapping[str, Any]] = {"not": {"required": ["parent", "extends"]}}
 
     parent: str | None = entry(None)
     extends: str | None = entry(None, choices=EXTENSIBLE)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from types import NoneType, UnionType
-from typing import Any, NamedTuple, TypeVar, get_args, get_origin
+from typing import Any, ClassVar, NamedTuple, TypeVar, get_args, get_origin
 
 import attrs
 
@@ -55,6 +55,7 @@ class Entry:
             is wrong.
         in_table: Whether the table has the key; a field that has none takes the name of the table.
         from_name: Whether the name of the table is the default.
+        schema: JSON Schema of the value in TOML, where ``read`` takes another one.
     """
 
     name: str | None = None
@@ -67,6 +68,7 @@ class Entry:
     read: Callable[[Any], Any] | None = None
     in_table: bool = True
     from_name: bool = False
+    schema: Mapping[str, Any] | None = None
 
 
 def entry(default: T, **details: Any) -> T:
@@ -119,7 +121,13 @@ class Findings:
 
 
 class Checked:
-    """A class whose keys can contradict each other."""
+    """A class whose keys can contradict each other.
+
+    Attributes:
+        conditions: JSON Schema keywords of the table that say so, as far as they can.
+    """
+
+    conditions: ClassVar[Mapping[str, Any]] = {}
 
     def contradictions(self, table: Mapping[str, object]) -> Iterator[tuple[str, str]]:
         """Yield the keys that do not fit to other keys, and why; an empty key is the table

@@ -41,6 +41,7 @@ class ValueType:
         is_repeated: Whether its flag can be given several times; then ``of_text`` takes all texts.
         is_switch: Whether its flag takes no value.
         python: Its type in the signature of ``evaluate()``.
+        schema: JSON Schema of its values in TOML.
     """
 
     name: str
@@ -52,6 +53,7 @@ class ValueType:
     is_repeated: bool = False
     is_switch: bool = False
     python: str = "Any"
+    schema: Mapping[str, Any] = Factory(dict)
 
     def read(self, value: Any, where: str) -> Any:
         """Return the value of what was given, be it a text or a value.
@@ -118,7 +120,10 @@ def text(*choices: str, about: str = "value") -> ValueType:
             raise UnknownNameError(about, value, choices)
         return value
 
-    return ValueType("str", check, check, python="str")
+    schema: dict[str, Any] = {"type": "string"}
+    if choices:
+        schema["enum"] = list(choices)
+    return ValueType("str", check, check, python="str", schema=schema)
 
 
 def path() -> ValueType:
@@ -128,7 +133,13 @@ def path() -> ValueType:
         "a path",
         os.fsdecode,
     )
-    return ValueType("path", check, check, python="str | os.PathLike[str]")
+    return ValueType(
+        "path",
+        check,
+        check,
+        python="str | os.PathLike[str]",
+        schema={"type": "string", "minLength": 1},
+    )
 
 
 def whole(least: int | None = 1) -> ValueType:
@@ -147,7 +158,10 @@ def whole(least: int | None = 1) -> ValueType:
 
     check = converted(convert, expected)
     parse = converted(lambda value: convert(int(value.replace("_", ""))), expected)
-    return ValueType("int", check, parse, python="int")
+    schema: dict[str, Any] = {"type": "integer"}
+    if least is not None:
+        schema["minimum"] = least
+    return ValueType("int", check, parse, python="int", schema=schema)
 
 
 def number(least: float = 5e-324) -> ValueType:
@@ -167,7 +181,12 @@ def number(least: float = 5e-324) -> ValueType:
 
     check = converted(convert, expected)
     parse = converted(lambda value: convert(float(value)), expected)
-    return ValueType("number", check, parse, python="float")
+    schema: dict[str, Any] = {"type": "number"}
+    if 0 < least < 1e-9:
+        schema["exclusiveMinimum"] = 0
+    elif least != -inf:
+        schema["minimum"] = least
+    return ValueType("number", check, parse, python="float", schema=schema)
 
 
 _BOOLEANS = {"true": True, "yes": True, "on": True, "1": True}
@@ -181,7 +200,9 @@ def switch() -> ValueType:
     def parse(value: str, where: str) -> Any:
         return check(_BOOLEANS.get(value.lower(), value), where)
 
-    return ValueType("bool", check, parse, is_switch=True, python="bool")
+    return ValueType(
+        "bool", check, parse, is_switch=True, python="bool", schema={"type": "boolean"}
+    )
 
 
 def _text_or_number(value: object) -> str:
@@ -252,21 +273,48 @@ def _option_type(
     name: str,
     convert: Callable[[Any], Any],
     expected: str,
+    schema: Mapping[str, Any],
     parse: Callable[[Any], Any] | None = None,
 ) -> ValueType:
-    return ValueType(name, converted(convert, expected), converted(parse or convert, expected))
+    return ValueType(
+        name,
+        converted(convert, expected),
+        converted(parse or convert, expected),
+        schema=schema,
+    )
 
 
 OPTION_TYPES: dict[str, ValueType] = {
-    "str": _option_type("str", _text_or_number, "a text"),
+    "str": _option_type("str", _text_or_number, "a text", {"type": ["string", "number"]}),
     "int": whole(None),
-    "float": _option_type("float", _real, "a finite number", lambda text: _real(float(text))),
-    "bool": switch(),
-    "path": _option_type("path", lambda value: _text_or_number(os.fspath(value)), "a path"),
-    "list": _option_type("list", _items, "a list (a/b/c on the command line)"),
-    "words": _option_type(
-        "words", _words, "a list of texts, or one text with white space between them"
+    "float": _option_type(
+        "float",
+        _real,
+        "a finite number",
+        {"type": "number"},
+        lambda text: _real(float(text)),
     ),
-    "tables": _option_type("tables", _tables, "a table, or the path of a TOML file with one"),
+    "bool": switch(),
+    "path": _option_type(
+        "path", lambda value: _text_or_number(os.fspath(value)), "a path", {"type": "string"}
+    ),
+    "list": _option_type(
+        "list",
+        _items,
+        "a list (a/b/c on the command line)",
+        {"type": ["array", "string", "number"]},
+    ),
+    "words": _option_type(
+        "words",
+        _words,
+        "a list of texts, or one text with white space between them",
+        {"type": ["array", "string"], "items": {"type": "string"}},
+    ),
+    "tables": _option_type(
+        "tables",
+        _tables,
+        "a table, or the path of a TOML file with one",
+        {"type": ["object", "array", "string"], "items": {"type": ["object", "string"]}},
+    ),
 }
 """The types of options, by the name that a manifest uses."""
