@@ -139,6 +139,7 @@ COMMANDS = {
     "export": ["export", "RUN"],
     "export canonical": ["export", "RUN", "--canonical"],
     "compare": ["compare", "RUN"],
+    "cite": ["cite", "RUN"],
     "compare as JSON": ["compare", "RUN", "--json"],
     "verify": ["verify", "RUN"],
     "verify as JSON": ["verify", "RUN", "--json"],

@@ -101,6 +101,7 @@ READING = {
     "report as Markdown": ["report", RUN, "-o", "asked.md"],
     "export": ["export", RUN],
     "compare": ["compare", RUN],
+    "cite": ["cite", RUN],
     "verify": ["verify", RUN],
     "explain row": ["explain", "row", RUN, "1"],
     "explain key": ["explain", "key", RUN, "1"],

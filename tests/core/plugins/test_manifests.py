@@ -31,6 +31,7 @@ WHOLE = """
     deterministic = true
     capabilities = ["network", "env:KEY"]
     extra = "fast"
+    citation = "Nobody 2026, Nothing"
     extra_options = false
     option_groups = ["judge"]
     cpu_bound = false

@@ -309,6 +309,8 @@ class ComponentManifest(Checked):
         extra_options: Whether it takes further options, which are passed on unchanged.
         option_groups: Names of the option groups whose options it takes too.
         examples: What ``plugins check --run`` calls it with; empty for the example of its kind.
+        citation: How the work that it implements or holds is cited: ``AUTHORS YEAR, TITLE, VENUE``,
+            several with ``;`` between them.
     """
 
     kind: ClassVar[str] = ""
@@ -324,6 +326,7 @@ class ComponentManifest(Checked):
     extra_options: bool = entry(False)
     option_groups: tuple[str, ...] = entry(())
     examples: tuple[CheckExample, ...] = entry(())
+    citation: str = entry("")
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -370,7 +373,6 @@ class DatasetManifest(ComponentManifest):
         default_config: The configuration that is loaded where the user names none.
         license: License of the data.
         homepage: Address of the data.
-        citation: How it is cited.
         language: Languages of its examples.
         sizes: Number of its examples by split.
         inputs: Fields that a system may see; empty when the dataset does not declare them.
@@ -393,7 +395,6 @@ class DatasetManifest(ComponentManifest):
     default_config: str | None = entry(None)
     license: str = entry("")
     homepage: str = entry("")
-    citation: str = entry("")
     language: tuple[str, ...] = entry(())
     sizes: Mapping[str, int] = entry(Factory(dict), minimum=0)
     inputs: tuple[str, ...] = entry(())
