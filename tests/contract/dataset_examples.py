@@ -9,7 +9,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+from context_bench.prompts import ASKING_FIELDS
+
 FILE = "context_bench_examples.json"
+OF_EVERY_DATASET = ("id", "cluster", *ASKING_FIELDS)
+"""Fields that any example may have, whatever its card lists."""
 
 
 def shown(example: dict[str, Any]) -> dict[str, Any]:

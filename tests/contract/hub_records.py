@@ -291,8 +291,9 @@ RECORDS: dict[str, list[Record]] = {
         {"document": "One. ||||| Two.", "summary": "Two."},
     ],
     "dialogsum": [
-        {"id": f"test_{n}", "dialogue": "#A#: Hi.", "summary": "They greet.", "topic": "x"}
+        {"id": f"test_{n}_{m}", "dialogue": f"#A#: Hi {n}.", "summary": said, "topic": "x"}
         for n in (0, 1)
+        for m, said in ((1, "They greet."), (2, "Two people greet each other."))
     ],
     "qmsum": _scrolls("What was decided on", "A lot."),
     "summscreenfd": [

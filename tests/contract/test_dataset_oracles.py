@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 from benchmark_records import RECORDS
+from dataset_examples import OF_EVERY_DATASET
 
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.discovery import discover
 from context_bench.plugins.loading import build
-from context_bench.plugins.manifest import ConfigOverride
 from context_bench.plugins.wiring import Choice, DatasetFacts, plan_dataset
 
 pytestmark = [pytest.mark.shared, pytest.mark.one_python]
@@ -41,9 +41,7 @@ def examples(catalog: Catalog, name: str, variant: str, folder: Path) -> Iterato
     facts = catalog.find("datasets", name).dataset
     assert facts.definition is not None
     config = variant if variant in facts.configs else facts.default_config
-    wanted = from_definition(
-        name, {"default_config": facts.default_config, **facts.definition.to_dict()}, config, None
-    )
+    wanted = from_definition(name, facts.described(), config, None)
     make = maker(wanted)
     for number, records in enumerate(together(RECORDS[name][variant](folder), wanted.group_by)):
         yield from make(
@@ -53,10 +51,8 @@ def examples(catalog: Catalog, name: str, variant: str, folder: Path) -> Iterato
 
 def wired(catalog: Catalog, name: str, variant: str) -> tuple[str, Any]:
     component = catalog.find("datasets", name)
-    facts = component.dataset
-    override = facts.config_overrides.get(variant or facts.default_config or "", ConfigOverride())
-    tags = facts.tags if override.tags is None else override.tags
-    primary = facts.primary if override.primary is None else override.primary
+    tags = component.dataset.of_config("tags", variant)
+    primary = component.dataset.of_config("primary", variant)
     plan = plan_dataset(catalog, DatasetFacts(name, (name,), tags, primary), Choice())
     assert plan.primary == primary, plan.warnings
     [decision] = [
@@ -90,6 +86,7 @@ def test_records_become_examples_that_a_system_can_be_asked(
             *component.dataset.fields,
             *component.dataset.gold,
             *component.dataset.inputs,
+            *OF_EVERY_DATASET,
         }
         for letter, option in zip(ascii_uppercase, example.get("choices", ())):
             assert f"{letter}. {option}" in example["question"]

@@ -204,6 +204,27 @@ class UnusedOptionError(ConfigurationError):
         super().__init__(f"{name} has no effect without {needs}. Leave it out, or add one.")
 
 
+class NothingToCompressError(ConfigurationError):
+    """A context compressor is asked about examples that have no context.
+
+    Attributes:
+        system: Label of the system.
+        dataset: The dataset, as a sentence names it.
+    """
+
+    code = "nothing-to-compress"
+    can_resume = False
+
+    def __init__(self, system: str, dataset: str) -> None:
+        self.system = system
+        self.dataset = dataset
+        super().__init__(
+            f"The context compressor {system!r} has nothing to compress in {dataset}: its examples "
+            "have a question and no context. Choose a dataset with contexts, or pass "
+            "--compress-question to compress the questions themselves."
+        )
+
+
 class PluginError(ContextBenchError):
     """A plugin that this run needs cannot be used."""
 

@@ -275,6 +275,8 @@ def test_a_template_says_what_it_reads() -> None:
     assert OpenAIProxy("http://h", prompt_template="{question} {choices}").reads == (
         "context",
         "question",
+        "instruction",
+        "context_role",
         "turns",
         "multi_turn",
         "choices",

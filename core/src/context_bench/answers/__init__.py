@@ -4,8 +4,8 @@ every evaluator.
 The runner parts each response before evaluators see it, and an evaluator that parts it again
 changes nothing. So an evaluator gives the same score in a run and when it is called with what a
 model wrote. What an evaluator reads *in* the answer is here, too: `without_layout` takes layout
-off, `read_reply` marks what is quoted, `without_remarks` leaves out courtesies and `tool_calls`
-decodes native tool calls.
+off, `read_reply` marks what is quoted, `concluding` finds what is announced, `without_remarks`
+leaves out courtesies and `tool_calls` decodes native tool calls.
 
 >>> part_answer("<think>Rome? No.</think>Paris<|im_end|>").answer
 'Paris'
@@ -14,6 +14,7 @@ decodes native tool calls.
 """
 
 from context_bench.answers.calls import ToolCall, call_of_object, marks_calls, tool_calls
+from context_bench.answers.concluding import announced, concluding
 from context_bench.answers.gold import REFERENCE_FIELDS, Gold, gold, references
 from context_bench.answers.layout import without_emphasis, without_layout
 from context_bench.answers.parting import (
@@ -43,8 +44,10 @@ __all__ = [
     "Parted",
     "Reply",
     "ToolCall",
+    "announced",
     "answer_of",
     "call_of_object",
+    "concluding",
     "gold",
     "marks_calls",
     "nfkc",

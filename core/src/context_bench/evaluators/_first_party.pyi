@@ -4,6 +4,7 @@ from context_bench_agents import BFCLMatch as BFCLMatch  # type: ignore[import-n
 from context_bench_agents import SWEBenchResolved as SWEBenchResolved  # type: ignore[import-not-found, unused-ignore]
 from context_bench_agents_live import AgentTask as AgentTask  # type: ignore[import-not-found, unused-ignore]
 from context_bench_answer_quality import AnswerQuality as AnswerQuality  # type: ignore[import-not-found, unused-ignore]
+from context_bench_answer_quality import ShortAnswer as ShortAnswer  # type: ignore[import-not-found, unused-ignore]
 from context_bench_bbh import BBHExactMatch as BBHExactMatch  # type: ignore[import-not-found, unused-ignore]
 from context_bench_code import CodeExecution as CodeExecution  # type: ignore[import-not-found, unused-ignore]
 from context_bench_ifeval import IFEvalChecker as IFEvalChecker  # type: ignore[import-not-found, unused-ignore]

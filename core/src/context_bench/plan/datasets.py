@@ -4,7 +4,8 @@ needs to know of it."""
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
@@ -12,9 +13,12 @@ from context_bench.errors import ConfigurationError, UnknownNameError
 from context_bench.plan.specs import DatasetSpec, numbered
 from context_bench.plugins.catalog import Catalog, of_suffix
 from context_bench.plugins.component import Component
-from context_bench.plugins.manifest import ConfigOverride
 from context_bench.plugins.wiring import DatasetFacts
+from context_bench.prompts import NONE, as_compressible
 from context_bench.store.encoding import storable
+
+if TYPE_CHECKING:
+    from context_bench.plan.run_config import RunConfig
 
 
 def find_dataset(catalog: Catalog, spec: DatasetSpec) -> tuple[Component, DatasetSpec]:
@@ -71,12 +75,38 @@ def describe_dataset(
     usual = numbered(name if spec.config is None else f"{name}:{spec.config}", "#")
     label = storable(spec.label) if spec.label else next(one for one in usual if one not in taken)
     names = (label,) if is_file else tuple(dict.fromkeys((label, component.name)))
-    override = facts.config_overrides.get(
-        spec.config or facts.default_config or "", ConfigOverride()
-    )
-    tags = facts.tags if override.tags is None else override.tags
-    primary = facts.primary if override.primary is None else override.primary
+    tags = facts.of_config("tags", spec.config)
+    primary = facts.of_config("primary", spec.config)
     return DatasetFacts(label, names, tags, primary), spec.label is not None or not is_file
+
+
+def has_contexts(component: Component, spec: DatasetSpec, config: RunConfig) -> bool:
+    """Return whether context compressors find something to change in a dataset, as far as its card
+    tells."""
+    role = component.dataset.of_config("context_role", spec.config)
+    return role != NONE or config.compress_question
+
+
+def as_asked(
+    examples: Iterable[Mapping[str, Any]], config: RunConfig
+) -> Iterable[Mapping[str, Any]]:
+    """Return the examples as a configuration asks them: without instructions (``bare``), and with
+    questions that compressors may shorten (``compress_question``)."""
+    if config.bare:
+        examples = map(_without_instruction, examples)
+    return map(_as_compressible, examples) if config.compress_question else examples
+
+
+def _without_instruction(example: Mapping[str, Any]) -> Mapping[str, Any]:
+    if not isinstance(example, Mapping):  # the job source reports it, with its position
+        return example  # type: ignore[unreachable]
+    return {name: value for name, value in example.items() if name != "instruction"}
+
+
+def _as_compressible(example: Mapping[str, Any]) -> Mapping[str, Any]:
+    if not isinstance(example, Mapping):
+        return example  # type: ignore[unreachable]
+    return as_compressible(example)
 
 
 def _looks_like_path(catalog: Catalog, name: str) -> bool:

@@ -14,8 +14,9 @@ from typing import Any
 
 from attrs import frozen
 
+from context_bench.errors import NothingToCompressError
 from context_bench.plan.baseline import resolve_baselines
-from context_bench.plan.datasets import describe_dataset, find_dataset
+from context_bench.plan.datasets import describe_dataset, find_dataset, has_contexts
 from context_bench.plan.extensions import ActiveExtension, describe_extensions
 from context_bench.plan.lock_record import drift_of, lock_record
 from context_bench.plan.locked import known_extensions, known_metrics, lock_of
@@ -25,6 +26,7 @@ from context_bench.plan.systems import baseline_of, labels_of, with_reader
 from context_bench.plan.wiring import WiringHooks, WiringPlanner, load_wiring_hooks
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.component import Component
+from context_bench.plugins.manifest import TRANSFORMER
 from context_bench.plugins.options import read_options
 from context_bench.plugins.wiring import DatasetFacts, DatasetPlan
 from context_bench.records import ANY_KEY
@@ -138,6 +140,7 @@ def make_plan(catalog: Catalog, config: RunConfig, labels: Sequence[str] = ()) -
     hooks = load_wiring_hooks(extensions, warnings.append)
     systems = plan_systems(catalog, config)
     datasets = plan_datasets(catalog, config.datasets)
+    require_contexts(config, systems, datasets)
     wiring = plan_wiring(catalog, config, datasets, labels, hooks=hooks, warn=warnings.append)
     metrics = plan_metrics(catalog, config)
     return Plan(
@@ -206,6 +209,29 @@ def plan_datasets(
             datasets.append(PlannedDataset(source))
             labels.append(getattr(source, "label", None) or "")
     return tuple(datasets)
+
+
+def require_contexts(
+    config: RunConfig, systems: Iterable[PlannedSystem], datasets: Iterable[PlannedDataset]
+) -> None:
+    """Check that each context transformer has contexts to change, as far as cards tell.
+
+    Raises:
+        NothingToCompressError: The examples of a dataset have no context.
+    """
+    compressors = [
+        system.label
+        for system in systems
+        if system.components and system.components[0].system.system_kind == TRANSFORMER
+    ]
+    if not compressors:
+        return
+    for dataset in datasets:
+        spec = dataset.source
+        if dataset.component is None or not isinstance(spec, DatasetSpec):
+            continue
+        if not has_contexts(dataset.component, spec, config):
+            raise NothingToCompressError(compressors[0], f"dataset {spec.name!r}")
 
 
 def plan_wiring(

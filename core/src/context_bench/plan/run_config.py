@@ -89,6 +89,18 @@ class RunConfig:
         "--input NAME",
         keyed=True,
     )
+    bare: bool = parameter(
+        values.switch(),
+        "Leave out the instructions that tell a model in which form a task wants its answer.",
+        "--bare",
+        keyed=True,
+    )
+    compress_question: bool = parameter(
+        values.switch(),
+        "Let context compressors shorten the questions of examples that have no context.",
+        "--compress-question",
+        keyed=True,
+    )
     reader: SystemSpec | None = parameter(
         spec_types.one_system(),
         "System that follows each context transformer.",

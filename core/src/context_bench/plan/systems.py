@@ -13,6 +13,7 @@ from context_bench.errors import ConfigurationError, misfit
 from context_bench.plan.specs import SystemSpec, safe_spec, specs_in
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.component import Component
+from context_bench.plugins.manifest import TRANSFORMER
 from context_bench.protocols import System
 from context_bench.store.encoding import storable
 
@@ -68,7 +69,7 @@ def followed(
     def read(spec: SystemSpec | Any) -> Any:
         if reader is None or not isinstance(spec, SystemSpec) or spec.steps:
             return spec
-        if catalog.find("systems", spec.name).system.system_kind != "transformer":
+        if catalog.find("systems", spec.name).system.system_kind != TRANSFORMER:
             return spec
         return evolve(spec, steps=(reader,), label=spec.label or safe_spec(catalog, spec).text)
 

@@ -124,13 +124,13 @@ def _flags_of(component: Component) -> list[str]:
 
 _FLAGS_OF_CORE = frozenset(
     """
---add-evaluator --add-metric --allow --baseline --brief --cache-dir --dataset --dataset-timeout
---dry-run --evaluators --exclude --extension --field --format --help --help-all --ids --input
---keep-going --label --limit --lock-file --locked --log-format --max-examples --max-failed
---max-workers --metrics --model --name --order --output --project --proxy --quiet --reader
---reference-from --repeat --reuse --row-timeout --rpm --run-file --sample --score-field
---score-prefix --seed --set --store-examples --system --text-fields --threshold --tokenizer --tpm
---version -d -h -n -o -p -q -s
+--add-evaluator --add-metric --allow --bare --baseline --brief --cache-dir --compress-question
+--dataset --dataset-timeout --dry-run --evaluators --exclude --extension --field --format --help
+--help-all --ids --input --keep-going --label --limit --lock-file --locked --log-format
+--max-examples --max-failed --max-workers --metrics --model --name --order --output --project
+--proxy --quiet --reader --reference-from --repeat --reuse --row-timeout --rpm --run-file --sample
+--score-field --score-prefix --seed --set --store-examples --system --text-fields --threshold
+--tokenizer --tpm --version -d -h -n -o -p -q -s
 """.split()  # noqa: SIM905 - written by a program, read by people
 )
 # No package can declare these; core/generate_first_party.py writes them from the command line.

@@ -110,8 +110,7 @@ def _bind(loader: Any, component: Component) -> Any:
         raise TypeError(
             f"{component.target} reads no definitions: it has no from_definition(name, definition)"
         )
-    default_config = component.dataset.default_config
-    return make(component.name, {"default_config": default_config, **definition.to_dict()})
+    return make(component.name, component.dataset.described())
 
 
 def build(

@@ -25,6 +25,7 @@ from context_bench.plugins.manifest_reader import (
     table_name,
 )
 from context_bench.plugins.options import Option
+from context_bench.prompts import CONTEXT_ROLES, GIVEN
 
 SCHEMA = 1
 """The manifest format that this version reads."""
@@ -53,6 +54,23 @@ pictures of a report."""
 
 CAPABILITIES = ("network", "subprocess", "executes-model-code", "model-download")
 """What a component can need, in addition to ``env:NAME``."""
+
+TRANSFORMER = "transformer"
+"""The kind of a system that changes contexts, and answers nothing."""
+
+ANSWER_FORMS = (
+    "short",
+    "letter",
+    "label",
+    "number",
+    "expression",
+    "code",
+    "calls",
+    "patch",
+    "summary",
+    "free",
+)
+"""In which form a task wants its answer."""
 
 FORMATS = ("score", "percent", "count", "money", "factor", "seconds", "number")
 """How people see a value of a metric."""
@@ -267,10 +285,13 @@ class DatasetDefinition(DefinitionPart):
 
 @frozen(kw_only=True, eq=False, repr=False)
 class ConfigOverride:
-    """What wiring sees differently in a configuration of a dataset; None as in the dataset."""
+    """What is different about a configuration of a dataset; None as in the dataset."""
 
     primary: str | None = entry(None)
     tags: tuple[str, ...] | None = entry(None)
+    answer_form: str | None = entry(None, choices=ANSWER_FORMS)
+    instruction: str | None = entry(None, multiline=True)
+    context_role: str | None = entry(None, choices=CONTEXT_ROLES)
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -379,6 +400,13 @@ class DatasetManifest(ComponentManifest):
         gold: Fields that are the right answer, or reveal it: hidden from systems.
         fields: Fields of its examples.
         files: Suffixes of the files that it loads.
+        answer_form: Entry of :data:`ANSWER_FORMS`: in which form the task wants its answer.
+        instruction: What tells a model that form; the ``instruction`` of examples that bring none.
+        context_role: Entry of :data:`~context_bench.prompts.CONTEXT_ROLES`: what the context of its
+            examples is.
+        cluster: What examples have in common that share the value of their ``cluster`` field, such
+            as the contract that they are about.
+        comparable: Which published numbers its scores can be compared with, and which not.
         config_overrides: What is different about a configuration, by its name.
         definition: How a loader of another package reads it; None for a dataset with a loader.
     """
@@ -401,8 +429,32 @@ class DatasetManifest(ComponentManifest):
     gold: tuple[str, ...] = entry(())
     fields: tuple[str, ...] = entry(())
     files: tuple[str, ...] = entry(())
+    answer_form: str = entry("", choices=ANSWER_FORMS)
+    instruction: str = entry("", multiline=True)
+    context_role: str = entry(GIVEN, choices=CONTEXT_ROLES)
+    cluster: str = entry("")
+    comparable: str = entry("")
     config_overrides: Mapping[str, ConfigOverride] = entry(Factory(dict))
     definition: DatasetDefinition | None = entry(None)
+
+    def of_config(self, name: str, config: str | None) -> Any:
+        """Return the value of a key in a configuration; None takes the default configuration."""
+        override = self.config_overrides.get(config or self.default_config or "", ConfigOverride())
+        value = getattr(override, name)
+        return getattr(self, name) if value is None else value
+
+    def described(self) -> dict[str, Any]:
+        """Return the definition as the loader that reads it receives it.
+
+        Beside what the definition sets it holds ``default_config``, and under ``asking`` how the
+        examples are asked: ``instruction`` and ``context_role`` by configuration, those of all
+        others under the empty name.
+        """
+        definition = {} if self.definition is None else self.definition.to_dict()
+        asking = {"": _asking(self)}
+        for config, override in self.config_overrides.items():
+            asking[config] = {**asking[""], **_asking(override)}
+        return {"default_config": self.default_config, **definition, "asking": asking}
 
     def contradictions(self, table: Mapping[str, object]) -> Iterator[tuple[str, str]]:
         """Yield what does not fit to the loader or to the configurations."""
@@ -410,6 +462,12 @@ class DatasetManifest(ComponentManifest):
             yield "class", "missing, as there is no definition"
         if self.configs and self.default_config not in (None, *self.configs):
             yield "default_config", f"{self.default_config!r} is not one of its configs"
+
+
+def _asking(declared: DatasetManifest | ConfigOverride) -> dict[str, str]:
+    """Return the fields that examples take from their card, without what it leaves open."""
+    found = {"instruction": declared.instruction, "context_role": declared.context_role}
+    return {name: value for name, value in found.items() if value is not None}
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -427,7 +485,7 @@ class SystemManifest(ComponentManifest):
 
     class_name: str | None = entry(None, name="class", required=True)
     system_kind: str = entry(
-        "system", name="kind", choices=("transformer", "reader", "endpoint", "system")
+        "system", name="kind", choices=(TRANSFORMER, "reader", "endpoint", "system")
     )
     reads: tuple[str, ...] | None = entry(None)
     reads_gold: bool = entry(False)

@@ -10,6 +10,7 @@ from attrs import Factory, frozen
 
 from context_bench.answers import REFERENCE_FIELDS
 from context_bench.errors import ConfigurationError
+from context_bench.prompts import ASKING_FIELDS
 
 if TYPE_CHECKING:
     from context_bench.run.examples import Selection
@@ -127,7 +128,7 @@ def _fields(
 ) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
     """Return the gold fields, those with the marks inside of a field, and the inputs."""
     all_gold = frozenset((*GOLD, *gold))
-    visible = frozenset((*inputs, *more_inputs, *reads)) - all_gold
+    visible = frozenset((*inputs, *more_inputs, *reads, *ASKING_FIELDS)) - all_gold
     return all_gold, all_gold.union(_MARKS), visible
 
 

@@ -23,9 +23,11 @@ from context_bench.errors import (
     ContextBenchError,
     DatasetError,
     DuplicateIdError,
+    NothingToCompressError,
     UnstorableError,
     reason_of,
 )
+from context_bench.prompts import NONE, context_role
 from context_bench.run.clusters import cluster_of
 from context_bench.run.datasets import RunDataset, shown
 from context_bench.run.jobs import Job, LabelWiring
@@ -99,6 +101,7 @@ class JobSource:
     skipped: int = field(default=0, init=False)
     _changed: set[tuple[int, int]] = field(factory=set, init=False)
     _wirings: dict[str, LabelWiring] = field(factory=dict, init=False)
+    _with_contexts: set[int] = field(factory=set, init=False)
     _current: RunDataset | None = field(default=None, init=False)
     _since: float = field(default=math.inf, init=False)
 
@@ -172,6 +175,8 @@ class JobSource:
         stored: StoredExample | None = None
         tokens: int | None = None
         for run_system in systems:
+            if run_system.is_compressor:
+                self._require_contexts(run_system, dataset, example)
             visible = shown(run_system, dataset, example)
             visible_key = source.key
             if run_system.reads is not None or visible is not example:
@@ -208,6 +213,21 @@ class JobSource:
                     self._converse(job, visible_key)
                 yield job
                 stored = None
+
+    def _require_contexts(
+        self, run_system: RunSystem, dataset: RunDataset, example: Mapping[str, Any]
+    ) -> None:
+        """Check that the examples of a dataset, up to this one, are not all without a context.
+
+        A single one without a context among others is a failed row.
+
+        Raises:
+            NothingToCompressError: There is nothing to compress in the dataset.
+        """
+        if context_role(example) != NONE:
+            self._with_contexts.add(dataset.number)
+        elif dataset.number not in self._with_contexts:
+            raise NothingToCompressError(run_system.label, called(dataset))
 
     def _reuse_response(self, job: Job) -> None:
         """Complete a job with the response of an earlier run, if there is one."""

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import Factory, define, evolve, frozen
 
+from context_bench.errors import NothingToCompressError
+from context_bench.prompts import NONE, context_role
 from context_bench.protocols import Evaluator
 from context_bench.records import ANY_KEY, KeyMeaning, Usage
 from context_bench.run.systems import RunSystem, async_method, is_async
@@ -214,8 +216,18 @@ class Job:
         """A private copy of what the system receives."""
         return isolate(self.example if self.shown is None else self.shown)
 
+    def require_context(self) -> None:
+        """Check that a compressor has a context to compress.
+
+        Raises:
+            NothingToCompressError: The example has none.
+        """
+        if self.slot.is_compressor and context_role(self.example) == NONE:
+            raise NothingToCompressError(self.slot.label, "this example")
+
     def call_system(self) -> Any:
         """Call the system with a private copy of the example, and return its output."""
+        self.require_context()
         system: Any = self.slot.system
         if self.transcript is None:
             return system.process(self.system_input)
@@ -223,6 +235,7 @@ class Job:
 
     def call_async_system(self) -> Any:
         """Call an async system; return its output, or what is awaited for it."""
+        self.require_context()
         system: Any = self.slot.system
         if self.transcript is None:
             process = getattr(system, "aprocess", None) or system.process

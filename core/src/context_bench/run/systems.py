@@ -37,6 +37,7 @@ class RunSystem:
         sees: Which fields of an example it receives: see :func:`context_bench.run.datasets.shown`.
         source: Number of the system whose rows its rows are derived from; None for a system that
             is called.
+        is_compressor: Whether it, or the first of its steps, is a context transformer.
     """
 
     number: int
@@ -51,6 +52,7 @@ class RunSystem:
     max_tokens: int | None = None
     sees: str = "everything"
     source: int | None = None
+    is_compressor: bool = False
 
     @property
     def is_recorded(self) -> bool:
@@ -184,6 +186,8 @@ _OF_A_CALL = ("usage", "latency", "system_latency")
 class Chain:
     """Systems in a row: each receives the example, updated with what earlier steps returned.
 
+    Of these fields a step that declares what it reads receives no others.
+
     The output contains what every step returned, later steps overriding earlier ones. So
     evaluators see a compressor's ``context`` and its reader's ``response``.
 
@@ -209,7 +213,7 @@ class Chain:
         seconds: list[float] = []
         for number, step in enumerate(self.steps):
             earlier = {name: value for name, value in output.items() if name not in _OF_A_CALL}
-            fields = {**example, **earlier}
+            fields = _readable(step, {**example, **earlier})
             started = perf_counter()
             result = step.process(isolate(fields) if number else fields)
             measured = perf_counter() - started
@@ -224,6 +228,14 @@ class Chain:
             output["latency"] = sum(seconds)
             output["system_latency"] = system_seconds
         return output
+
+
+def _readable(step: Any, fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields that a step declares to read, and the id; all where it declares nothing."""
+    reads = getattr(step, "reads", None)
+    if not isinstance(reads, tuple | list):
+        return fields
+    return {name: value for name, value in fields.items() if name == "id" or name in reads}
 
 
 def seconds_of(reported: object, otherwise: float) -> float:

@@ -161,7 +161,8 @@ def _with_choices(example: Mapping[str, Any]) -> Mapping[str, Any]:
     shown = {}
     if question and not all(option in question for option in options):
         lines = [f"{letter}. {option}" for letter, option in zip(_LETTERS, options, strict=False)]
-        shown["question"] = "\n".join([question, "", *lines, "", _ASKS_FOR_LETTER])
+        shown["question"] = "\n".join([question, "", *lines])
+        shown["instruction"] = str(example.get("instruction") or _ASKS_FOR_LETTER)
     letter = str(example.get("correct_letter") or "").strip().upper()
     return {**example, **shown, "choices": options, "correct_letter": letter}
 

@@ -17,7 +17,7 @@ from context_bench.errors import (
     message_of,
     reason_of,
 )
-from context_bench.plan.datasets import describe_dataset, find_dataset
+from context_bench.plan.datasets import as_asked, describe_dataset, find_dataset
 from context_bench.plan.specs import DatasetSpec, Examples
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.component import Component, edition_of
@@ -81,7 +81,7 @@ def _open_object(source: Examples, number: int, config: RunConfig) -> tuple[RunD
     dataset = RunDataset(
         number=number,
         label=source.label,
-        examples=_first(source.source, config.limit),
+        examples=as_asked(_first(source.source, config.limit), config),
         description={"label": source.label, **_present(revision=revision)},
         selection=config.selection(),
         more_inputs=config.inputs,
@@ -139,7 +139,7 @@ def _open_spec(
     dataset = RunDataset(
         number=number,
         label=facts.label if has_one_label else None,
-        examples=_first(examples, config.limit),
+        examples=as_asked(_first(examples, config.limit), config),
         fallback=facts.label,
         description=description,
         selection=config.selection(),

@@ -33,6 +33,8 @@ def evaluate(
     datasets: Sequence[str | DatasetSpec] | Mapping[str, Iterable[Mapping[str, Any]]] = (),
     fields: Mapping[str, str] | None = None,
     inputs: Sequence[str] = (),
+    bare: bool = False,
+    compress_question: bool = False,
     reader: str | SystemSpec | None = None,
     baseline: Any = None,
     reference_from: Any = None,
@@ -101,6 +103,9 @@ def evaluate(
             "outputs.0"}``.
         inputs: A field of the examples that named systems may see besides the usual ones; gold
             answers stay home.
+        bare: Leave out the instructions that tell a model in which form a task wants its answer.
+        compress_question: Let context compressors shorten the questions of examples that have no
+            context.
         reader: System that follows each context transformer.
         baseline: The system that the others are held against: the label of one of them, or a spec
             or address of one more.

@@ -19,6 +19,7 @@ from context_bench.plan.systems import (
 )
 from context_bench.plugins.catalog import Catalog, component_of
 from context_bench.plugins.loading import unfit
+from context_bench.plugins.manifest import TRANSFORMER
 from context_bench.protocols import BuiltSystem, DerivedSystemSpec, System
 from context_bench.results.pairing import held_against
 from context_bench.run.datasets import EVERYTHING, INPUT, OWN
@@ -142,7 +143,14 @@ def _run_system(
         model=model_of(system),
         max_tokens=max_tokens_of(system),
         sees=visibility,
+        is_compressor=_is_compressor(catalog, system),
     )
+
+
+def _is_compressor(catalog: Catalog, system: System) -> bool:
+    """Return whether the first step of a system is a context transformer by its manifest."""
+    component = component_of(catalog, "systems", steps_of_system(system)[0])
+    return component is not None and component.system.system_kind == TRANSFORMER
 
 
 def build_derived(

@@ -72,10 +72,12 @@ def swebench(record: Record, row: Row = FIRST) -> Example:
         "id": identity_of(record, row, "instance_id"),
         "context": f"Repository: {text_in(record, 'repo')}\nCommit: {text_in(record, 'base_commit')}\n\n"
         + text_in(record, "problem_statement", blank=True),
-        "question": "Write a patch, in unified diff format, that resolves this issue.",
+        "question": "Which change of the repository resolves this issue?",
+        "instruction": "Answer with a patch in unified diff format.",
         **({"answer": patch} if patch and patch.strip() else {}),
         "repo": record["repo"],
         "base_commit": record["base_commit"],
+        "cluster": record["repo"],
         "test_patch": record.get("test_patch"),
         "FAIL_TO_PASS": _names(record, "FAIL_TO_PASS"),
         "PASS_TO_PASS": _names(record, "PASS_TO_PASS"),
@@ -102,8 +104,8 @@ def _asked(request: str, tools: Any, system: str = "", language: str = "python")
         raise ValueError("the request of the user is blank")
     shown = json.dumps(tools, ensure_ascii=False, indent=1)
     ask = _ASK.format(_LANGUAGES.get(language, "Python"))
-    context = "\n\n".join(filter(None, [system, f"You can call these functions:\n{shown}", ask]))
-    return {"context": context, "question": request, "tools": tools}
+    context = "\n\n".join(filter(None, [system, f"You can call these functions:\n{shown}"]))
+    return {"context": context, "question": request, "instruction": ask, "tools": tools}
 
 
 def _gold(truth: Any, tools: Any, language: str = "python") -> Example:

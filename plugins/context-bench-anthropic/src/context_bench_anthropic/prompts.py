@@ -15,6 +15,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from context_bench.prompts import prompt_texts
 from context_bench_anthropic.recorded import recorded_tools, session_of, with_joined_turns
 from context_bench_openai import build_messages
 from context_bench_openai.layouts import sends_session
@@ -194,8 +195,8 @@ def _input(function: Mapping[str, Any]) -> Any:
 
 def _part_context_and_question(messages: list[dict[str, Any]], example: Mapping[str, Any]) -> None:
     """Put the question into a block of its own, so that a breakpoint can stand before it; the text stays the same."""
-    question = example.get("question")
-    if len(messages) != 1 or not isinstance(question, str) or not question.strip():
+    question = prompt_texts(example).question
+    if len(messages) != 1 or not question:
         return
     [block] = messages[0]["content"]
     context = block["text"].removesuffix(question)

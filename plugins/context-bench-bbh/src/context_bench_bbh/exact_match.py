@@ -8,6 +8,7 @@ from typing import Any
 
 from context_bench.answers import (
     NO_ANSWER,
+    announced,
     answer_of,
     gold,
     read_reply,
@@ -22,8 +23,8 @@ _BOXED = re.compile(r"\$*\s*\\boxed\s*\{(.*)\}\s*\$*\.?")
 class BBHExactMatch:
     """1.0 where the answer of a response is exactly the target of a BIG-Bench Hard example, else 0.0.
 
-    The answer is the first line behind the last "the answer is", or the first line of a response without it, less one full
-    stop at its end. Layout such as the marks of bold type or code is taken off before, and what the reply quotes is read
+    The answer is the first line behind the last "the answer is", or what a response without it announces in other words or
+    another language (`context_bench.answers.announced`), or else its first line, less one full stop at its end. Layout such as the marks of bold type or code is taken off before, and what the reply quotes is read
     only where its own words state nothing. Case, brackets and the order of words count.
     This is the rule of the benchmark's authors: Suzgun et al. 2022, "Challenging BIG-Bench Tasks and Whether Chain-of-Thought
     Can Solve Them", https://arxiv.org/abs/2210.09261.
@@ -67,6 +68,9 @@ class BBHExactMatch:
         written = set(map(_bare, found.texts))
         targets = written | {_bare(without_layout(text)) for text in found.texts}
         answer, is_stated = self._read(response, written)
+        if not is_stated:
+            other = announced(response)
+            answer, is_stated = (answer, False) if other is None else (_bare(other), True)
         forms = {answer, _bare(without_layout(answer))}
         is_right = not targets.isdisjoint(forms)
         return Scores(

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from context_bench.errors import ConfigurationError
+from context_bench.prompts import ASKING_FIELDS, asked
 from context_bench_command.once import run_once
 from context_bench_command.outputs import json_output, output_of, text_output
 from context_bench_command.surroundings import environment, read_additions, secrets_among, shown
@@ -93,6 +94,7 @@ class Command:
         self._cwd = cwd
         self._limits: dict[str, Any] = {"timeout": timeout, "largest": max_output}
         names = names_in(self._arguments[1:])
+        self._names = {*names, *names_in([prompt or ""])}
         if protocol == "jsonl" and names:
             raise ConfigurationError(
                 f"A jsonl program is started once, so its arguments cannot hold {{{names[0]}}}."
@@ -177,10 +179,22 @@ class Command:
 
     def _filled(self, template: str, example: Mapping[str, Any]) -> str:
         prompt = self._prompt_of(example) if f"{{{PROMPT}}}" in template else ""
-        return fill(template, example, prompt).encode("utf-8", "replace").decode("utf-8")
+        return (
+            fill(template, self._instructed(example), prompt)
+            .encode("utf-8", "replace")
+            .decode("utf-8")
+        )
 
     def _prompt_of(self, example: Mapping[str, Any]) -> str:
-        return default_prompt(example) if self._prompt is None else fill(self._prompt, example)
+        if self._prompt is None:
+            return default_prompt(example)
+        return fill(self._prompt, self._instructed(example))
+
+    def _instructed(self, example: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return an example with its instruction behind its question, unless the templates name it."""
+        if "instruction" in self._names or not isinstance(example.get("question"), str):
+            return example
+        return {**example, "question": asked(example["question"], example)}
 
     def _given(self, example: Mapping[str, Any]) -> bytes:
         if self._protocol == "json":
@@ -205,6 +219,8 @@ class Command:
         fields = list(names)
         if self._gives_prompt or PROMPT in fields:
             fields += ("context", "question") if self._prompt is None else names_in([self._prompt])
+        if "question" in fields:
+            fields += ASKING_FIELDS
         return tuple(dict.fromkeys(fields))
 
     def _where(self) -> dict[str, Any]:

@@ -12,6 +12,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from context_bench.prompts import prompt_texts, text_of_field
+
 _PLACEHOLDER = re.compile(r"\{(\{?)([A-Za-z_][A-Za-z0-9_-]*)\}(\}?)")
 PROMPT = "prompt"
 
@@ -41,7 +43,7 @@ def fill(template: str, example: Mapping[str, Any], prompt: str = "") -> str:
             raise ValueError(
                 f"the example has no field {name!r} for the placeholder {{{name}}}; it has {', '.join(map(str, example))}"
             )
-        return f"{opening}{text_of(example[name])}{closing}"
+        return f"{opening}{text_of_field(example[name])}{closing}"
 
     return _PLACEHOLDER.sub(put, template)
 
@@ -55,29 +57,17 @@ def names_in(templates: Iterable[str]) -> list[str]:
 
 
 def default_prompt(example: Mapping[str, Any]) -> str:
-    """Return context, blank line and question as one text; one that is missing or the same as the other is left out.
+    """Return context, blank line and question with its instruction as one text.
 
     Raises:
-        ValueError: The example has neither.
+        ValueError: The example has neither a context nor a question.
     """
-    texts = [
-        text_of(example[name]) for name in ("context", "question") if example.get(name) is not None
-    ]
-    texts = list(dict.fromkeys(text for text in texts if text.strip()))
+    texts = prompt_texts(example).present
     if not texts:
         raise ValueError(
             f"the example has neither a context nor a question; it has {', '.join(map(str, example))}"
         )
     return "\n\n".join(texts)
-
-
-def text_of(value: Any) -> str:
-    """Return a field as text: texts joined by blank lines, anything else as JSON."""
-    if value is None or isinstance(value, str):
-        return value or ""
-    if isinstance(value, list | tuple) and value and all(isinstance(part, str) for part in value):
-        return "\n\n".join(value)
-    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def json_line(value: Any) -> bytes:

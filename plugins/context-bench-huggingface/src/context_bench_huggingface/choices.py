@@ -27,7 +27,7 @@ def choice_example(
         question: The question alone.
         options: The options in the order in which they are shown.
         correct: Index of the right one; None or -1 where the benchmark keeps it: such a row has no gold.
-        context: What the question is about; None where the question is all there is.
+        context: What the question is about; None where the question is all there is, and its own context.
         more: Further fields, ``id`` first among them.
 
     Raises:
@@ -41,13 +41,12 @@ def choice_example(
         raise ValueError("the question is blank")
     texts = [_option(option) for option in rows_of(options)]
     lines = [f"{letter}. {text}" for letter, text in zip(LETTERS, texts, strict=False)]
-    shown = "\n".join(
-        [question.strip(), "", *lines, "", "Answer with the letter of the right option."]
-    )
+    shown = "\n".join([question.strip(), "", *lines])
     example = {
         **more,
         "context": shown if context is None else context,
         "question": shown,
+        "instruction": "Answer with the letter of the right option.",
         "choices": texts,
     }
     if correct is not None and correct != -1:

@@ -103,7 +103,7 @@ def _loader(catalog: Catalog, name: str) -> tuple[Any, str | None]:
     component = catalog.find("datasets", short).require_ok()
     definition = component.dataset.definition
     if definition is not None and definition.loader == "hf":
-        described = {"default_config": component.dataset.default_config, **definition.to_dict()}
+        described = component.dataset.described()
         return hf.from_definition(component.name, described), config or None
     module, _, attribute = component.target.partition(":")
     return getattr(import_module(module), attribute), config or None

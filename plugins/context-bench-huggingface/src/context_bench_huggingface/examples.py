@@ -79,6 +79,24 @@ def told_apart(example: dict[str, Any], seen: dict[str, int]) -> dict[str, Any]:
     return example
 
 
+def asked_as(wanted: Wanted, example: dict[str, Any]) -> dict[str, Any]:
+    """Return an example with what its card says of how it is asked, where it does not say so itself.
+
+    >>> card = Wanted("sums", "a/b", asking={"instruction": "Answer with the number alone."})
+    >>> asked_as(card, {"question": "2 + 2?"})["instruction"]
+    'Answer with the number alone.'
+    """
+    asked = {
+        **example,
+        **{name: text for name, text in wanted.asking.items() if name not in example},
+    }
+    if wanted.instruction is not None:
+        asked["instruction"] = wanted.instruction
+    if not asked.get("instruction", "yes"):
+        del asked["instruction"]
+    return asked
+
+
 def _mapped(wanted: Wanted, record: Mapping[str, Any], row: Row) -> Iterator[dict[str, Any]]:
     if not wanted.fields:
         yield dict(record)

@@ -9,6 +9,7 @@ from random import Random
 from typing import Any
 
 from context_bench.errors import ConfigurationError
+from context_bench.prompts import asked
 from context_bench_huggingface.wanted import Wanted
 
 POOL = 1000
@@ -48,7 +49,8 @@ def prompted(
     """Yield the examples with their questions as the prompt has them, behind the worked examples."""
     template = wanted.prompt or "{question}"
     before = "".join(
-        f"{render(template, shot, wanted)}{_answer(shot, wanted)}\n\n" for shot in fewshot
+        f"{asked(render(template, shot, wanted), shot)}{_answer(shot, wanted)}\n\n"
+        for shot in fewshot
     )
     if not before and wanted.prompt is None:
         yield from examples

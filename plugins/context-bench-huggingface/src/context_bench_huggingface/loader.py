@@ -11,7 +11,7 @@ from attrs import frozen
 from context_bench.errors import ConfigurationError, DatasetError
 from context_bench_huggingface.access import Access
 from context_bench_huggingface.copies import find_copy, read_copy, revision_of_copy, write_copy
-from context_bench_huggingface.examples import maker, told_apart
+from context_bench_huggingface.examples import asked_as, maker, told_apart
 from context_bench_huggingface.fewshot import draw, prompted
 from context_bench_huggingface.installed import edition_of, installed_lines
 from context_bench_huggingface.records import layout_of_files, stream
@@ -48,6 +48,7 @@ class HubLoader:
         fewshot: int = 0,
         fewshot_seed: int = 0,
         prompt: str | None = None,
+        instruction: str | None = None,
         files: str | None = None,
         max_retries: int = 3,
         retry_base_delay: float = 1.0,
@@ -65,6 +66,7 @@ class HubLoader:
             fewshot: Worked examples before each question.
             fewshot_seed: Seed of the draw.
             prompt: Template of the question in place of the definition's; ``none`` leaves the question as it is.
+            instruction: What follows each question, in place of the card's; ``none`` leaves it out.
             files: Files of the repository in place of its configurations.
             max_retries: Attempts after a lost connection or a busy hub.
             retry_base_delay: Seconds before the first of them.
@@ -74,6 +76,8 @@ class HubLoader:
             DatasetError: The records cannot be had; found when the first is asked for.
         """
         wanted = self.wanted(config, split, revision=revision, prompt=prompt, files=files)
+        if instruction is not None:
+            wanted = wanted.instructed(instruction)
         access = Access(token, offline, max_retries, retry_base_delay)
         if fewshot < 0 or (limit is not None and limit < 0):
             raise ConfigurationError(f"Dataset {self.name}: limit and fewshot are 0 or more.")
@@ -176,10 +180,9 @@ class HubLoader:
             for records in together(self.records(part, access, folder), part.group_by):
                 both = records if part.group_by else ()
                 row = Row(number, part.config or "", part.split, tables, both)
-                found = make(records[0], row)
-                yield from (
-                    found if wanted.example is None else (told_apart(each, seen) for each in found)
-                )
+                for example in make(records[0], row):
+                    named = example if wanted.example is None else told_apart(example, seen)
+                    yield asked_as(part, named)
                 number += len(records)
 
     def _prompted(

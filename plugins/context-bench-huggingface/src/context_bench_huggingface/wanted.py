@@ -8,6 +8,7 @@ from typing import Any
 from attrs import Factory, evolve, frozen
 
 from context_bench.errors import ConfigurationError
+from context_bench.prompts import GIVEN
 
 
 @frozen
@@ -30,6 +31,8 @@ class Wanted:
         prompt: What the question becomes, with fields in braces.
         fewshot_template: What a worked example adds to its prompt.
         fewshot_split: Split that worked examples are drawn from; None or empty where there is none.
+        asking: Fields that examples take from their card where they bring none: ``instruction`` and ``context_role``.
+        instruction: The instruction of every example in place of its own; empty leaves it out, None keeps it.
     """
 
     name: str
@@ -47,6 +50,8 @@ class Wanted:
     prompt: str | None = None
     fewshot_template: str = "{answer}"
     fewshot_split: str | None = None
+    asking: Mapping[str, str] = Factory(dict)
+    instruction: str | None = None
 
     @property
     def where(self) -> str:
@@ -57,6 +62,10 @@ class Wanted:
     def changed(self, **changes: Any) -> Wanted:
         """Return the same with some of it changed, in every part."""
         return evolve(self, parts=tuple(part.changed(**changes) for part in self.parts), **changes)
+
+    def instructed(self, instruction: str) -> Wanted:
+        """Return the same with another instruction in every part; ``none`` leaves it out."""
+        return self.changed(instruction="" if instruction == "none" else instruction)
 
     def of_table(self, name: str) -> Wanted:
         """Return where the records of a table lie."""
@@ -124,11 +133,14 @@ def from_definition(
         )
     parts = body.get("parts", ()) if config == "all" else ()
     known = {key: body[key] for key in _PLAIN if key in body}
+    of_configs = definition.get("asking", {})
+    asking = of_configs.get(config or "", of_configs.get("", {}))
     return Wanted(
         name,
         config=body.get("config", config),
         split=split or body.get("split", "test"),
         parts=tuple(from_definition(name, definition, part, split, files) for part in parts),
+        asking={field: text for field, text in asking.items() if text and text != GIVEN},
         **known,
     )
 

@@ -17,10 +17,15 @@ Example = dict[str, Any]
 DEPTHS = (0.0, 0.25, 0.5, 0.75, 1.0)
 """Where in the book a needle of NoLiMa stands, as fractions; each example takes one, by its id."""
 
-_SHORT = "Answer the question from the text, in as few words as possible."
+_SHORT = "Answer from the text, in as few words as possible."
+_YES_NO = "Answer from the text, with yes or no or in as few words as possible."
 _SUMMARY = "Summarise the text in about a page."
 _ASKS = {
-    "dureader": "Answer the question from the passages.",
+    "qasper": "Answer from the paper in as few words as possible, with yes or no, or with unanswerable if it does not say.",
+    "hotpotqa": _YES_NO,
+    "2wikimqa": _YES_NO,
+    "multifieldqa_zh": "Answer from the text in Chinese, in as few words as possible.",
+    "dureader": "Answer the question from the passages, in Chinese.",
     "gov_report": _SUMMARY,
     "multi_news": "Write one summary of these news articles.",
     "qmsum": "Answer the query about the meeting in a few sentences.",
@@ -50,15 +55,17 @@ _INFINITE = {
 
 
 def longbench(record: Record, row: Row = FIRST) -> Example:
-    """Return a LongBench example; its task decides the metric. A task of LongBench-E is that of LongBench."""
+    """Return a LongBench example; its task decides the metric. A task of LongBench-E is that of LongBench.
+
+    A task without an input asks nothing but what its instruction says.
+    """
     task = text_in(record, "dataset").removesuffix("_e")
-    asked = text_of(record.get("input"), "input") or ""
-    question = "\n\n".join(filter(None, [_ASKS.get(task, _SHORT), asked.strip()]))
+    input_text = text_of(record.get("input"), "input") or ""
     answers = [answer for answer in texts_of(record["answers"], "answers") if answer.strip()]
     return {
         "id": identity_of(record, row, "_id"),
         "context": text_in(record, "context", blank=True),
-        "question": question,
+        **_question(input_text, _ASKS.get(task, _SHORT)),
         **({"answer": answers[0], "answers": answers} if answers else {}),
         "task": task,
         **({"all_classes": texts_in(record, "all_classes")} if record.get("all_classes") else {}),
@@ -112,10 +119,16 @@ def infinitebench(record: Record, row: Row = FIRST) -> Example:
             raise ValueError(f"the answer {answers[0]!r:.60} is none of the options")
         asked = choice_example(record["input"], options, correct, context=context, **more)
         return {**gold, **asked}
-    question = "\n\n".join(
-        filter(None, [text_in(record, "input", blank=True).strip(), _INFINITE.get(row.config, "")])
-    )
-    return {**more, "context": context, "question": question, **gold}
+    question = _question(text_in(record, "input", blank=True), _INFINITE.get(row.config, ""))
+    return {**more, "context": context, **question, **gold}
+
+
+def _question(input_text: str, instruction: str) -> Example:
+    """Return question and instruction; the instruction is the question where nothing else is asked."""
+    question = input_text.strip()
+    if not question:
+        return {"question": instruction}
+    return {"question": question, **({"instruction": instruction} if instruction else {})}
 
 
 def nolima(record: Record, row: Row = FIRST) -> Iterator[Example]:
@@ -142,7 +155,9 @@ def nolima(record: Record, row: Row = FIRST) -> Iterator[Example]:
             "id": identity,
             "context": "\n".join([*lines[:place], needle, *lines[place:]]),
             "question": _filled(question, arguments).replace("{CHAR}", character),
+            "instruction": "Answer with the name alone.",
             "answer": character,
+            "cluster": identity_of(record, row, "id"),
             "question_type": kind,
             "depth": depth,
             "needle": needle,

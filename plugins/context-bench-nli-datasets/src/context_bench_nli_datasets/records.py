@@ -49,17 +49,17 @@ def contract_nli(record: Record, row: Row = FIRST) -> Example | list[Example]:
 
 
 def _about_a_contract(identity: Any, contract: str, hypothesis: str, choice: Any) -> Example:
-    question = (
-        f"Hypothesis: {hypothesis.strip()}\n\nDoes the contract entail it, contradict it, or not mention it? Answer with "
-        "Entailment, Contradiction or Not mentioned."
-    )
+    asked = {
+        "question": f"Hypothesis: {hypothesis.strip()}\n\nDoes the contract entail it, contradict it, or not mention it?",
+        "instruction": "Answer with Entailment, Contradiction or Not mentioned.",
+    }
     label = (text_of(choice, "the label") or "").strip()
     if label and label.casefold() not in _CHOICES:
         raise ValueError(
             f"{choice!r} is none of the labels Entailment, Contradiction, Not mentioned"
         )
     gold = {"answer": _CHOICES[label.casefold()]} if label else {}
-    return {"id": identity, "context": contract.strip(), "question": question, **gold}
+    return {"id": identity, "context": contract.strip(), **asked, **gold}
 
 
 def _choice(contract: Record, key: str) -> str | None:
@@ -89,15 +89,13 @@ def scifact(record: Record, row: Row = FIRST) -> Iterator[Example]:
     for document, verdict in _evidence(record, row.together or [record]) or [("", None)]:
         abstract = corpus.get(document, {})
         text = " ".join(map(str.strip, texts_in(abstract, "abstract")))
-        question = (
-            f"Claim: {claim}\n\nDoes the abstract support or refute the claim? Answer with SUPPORTS, REFUTES or "
-            "NOT ENOUGH INFO."
-        )
         yield {
             "id": f"{identity}-{document}" if document else str(identity),
             "context": f"{abstract.get('title', '')}\n{text}".strip(),
-            "question": question,
+            "question": f"Claim: {claim}\n\nDoes the abstract support or refute the claim?",
+            "instruction": "Answer with SUPPORTS, REFUTES or NOT ENOUGH INFO.",
             "claim": claim,
+            "cluster": str(identity),
             **({} if verdict is None else {"answer": verdict}),
         }
 

@@ -9,16 +9,17 @@ the same texts:
     chat     the context as an earlier user turn, then the question
     messages the messages of a recorded session, as they were recorded
 
-An example with ``turns`` is sent as those turns in every layout, and one with nothing but ``messages`` as these. An example
-with one text only, or whose question is its context, is one user message.
+The instruction of an example, which says in which form the task wants its answer, stands behind the question. An example with
+``turns`` is sent as those turns in every layout, and one with nothing but ``messages`` as these. An example without a context
+of its own is one user message.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from context_bench.prompts import prompt_texts
 from context_bench_conversations import messages_of_turns
 from context_bench_openai.recorded import openai_messages, session_messages
 
@@ -42,28 +43,22 @@ def build_messages(
         return opening + (messages if is_recorded else openai_messages(messages))
     if example.get("turns"):
         return opening + messages_of_turns(example["turns"])
-    context, question = texts = _texts(example)
-    if not any(texts):
+    texts = prompt_texts(example)
+    if not texts.present:
         raise ValueError(
             "There is nothing to ask: the example has neither a context nor a question nor turns. "
             f"It has: {', '.join(map(str, example)) or 'no fields'}."
         )
-    if not all(texts) or context.strip() == question.strip():
-        return [*opening, _user(context or question)]
-    return opening + layout_named(layout)(context, question)
+    if not texts.context:
+        return [*opening, _user(texts.question)]
+    return opening + layout_named(layout)(texts.context, texts.question)
 
 
 def sends_session(example: Mapping[str, Any], layout: str) -> bool:
     """Whether an example is sent as the messages that it holds: the layout says so, or it has nothing else to ask."""
     return layout == MESSAGES or bool(
-        example.get("messages") and not example.get("turns") and not any(_texts(example))
+        example.get("messages") and not example.get("turns") and not prompt_texts(example).present
     )
-
-
-def _texts(example: Mapping[str, Any]) -> tuple[str, str]:
-    """Return context and question as texts, empty where they are blank."""
-    context, question = (text_of_field(example.get(name)) for name in ("context", "question"))
-    return context if context.strip() else "", question if question.strip() else ""
 
 
 def opening_messages(system_prompt: str | None) -> list[Message]:
@@ -131,14 +126,3 @@ LAYOUTS: Mapping[str, Callable[[str, str], list[Message]]] = {
 
 def _user(text: str) -> Message:
     return {"role": "user", "content": text}
-
-
-def text_of_field(value: Any) -> str:
-    """Return a field of an example as text: paragraphs of a list apart, anything else that is no text as JSON."""
-    if value is None:
-        return ""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, (list, tuple)) and all(isinstance(part, str) for part in value):
-        return "\n\n".join(value)
-    return json.dumps(value, ensure_ascii=False, default=str)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from context_bench_openai.layouts import text_of_field
+from context_bench.prompts import asked, prompt_texts, text_of_field
 
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
@@ -14,7 +14,8 @@ _PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 class PromptTemplate:
     """A text with fields of the example in braces, such as ``{context}`` and ``{question}``.
 
-    Braces around anything but a name stand for themselves, so JSON can be written as it is.
+    Braces around anything but a name stand for themselves, so JSON can be written as it is. The instruction of an example stands
+    behind its ``{question}``, unless the template has a place for ``{instruction}``.
 
     >>> PromptTemplate("{context} Q: {question} A:").prompt({"context": "Rome is in Italy.", "question": "Where is Rome?"})
     'Rome is in Italy. Q: Where is Rome? A:'
@@ -46,7 +47,10 @@ class PromptTemplate:
                 raise ValueError(
                     f"prompt_template names {{{name}}}, which the example does not have. It has: {known}."
                 )
-        return _PLACEHOLDER.sub(lambda found: text_of_field(example[found.group(1)]), self.text)
+        texts = {name: text_of_field(example[name]) for name in self.fields}
+        if "question" in texts and "instruction" not in texts:
+            texts["question"] = asked(texts["question"], example)
+        return _PLACEHOLDER.sub(lambda found: texts[found.group(1)], self.text)
 
 
 def plain_prompt(example: Mapping[str, Any], system_prompt: str | None = None) -> str:
@@ -60,16 +64,10 @@ def plain_prompt(example: Mapping[str, Any], system_prompt: str | None = None) -
     """
     if example.get("turns"):
         raise ValueError("A conversation (`turns`) needs the chat endpoint: a prompt has no turns.")
-    context, question = (
-        text_of_field(example.get("context")),
-        text_of_field(example.get("question")),
-    )
-    texts = [text for text in (context, question) if text.strip()]
+    texts = prompt_texts(example).present
     if not texts:
         raise ValueError(
             "There is nothing to ask: the example has neither a context nor a question. "
             f"It has: {', '.join(map(str, example)) or 'no fields'}."
         )
-    if context.strip() == question.strip():
-        texts = texts[:1]
     return "\n\n".join([*([system_prompt] if system_prompt else []), *texts])

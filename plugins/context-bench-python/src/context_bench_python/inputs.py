@@ -1,26 +1,26 @@
 """What of an example an object is given.
 
     example    the example, as a dict
-    question   the question as text; the context where there is no question
+    question   the question as text, its instruction behind it; the context where there is no question
     context    the context as text
-    prompt     context, blank line and question as one text
+    prompt     context, blank line and question with its instruction as one text
     fields     an argument for each parameter, by name
     NAME       the field of this name, as it is
 
 ``auto`` is ``example`` for a system and ``question`` for a query engine. A Runnable is given what its prompt asks for, by
 name, where it tells, else the question. A function is given what its parameters ask for: a single one gets the example, or,
 when it is annotated as text (``str``, ``str | None``) or called ``question``, ``query`` or ``prompt``, the text that its name
-says; several get the fields of their names.
+says; several get the fields of their names, the instruction behind the question where no parameter is called ``instruction``.
 """
 
 from __future__ import annotations
 
 import inspect
-import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from context_bench.errors import ConfigurationError
+from context_bench.prompts import prompt_texts, text_of_field
 from context_bench_python.arguments import is_text, may_be_text, signature_of
 from context_bench_python.ways import Way
 
@@ -113,8 +113,11 @@ def _by_names(parameters: list[inspect.Parameter]) -> Callable[[Mapping[str, Any
         parameter for parameter in parameters if parameter.kind is parameter.POSITIONAL_ONLY
     ]
     named = [p for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    has_own_place = any(parameter.name == "instruction" for parameter in parameters)
 
     def arguments(example: Mapping[str, Any]) -> Input:
+        if not has_own_place and example.get("instruction"):
+            example = {**example, "question": _question(example)}
         given = {
             parameter.name: _field(example, parameter.name)
             for parameter in named
@@ -150,7 +153,7 @@ def _named(example: Mapping[str, Any], name: str) -> Any:
 
 
 def _question(example: Mapping[str, Any]) -> str:
-    found = _text(example.get("question")) or _text(example.get("context"))
+    found = prompt_texts(example).question
     if not found:
         raise ValueError(
             f"the example has neither a question nor a context; it has {', '.join(map(str, example))}"
@@ -159,24 +162,11 @@ def _question(example: Mapping[str, Any]) -> str:
 
 
 def _context(example: Mapping[str, Any]) -> str:
-    return _text(_named(example, "context"))
+    return text_of_field(_named(example, "context"))
 
 
 def _prompt(example: Mapping[str, Any]) -> str:
-    texts = [
-        text
-        for text in (_text(example.get("context")), _text(example.get("question")))
-        if text.strip()
-    ]
-    return "\n\n".join(dict.fromkeys(texts)) if texts else _question(example)
-
-
-def _text(value: Any) -> str:
-    if value is None or isinstance(value, str):
-        return value or ""
-    if isinstance(value, list | tuple) and all(isinstance(part, str) for part in value):
-        return "\n\n".join(value)
-    return json.dumps(value, ensure_ascii=False, default=str)
+    return "\n\n".join(prompt_texts(example).present) or _question(example)
 
 
 _TEXTS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {

@@ -6,6 +6,7 @@ from ast import literal_eval
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from context_bench.prompts import NONE
 from context_bench_huggingface import FIRST, Row
 from context_bench_huggingface.choices import choice_example, index_of
 from context_bench_huggingface.columns import identity_of, text_in, text_of, texts_in, texts_of
@@ -127,6 +128,7 @@ def triviaqa(record: Record, row: Row = FIRST) -> Example:
     )
     if any(page.strip() for page in pages):
         example["context"] = "\n\n".join(page for page in pages if page.strip())
+        del example["context_role"]
     return {"id": identity_of(record, row, "question_id"), **example}
 
 
@@ -228,7 +230,7 @@ def _table_in(record: Record, name: str) -> list[Any]:
 
 
 def _open_question(question: str, answers: Iterable[Any]) -> Example:
-    return {"context": question, "question": question, **_gold(answers)}
+    return {"context": question, "question": question, "context_role": NONE, **_gold(answers)}
 
 
 def _gold(answers: Iterable[Any]) -> Example:

@@ -16,12 +16,11 @@ from typing import Any, NamedTuple
 from context_bench.answers import (
     NO_ANSWER,
     answer_of,
+    concluding,
     gold,
     plain_signs,
     plain_value,
     text_of,
-    without_layout,
-    without_remarks,
 )
 from context_bench.records import Scores
 
@@ -57,8 +56,8 @@ _SEPARATORS = [re.compile(r",\s+"), re.compile(r"\s*(?:,\s+and\s+|,\s+|;\s*|\n+|
 class DropF1:
     """The F1 and exact match of DROP, best over the accepted answers.
 
-    An accepted answer is a list of spans (``answer_spans``), or one text of ``answers`` or ``answer``. The response counts as
-    one span, or as the spans that commas, semicolons, lines and "and" separate, whichever fits better.
+    An accepted answer is a list of spans (``answer_spans``), or one text of ``answers`` or ``answer``. What the response
+    concludes with (:func:`context_bench.answers.concluding`) counts as one span, or as the spans that commas, semicolons, lines and "and" separate, whichever fits better.
 
     Score keys: ``drop_f1``, ``drop_em``.
 
@@ -81,7 +80,7 @@ class DropF1:
         response, accepted = answer_of(processed), _accepted(original)
         if response is None or not accepted:
             return Scores({}, {"unscored": NO_ANSWER if accepted else gold(original).reason})
-        response = without_remarks(without_layout(response))
+        response = concluding(response)
         listed = _GAP.sub(_narrow, response.strip())
         readings = [
             [response],

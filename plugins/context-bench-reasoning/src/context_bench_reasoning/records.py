@@ -13,6 +13,58 @@ from context_bench_huggingface.layouts import rows_of
 Record = Mapping[str, Any]
 Example = dict[str, Any]
 
+_IN_LANGUAGE = {
+    "en": "Think step by step. End with a line that says #### and the number.",
+    "bn": "ধাপে ধাপে ভাবুন। শেষ লাইনে #### এবং সংখ্যাটি লিখুন।",
+    "de": "Denke Schritt für Schritt. Schreibe in die letzte Zeile #### und die Zahl.",
+    "es": "Piensa paso a paso. Termina con una línea que diga #### y el número.",
+    "fr": "Réfléchis étape par étape. Termine par une ligne qui dit #### et le nombre.",
+    "ja": "順を追って考えてください。最後の行に #### と数を書いてください。",
+    "ru": "Рассуждай шаг за шагом. В последней строке напиши #### и число.",
+    "sw": "Fikiri hatua kwa hatua. Malizia kwa mstari unaosema #### na nambari.",
+    "te": "దశలవారీగా ఆలోచించండి. చివరి పంక్తిలో #### మరియు సంఖ్యను రాయండి.",
+    "th": "คิดทีละขั้นตอน บรรทัดสุดท้ายให้เขียน #### และตัวเลข",
+    "zh": "请逐步思考。最后一行写 #### 和数字。",
+}
+_LETTER = "Answer with the letter of the right option in brackets, such as (A)."
+_YES_NO = "Answer with Yes or No."
+_NUMBER = "Answer with the number alone."
+_OF_TASK = {
+    "boolean_expressions": "Answer with True or False.",
+    "causal_judgement": _YES_NO,
+    "dyck_languages": "Answer with the missing closing brackets alone, separated by spaces.",
+    "formal_fallacies": "Answer with valid or invalid.",
+    "multistep_arithmetic_two": _NUMBER,
+    "navigate": _YES_NO,
+    "object_counting": _NUMBER,
+    "sports_understanding": "Answer with yes or no.",
+    "web_of_lies": _YES_NO,
+    "word_sorting": "Answer with the sorted words alone, separated by spaces.",
+    **dict.fromkeys(
+        (
+            "date_understanding",
+            "disambiguation_qa",
+            "geometric_shapes",
+            "hyperbaton",
+            "logical_deduction_five_objects",
+            "logical_deduction_seven_objects",
+            "logical_deduction_three_objects",
+            "movie_recommendation",
+            "penguins_in_a_table",
+            "reasoning_about_colored_objects",
+            "ruin_names",
+            "salient_translation_error_detection",
+            "snarks",
+            "temporal_sequences",
+            "tracking_shuffled_objects_five_objects",
+            "tracking_shuffled_objects_seven_objects",
+            "tracking_shuffled_objects_three_objects",
+        ),
+        _LETTER,
+    ),
+}
+"""In which form each task of BIG-Bench Hard has its answers."""
+
 
 def gsm8k(record: Record, row: Row = FIRST) -> Example:
     """Return a GSM8K example: the number behind ``####`` is the answer, what stands before it the reasoning."""
@@ -31,7 +83,10 @@ def gsm8k(record: Record, row: Row = FIRST) -> Example:
 
 
 def mgsm(record: Record, row: Row = FIRST) -> Example:
-    """Return an MGSM example; its language is the configuration. The release has the number as the answer itself."""
+    """Return an MGSM example; its language is the configuration. The release has the number as the answer itself.
+
+    All languages have the same problems in one order, so the problem is the cluster.
+    """
     number = text_of(
         record["answer_number"] if "answer_number" in record else record["answer"], "the answer"
     )
@@ -42,8 +97,10 @@ def mgsm(record: Record, row: Row = FIRST) -> Example:
         "id": row.number,
         "context": text_in(record, "question"),
         "question": record["question"],
+        **({"instruction": _IN_LANGUAGE[row.config]} if row.config in _IN_LANGUAGE else {}),
         **_gold(number),
         "language": row.config,
+        "cluster": f"problem {row.number}",
     }
 
 
@@ -70,6 +127,7 @@ def bbh(record: Record, row: Row = FIRST) -> Example:
         "id": row.number,
         "context": text_in(record, "input"),
         "question": record["input"],
+        **({"instruction": _OF_TASK[row.config]} if row.config in _OF_TASK else {}),
         **_gold(record["target"]),
         "task": row.config,
     }

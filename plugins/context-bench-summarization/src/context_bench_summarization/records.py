@@ -23,8 +23,12 @@ def multi_news(record: Record, row: Row = FIRST) -> Example:
 
 
 def dialogsum(record: Record, row: Row = FIRST) -> Example:
-    """Return a DialogSum example, with the three references that a record of the release has."""
-    summaries = [record.get(key) for key in ("summary", "summary1", "summary2", "summary3")]
+    """Return a DialogSum example with all references of its dialogue.
+
+    A record of the release has three; on the hub each is a record of its own, and those of one dialogue stand together.
+    """
+    keys = ("summary", "summary1", "summary2", "summary3")
+    summaries = [each.get(key) for each in row.together or [record] for key in keys]
     ask = "Summarise this conversation in a sentence or two."
     return _example(
         identity_of(record, row, "id", "fname"),
@@ -94,11 +98,30 @@ def meetingbank(record: Record, row: Row = FIRST) -> Example | list[Example]:
         meeting = identity_of(record, row, "id")
         items = {name: item for name, item in record["itemInfo"].items() if item is not None}
         return [
-            _example(f"{meeting}_{name}", _spoken(item["transcripts"]), ask, [item["Summary"]])
+            {
+                **_example(
+                    f"{meeting}_{name}", _spoken(item["transcripts"]), ask, [item["Summary"]]
+                ),
+                "cluster": meeting,
+            }
             for name, item in items.items()
         ]
     transcript = text_in(record, "transcript" if "transcript" in record else "source", blank=True)
-    return _example(identity_of(record, row, "uid", "id"), transcript, ask, [record["summary"]])
+    identity = identity_of(record, row, "uid", "id")
+    example = _example(identity, transcript, ask, [record["summary"]])
+    meeting = _meeting_of(record.get("uid"))
+    return {**example, "cluster": meeting} if meeting else example
+
+
+def _meeting_of(identity: Any) -> str:
+    """Return the meeting that an item's id names: council and day, before the item's own number.
+
+    >>> _meeting_of("SeattleCityCouncil_06132016_Res 31669")
+    'SeattleCityCouncil_06132016'
+    """
+    council, _, rest = str(identity or "").partition("_")
+    day, mark, _ = rest.partition("_")
+    return f"{council}_{day}" if mark and day.isdecimal() else ""
 
 
 def govreport(record: Record, row: Row = FIRST) -> Example:

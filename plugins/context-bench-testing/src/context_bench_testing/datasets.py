@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any
 
 from context_bench.answers import REFERENCE_FIELDS
+from context_bench.prompts import ASKING_FIELDS
 from context_bench_testing.samples import Example, examples_of
 from context_bench_testing.subject import Outcome, Subject, is_json_like, same
 
@@ -147,6 +148,10 @@ def _repeated(ids: list[str]) -> str:
     return next(name for name in ids if ids.count(name) > 1)
 
 
+_OF_EVERY_DATASET = ("id", "dataset", "cluster", *ASKING_FIELDS)
+"""Fields that the examples of any dataset may have."""
+
+
 def _check_fields(subject: Subject, rows: list[Any], *, is_whole: bool) -> None:
     """Compare the fields of the examples with fields, inputs and gold.
 
@@ -156,7 +161,7 @@ def _check_fields(subject: Subject, rows: list[Any], *, is_whole: bool) -> None:
     present = {name for row in rows if isinstance(row, Mapping) for name in row}
     report = subject.report
     if manifest.fields:
-        for name in sorted(map(str, present - {*manifest.fields, "id", "dataset"})):
+        for name in sorted(map(str, present - {*manifest.fields, *_OF_EVERY_DATASET})):
             text = f"its examples have the field {name}, which fields does not declare"
             report.fault("undeclared-field", text)
     for key in ("fields", "inputs", "gold"):

@@ -14,6 +14,7 @@ from context_bench.config import SystemConfig, load_config
 from context_bench.console import warn
 from context_bench.errors import ConfigurationError
 from context_bench.messages import region_text
+from context_bench.prompts import prompt_texts
 from context_bench_http.request_headers import adding_headers
 from context_bench_upstream.attribution import Attribution, Owner, RowContent
 from context_bench_upstream.bodies import messages_of
@@ -236,7 +237,7 @@ def forwarded_context(example: Mapping[str, Any], arrived: Sequence[Forwarded]) 
             "context": region_text(messages, region),
             "forwarded": facts,
         }
-    question = str(example.get("question") or "").strip()
+    question = prompt_texts(example).question.strip()
     texts = [str(message["content"]) for message in messages if str(message["content"]).strip()]
     text = "\n\n".join(texts)
     if question and text.rstrip().endswith(question):

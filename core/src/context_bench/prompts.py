@@ -1,0 +1,123 @@
+"""The texts of an example that a model is sent: its context, its question and its instruction.
+
+Every layout of every system takes them from here, so that all systems ask the same.
+
+An example says what its context is with ``context_role``: material of its own (``given``, or
+``shared`` with other questions), nothing (``none``: the question is all there is), or the question
+itself (``question``: a context compressor may shorten it, ``--compress-question``). Its
+``instruction`` says in which form the task wants its answer, and follows the question. Context
+compressors never receive it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+GIVEN = "given"
+SHARED = "shared"
+NONE = "none"
+QUESTION = "question"
+
+CONTEXT_ROLES = (GIVEN, SHARED, NONE)
+"""What a dataset can declare its contexts to be."""
+
+ASKING_FIELDS = ("instruction", "context_role")
+"""Fields of an example that say how it is asked; systems receive them of every dataset."""
+
+_HOLDS_A_SESSION = ("messages", "turns", "sessions", "haystack_sessions")
+
+
+class PromptTexts(NamedTuple):
+    """What a model is sent of an example.
+
+    Attributes:
+        context: The context; empty where the question is all there is.
+        question: The question with the instruction behind it, a blank line between them.
+    """
+
+    context: str
+    question: str
+
+    @property
+    def present(self) -> list[str]:
+        """The texts that are not empty, in this order."""
+        return [text for text in self if text]
+
+
+def prompt_texts(example: Mapping[str, Any]) -> PromptTexts:
+    """Return the texts of an example that a model is sent; both are empty where it has none.
+
+    >>> example = {"context": "Rome is in Italy.", "question": "Where is Rome?"}
+    >>> prompt_texts({**example, "instruction": "Answer with the country alone."}).question
+    'Where is Rome?\\n\\nAnswer with the country alone.'
+    >>> prompt_texts({**example, "context_role": "none"}).context
+    ''
+    """
+    context = _text(example, "context")
+    question = _text(example, "question")
+    role = context_role(example)
+    if role == QUESTION:
+        context, question = "", context or question
+    elif role == NONE:
+        context, question = "", question or context
+    elif context.strip() == question.strip():
+        context, question = "", context
+    if not question:
+        context, question = "", context
+    if question:
+        question = asked(question, example)
+    return PromptTexts(context, question)
+
+
+def asked(question: str, example: Mapping[str, Any]) -> str:
+    """Return a question with the instruction of its example behind it, where that has one."""
+    instruction = _text(example, "instruction").strip()
+    return f"{question}\n\n{instruction}" if instruction else question
+
+
+def context_role(example: Mapping[str, Any]) -> str:
+    """Return what the context of an example is: its ``context_role``, or what its fields tell.
+
+    An example without a context, and without messages, turns or sessions in its place, has none.
+    """
+    role = example.get("context_role")
+    if isinstance(role, str) and role:
+        return role
+    if _text(example, "context") or any(example.get(name) for name in _HOLDS_A_SESSION):
+        return GIVEN
+    return NONE
+
+
+def as_compressible(example: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return an example whose question stands as its context, where it has no other context.
+
+    A context compressor may then shorten the question, and what it leaves is asked. A conversation
+    is asked turn by turn, so it stays as it is.
+
+    >>> as_compressible({"question": "What is 2 + 2?"})["context"]
+    'What is 2 + 2?'
+    """
+    if context_role(example) != NONE or example.get("turns"):
+        return example
+    question = example.get("question") or example.get("context")
+    return {**example, "context": question, "context_role": QUESTION}
+
+
+def text_of_field(value: Any) -> str:
+    """Return a field of an example as text: paragraphs of a list apart, anything else that is no
+    text as JSON."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list | tuple) and all(isinstance(part, str) for part in value):
+        return "\n\n".join(value)
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _text(example: Mapping[str, Any], name: str) -> str:
+    """Return a field as text, empty where it is blank."""
+    text = text_of_field(example.get(name))
+    return text if text.strip() else ""

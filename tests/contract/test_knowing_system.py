@@ -1,0 +1,197 @@
+"""What a benchmark's headline makes of a system that knows, of one that lists guesses, and of one that knows nothing.
+
+Every card of the hub is loaded by its name, its records made up by us, and its headline is the one that a run shows.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+from hub_records import RECORDS, publish_dataset
+
+from context_bench import evaluate
+from context_bench.errors import ContextBenchError, NothingToCompressError
+from context_bench.plan.systems import FunctionSystem
+from context_bench.plugins.discovery import discover
+from context_bench.plugins.loading import load
+from context_bench.prompts import NONE, context_role, prompt_texts
+from context_bench.run.systems import Chain
+from context_bench_compress import Head
+
+pytest.importorskip("context_bench_huggingface")
+pytestmark = pytest.mark.one_python
+
+CATALOG = discover()
+CARDS = {name: CATALOG.find("datasets", name).dataset for name in sorted(RECORDS)}
+WORDINGS = {
+    "bare": "{}",
+    "sentence": "The answer is {}.",
+    "bold": "**{}**",
+    "behind reasoning": "<think>It may be something else.</think>\n\n{}",
+    "final answer": "I read it twice.\n\nFinal answer: {}",
+    "LaTeX": "$\\boxed{{\\text{{{}}}}}$",
+    "list of one": "- {}",
+    "Spanish": "La respuesta es {}.",
+}
+OF_EXPRESSIONS = {**WORDINGS, "LaTeX": "$\\boxed{{{}}}$"}
+OF_CODE = {
+    "bare": "{}",
+    "behind reasoning": "<think>It may be something else.</think>\n\n{}",
+    "fenced": "```python\n{}\n```",
+    "introduced": "Here is the function:\n\n```python\n{}\n```\n\nIt is short.",
+}
+OF_SUMMARIES = {"bare": "{}", "behind reasoning": "<think>I read it.</think>\n\n{}"}
+"""ROUGE counts every word of a reply, so other words around a summary are part of it."""
+
+JUDGED = {
+    "alpaca-eval": "a judge compares two answers",
+    "mt-bench": "a judge rates the answer",
+    "ifeval": "no answer is the right one: programs check the form",
+    "swebench": "the tests run in containers",
+    "swebench-lite": "the tests run in containers",
+    "swebench-verified": "the tests run in containers",
+}
+"""Cards whose headline nobody can know the answer of."""
+
+GUESSES = {
+    "short": ["Paris", "Bern", "Oslo", "Rome", "Riga", "Kiev", "Bonn", "Lyon", "Nice"],
+    "letter": list("ABCDEFGHIJ"),
+    "number": list("123456789"),
+    "expression": list("123456789"),
+    "label": ["Entailment", "Contradiction", "SUPPORTS", "REFUTES", "True", "False", "valid", "(A)", "(C)"],
+    "code": ["def f(): pass"] * 9,
+    "calls": ["[a()]", "[b()]", "[c()]", "[d()]", "[e()]", "[f()]", "[g()]", "[h()]", "[i()]"],
+    "summary": ["A storm came.", "He won.", "Taxes rise.", "It rained.", "They left.", "A cat slept.", "Trains are late.",
+                "Prices fell.", "Snow fell."],
+}  # fmt: skip
+
+
+class Says:
+    """Answers each example with what a function makes of its right answer."""
+
+    reads_gold = True
+
+    def __init__(self, name: str, words: Callable[[str], str]) -> None:
+        self.name = name
+        self._words = words
+
+    def process(self, example: Mapping[str, Any]) -> dict[str, Any]:
+        return {"response": self._words(str(example.get("correct_letter") or example["answer"]))}
+
+
+def form_of(name: str) -> str:
+    return str(CARDS[name].of_config("answer_form", None))
+
+
+@pytest.fixture
+def published(hub: Any) -> Callable[[str], None]:
+    def put(name: str) -> None:
+        publish_dataset(hub, name, load(CATALOG.find("datasets", name)))
+
+    return put
+
+
+def headline(name: str, systems: list[Says]) -> dict[str, float]:
+    """Return the mean headline of each system over the rows with gold."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # configurations of the cards of this test have few rows
+        result = evaluate(systems=systems, dataset=name, progress=False)
+    scores: dict[str, list[float]] = {system.name: [] for system in systems}
+    for row in result.rows:
+        if row.score is not None:
+            scores[row.system].append(row.score)
+    return {system: sum(found) / len(found) for system, found in scores.items()}
+
+
+def guesses(name: str, answer: str) -> str:
+    """Return a list of candidates, the right answer in its middle."""
+    others = [guess for guess in GUESSES[form_of(name)] if guess not in answer]
+    return ", ".join([*others[:5], answer, *others[5:9]])
+
+
+def test_every_card_says_how_it_is_asked() -> None:
+    for name, card in CARDS.items():
+        assert card.answer_form, name
+        assert card.comparable, name
+    assert {name for name in CARDS if name not in JUDGED} | set(JUDGED) == set(CARDS)
+
+
+@pytest.mark.parametrize("name", [name for name in CARDS if name not in JUDGED])
+def test_a_system_that_knows_is_right_in_every_wording(
+    name: str, published: Callable[[str], None]
+) -> None:
+    published(name)
+    of_form = {"code": OF_CODE, "summary": OF_SUMMARIES, "expression": OF_EXPRESSIONS}
+    wordings = of_form.get(form_of(name), WORDINGS)
+    systems = [Says(wording, text.format) for wording, text in wordings.items()]
+    found = headline(name, systems)
+    assert min(found.values()) >= 0.95, found
+
+
+@pytest.mark.parametrize("name", [name for name in CARDS if name not in JUDGED])
+def test_a_list_of_guesses_and_no_answer_are_worth_little(
+    name: str, published: Callable[[str], None]
+) -> None:
+    published(name)
+    systems = [
+        Says("guesses", lambda answer: guesses(name, answer)),
+        Says("nothing", lambda answer: "I do not know."),
+    ]
+    found = headline(name, systems)
+    assert found["guesses"] <= 0.2, found
+    assert found["nothing"] <= 0.2, found
+
+
+@pytest.mark.parametrize("compress_question", [False, True])
+@pytest.mark.parametrize("name", CARDS)
+def test_a_blind_compressor_changes_what_is_sent_or_is_refused(
+    name: str, compress_question: bool, published: Callable[[str], None]
+) -> None:
+    published(name)
+    examples = list(load(CATALOG.find("datasets", name))())
+    asked = [text_sent(example) for example in examples]
+    assert all(asked)
+    can_compress = all(context_role(one) != NONE for one in examples) or (
+        compress_question and not any(one.get("turns") for one in examples)
+    )
+    sent: list[str] = []
+
+    def read(example: dict[str, Any]) -> str:
+        sent.append(text_sent(example))
+        return "nothing"
+
+    chain = Chain([Head(tokens=1), FunctionSystem(read)])
+    options: dict[str, Any] = {"progress": False, "compress_question": compress_question}
+    if not can_compress:
+        with pytest.raises(ContextBenchError, match="nothing to compress"):
+            evaluate(systems=[chain], dataset=examples, evaluators=[], **options)
+        assert sent == []
+        return
+    evaluate(systems=[chain], dataset=examples, evaluators=[], **options)
+    for example, text, before in zip(examples, sent, asked, strict=True):
+        is_one_word = len(str(example["context"]).split()) == 1
+        assert len(text) < len(before) or is_one_word
+        assert str(example.get("instruction", "")) in text
+
+
+def text_sent(example: Mapping[str, Any]) -> str:
+    return "\n".join(prompt_texts(example).present)
+
+
+@pytest.mark.parametrize("name", [name for name in CARDS if name != "triviaqa"])
+def test_a_card_and_its_examples_agree_on_the_role_of_the_context(
+    name: str, published: Callable[[str], None]
+) -> None:
+    published(name)
+    for example in load(CATALOG.find("datasets", name))():
+        is_bare = CARDS[name].of_config("context_role", None) == NONE
+        assert (context_role(example) == NONE) == is_bare
+
+
+def test_a_card_without_contexts_is_refused_before_anything_is_loaded(hub: Any) -> None:
+    with pytest.raises(NothingToCompressError, match="gsm8k"):
+        evaluate(systems="head:tokens=1", dataset="gsm8k", progress=False)
+    assert hub.asked == []
