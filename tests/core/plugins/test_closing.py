@@ -106,7 +106,8 @@ def test_it_is_closed_once_however_the_run_ends(
 def test_every_step_of_a_chain_is_closed(
     closed: Callable[[], list[str]], context_bench: Run
 ) -> None:
-    done = context_bench("run", "--system", "shortening", "--reader", "serving", "--dataset", "toy")
+    words = ("--system", "shortening", "--reader", "serving", "--dataset", "toy")
+    done = context_bench("run", *words, "--compress-question")
     assert (done.code, closed()) == (0, ["shortening", "serving"]), done.words
 
 

@@ -64,7 +64,12 @@ WHOLE = """
     gold = ["answer"]
     fields = ["id"]
     files = [".x"]
-    config_overrides.a = { primary = "l", tags = ["u"] }
+    answer_form = "short"
+    instruction = "Answer in a word."
+    context_role = "none"
+    cluster = "the document"
+    comparable = "a published score"
+    config_overrides.a = { primary = "l", tags = ["u"], answer_form = "free", instruction = "", context_role = "given" }
 
     [datasets.y]
     summary = "s"

@@ -102,7 +102,8 @@ def test_a_letter_beside_options_is_named_and_then_scored_as_one(row: dict[str, 
         checked(row)
     [found] = checked({**row, "correct_letter": row[column]}, named=("correct_letter",))
     assert (found["choices"], found["correct_letter"]) == (["Mars", "Jupiter"], "B")
-    assert found["question"].startswith("Largest?\n\nA. Mars\nB. Jupiter\n")
+    assert found["question"] == "Largest?\n\nA. Mars\nB. Jupiter"
+    assert "letter" in found["instruction"]
     assert checked(row, named=("answer",))[0]["question"] == "Largest?"
 
 

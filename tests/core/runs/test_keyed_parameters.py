@@ -27,6 +27,8 @@ OTHER_VALUES: dict[str, Any] = {
     "datasets": {"rows": [{"id": "0", "question": "who", "answer": "Ann", "context": "I am Bob."}]},
     "fields": {"answer": "gold"},
     "inputs": ["note"],
+    "bare": True,
+    "compress_question": True,
     "reader": READER,
     "baseline": "identity",
     "reference": None,
@@ -68,6 +70,16 @@ OTHER_VALUES: dict[str, Any] = {
 """Another value of each parameter for a run that has it; None where one needs more than these packages."""
 
 
+NO_CONTEXT = {"rows": [{"id": "0", "question": "who", "answer": "Ann"}]}
+NEEDED: dict[str, dict[str, Any]] = {
+    "inputs": {"reader": READER},
+    "bare": {"reader": READER},
+    "compress_question": {"systems": [READER], "datasets": NO_CONTEXT},
+    "seed": {"sample": 3},
+}
+"""What a parameter needs beside it to be of use."""
+
+
 def keys(folder: Path, name: str, **more: Any) -> tuple[str, dict[str, str]]:
     """Return the response key and the score keys of the first row of a run."""
     rows = folder / "rows.jsonl"
@@ -75,6 +87,7 @@ def keys(folder: Path, name: str, **more: Any) -> tuple[str, dict[str, str]]:
         "question": "who",
         "answer": "Ann",
         "context": "I am Ann and no one else.",
+        "instruction": "Answer with a name.",
         "note": "n",
         "gold": "Bob",
     }
@@ -101,9 +114,7 @@ def test_a_key_depends_on_what_is_declared_so_and_on_nothing_else(
     name: str, tmp_path: Path
 ) -> None:
     one = PARAMETERS[name]
-    more = {"inputs": {"reader": READER}, "seed": {"sample": 3}}.get(
-        name, {}
-    )  # without which it is refused
+    more = NEEDED.get(name, {})
     usual = keys(tmp_path, "usual", **more)
     other = keys(tmp_path, "other", **{**more, one.python or name: OTHER_VALUES[name]})
     assert (usual != other) == one.keyed
