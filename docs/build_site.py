@@ -32,7 +32,7 @@ SECTIONS: dict[str, str] = {
     "Concepts": "concepts/architecture concepts/how-sure-is-this concepts/security concepts/reading-answers "
     "concepts/how-a-row-travels concepts/what-session-numbers-do-not-say concepts/decisions concepts/design-history",
     "Reference": "reference/command-line reference/project-file reference/python-api reference/api reference/protocols "
-    "reference/metrics-and-scores reference/statistics reference/published-numbers reference/benchmarks "
+    "reference/metrics-and-scores reference/cards reference/statistics reference/published-numbers reference/benchmarks "
     "reference/run-file reference/keys reference/manifest reference/hooks reference/public-api reference/glossary",
 }
 """The navigation: the pages of each section."""

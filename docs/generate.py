@@ -196,6 +196,52 @@ def plugins_page() -> str:
     return "\n".join(parts)
 
 
+CARDS = """# Cards of the benchmarks
+
+{note}
+
+What each benchmark asks for, as its card says. *Context*: whether an example has material of its own; without it a context
+compressor is refused. *Cluster*: what examples have in common that are no independent evidence; `compare` averages within
+it. *Comparable*: the published numbers that a score can be held against. `context-bench datasets show NAME` tells the rest:
+splits, sizes, licence, source. Wordings of instructions are our own unless the card says otherwise.
+
+"""
+
+
+def cards_page() -> str:
+    """Return the reference of what each benchmark asks for."""
+    parts = [CARDS.format(note=NOTE)]
+    for package in packages():
+        cards = [one for one in package.components if isinstance(one, DatasetManifest)]
+        cards = [card for card in cards if card.answer_form]
+        if not cards:
+            continue
+        parts.append(f"## {package.name}\n\n")
+        parts.append(
+            "| name | form | headline | context | cluster | comparable |\n|---|---|---|---|---|---|\n"
+        )
+        parts += [_card_row(card) for card in cards]
+        told = [(card.name, card.instruction) for card in cards if card.instruction]
+        if told:
+            parts.append("\n| name | instruction |\n|---|---|\n")
+            parts += [f"| `{name}` | {text} |\n" for name, text in told]
+        parts.append("\n")
+    return "".join(parts).rstrip() + "\n"
+
+
+def _card_row(card: DatasetManifest) -> str:
+    primary = card.of_config("primary", None)
+    cells = [
+        f"`{card.name}`",
+        card.of_config("answer_form", None),
+        f"`{primary}`" if primary else "",
+        card.of_config("context_role", None),
+        card.cluster,
+        card.comparable,
+    ]
+    return f"| {' | '.join(cells)} |\n"
+
+
 def component_reference(package: Package) -> str:
     """Return what a package declares, component by component, as the reference has it."""
     return "\n".join(_component(facts) for facts in package.components)
@@ -324,6 +370,7 @@ def files() -> dict[Path, str]:
     return {
         reference / "command-line.md": command_line(),
         reference / "plugins.md": plugins_page(),
+        reference / "cards.md": cards_page(),
         reference / "project-file.md": project_file(),
         reference / "hooks.md": hooks_page(NOTE),
         reference / "protocols.md": protocols_page(NOTE),
