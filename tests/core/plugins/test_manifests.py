@@ -69,6 +69,7 @@ WHOLE = """
     context_role = "none"
     cluster = "the document"
     comparable = "a published score"
+    needs_module = "json"
     config_overrides.a = { primary = "l", tags = ["u"], answer_form = "free", instruction = "", context_role = "given" }
 
     [datasets.y]

@@ -320,9 +320,9 @@ def test_the_language_of_a_category_is_told_and_its_answer_written_in_it():
     for identity in ("java_3", "simple_java_3"):
         example = records.bfcl({**record, "id": identity})
         assert (example["language"], example["answer"]) == ("java", "[f(n=5L)]")
-        assert "written in Java:" in example["context"]
+        assert "written in Java:" in example["instruction"]
     script = records.bfcl({**record, "id": "javascript_3"})
-    assert (script["language"], "written in JavaScript:" in script["context"]) == (
+    assert (script["language"], "written in JavaScript:" in script["instruction"]) == (
         "javascript",
         True,
     )

@@ -111,7 +111,9 @@ def test_a_record_of_longbench_e_is_of_the_task_that_it_is_taken_from(named):
     }
     example = records.longbench(record, Row(0, "qasper_e"))
     assert (example["task"], example["length"]) == ("qasper", 9000)
-    assert example["question"].startswith("Answer the question from the text")
+    assert example["question"] == "Who?"
+    assert "unanswerable" in example["instruction"]
+    assert records.longbench({**record, "input": ""})["question"] == example["instruction"]
 
 
 def test_a_needle_stands_where_the_id_says():

@@ -195,3 +195,4 @@ def test_a_split_of_the_release_of_meetingbank_calls_the_transcript_its_source()
     }
     hub = {"id": 0, "uid": split["id"], "transcript": "Order.", "summary": "A resolution."}
     assert records.meetingbank(split) == records.meetingbank(hub)
+    assert records.meetingbank(hub)["cluster"] == "SeattleCityCouncil_06132016"

@@ -29,6 +29,7 @@ from context_bench_reasoning import DropF1 as DropF1  # type: ignore[import-not-
 from context_bench_reasoning import FinalNumber as FinalNumber  # type: ignore[import-not-found, unused-ignore]
 from context_bench_rouge import RougeScore as RougeScore  # type: ignore[import-not-found, unused-ignore]
 from context_bench_rouge import SummarizationQuality as SummarizationQuality  # type: ignore[import-not-found, unused-ignore]
+from context_bench_rouge import TruthfulRouge as TruthfulRouge  # type: ignore[import-not-found, unused-ignore]
 from context_bench_scorers_code import PythonUnitTestingEvaluator as PythonUnitTestingEvaluator  # type: ignore[import-not-found, unused-ignore]
 from context_bench_scorers_embedding import BERTScoreEvaluator as BERTScoreEvaluator  # type: ignore[import-not-found, unused-ignore]
 from context_bench_scorers_embedding import HedgingLanguageEvaluator as HedgingLanguageEvaluator  # type: ignore[import-not-found, unused-ignore]

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib.util import find_spec
 from typing import Any
 
 from attrs import frozen
 
-from context_bench.errors import NothingToCompressError
+from context_bench.errors import NothingToCompressError, PluginError
 from context_bench.plan.baseline import resolve_baselines
 from context_bench.plan.datasets import describe_dataset, find_dataset, has_contexts
 from context_bench.plan.extensions import ActiveExtension, describe_extensions
@@ -142,6 +143,7 @@ def make_plan(catalog: Catalog, config: RunConfig, labels: Sequence[str] = ()) -
     datasets = plan_datasets(catalog, config.datasets)
     require_contexts(config, systems, datasets)
     wiring = plan_wiring(catalog, config, datasets, labels, hooks=hooks, warn=warnings.append)
+    require_modules(datasets, wiring)
     metrics = plan_metrics(catalog, config)
     return Plan(
         config=config,
@@ -257,6 +259,37 @@ def plan_wiring(
     for label in labels:
         planner.plan(label)
     return planner.plans
+
+
+def require_modules(datasets: Iterable[PlannedDataset], wiring: Mapping[str, DatasetPlan]) -> None:
+    """Check that what a card needs is installed where its own package scores the rows.
+
+    Raises:
+        PluginError: A module is missing.
+    """
+    for dataset in datasets:
+        component = dataset.component
+        if (
+            component is None
+            or dataset.facts is None
+            or not isinstance(dataset.source, DatasetSpec)
+        ):
+            continue
+        module = component.dataset.of_config("needs_module", dataset.source.config)
+        plan = wiring.get(dataset.facts.label)
+        if not module or plan is None or find_spec(module) is not None:
+            continue
+        own = [
+            decision.evaluator
+            for decision in plan.wired
+            if decision.component.distribution.name == component.distribution.name
+        ]
+        if own:
+            raise PluginError(
+                f"The evaluator {own[0]!r} needs the module {module!r} for dataset "
+                f"{dataset.facts.label!r}: pip install {module}. Or leave the evaluator out: "
+                f"--exclude {own[0]}."
+            )
 
 
 def plan_metrics(catalog: Catalog, config: RunConfig) -> dict[str, dict[str, Any]]:

@@ -292,6 +292,7 @@ class ConfigOverride:
     answer_form: str | None = entry(None, choices=ANSWER_FORMS)
     instruction: str | None = entry(None, multiline=True)
     context_role: str | None = entry(None, choices=CONTEXT_ROLES)
+    needs_module: str | None = entry(None)
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -407,6 +408,7 @@ class DatasetManifest(ComponentManifest):
         cluster: What examples have in common that share the value of their ``cluster`` field, such
             as the contract that they are about.
         comparable: Which published numbers its scores can be compared with, and which not.
+        needs_module: Module without which the evaluators of its package cannot score its rows.
         config_overrides: What is different about a configuration, by its name.
         definition: How a loader of another package reads it; None for a dataset with a loader.
     """
@@ -434,6 +436,7 @@ class DatasetManifest(ComponentManifest):
     context_role: str = entry(GIVEN, choices=CONTEXT_ROLES)
     cluster: str = entry("")
     comparable: str = entry("")
+    needs_module: str = entry("")
     config_overrides: Mapping[str, ConfigOverride] = entry(Factory(dict))
     definition: DatasetDefinition | None = entry(None)
 

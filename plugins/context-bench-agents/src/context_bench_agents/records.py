@@ -66,13 +66,15 @@ def apigen(record: Record, row: Row = FIRST) -> Example:
 
 
 def swebench(record: Record, row: Row = FIRST) -> Example:
-    """Return a SWE-bench example: repository and issue as context; the reference patch is gold."""
+    """Return a SWE-bench example: repository and issue as context; the reference patch is gold.
+
+    The retrieval editions of the authors have a prompt in ``text``: the issue is the question there, and the files that were
+    retrieved are the context.
+    """
     patch = text_of(record["patch"], "patch")
     return {
         "id": identity_of(record, row, "instance_id"),
-        "context": f"Repository: {text_in(record, 'repo')}\nCommit: {text_in(record, 'base_commit')}\n\n"
-        + text_in(record, "problem_statement", blank=True),
-        "question": "Which change of the repository resolves this issue?",
+        **_issue(record),
         "instruction": "Answer with a patch in unified diff format.",
         **({"answer": patch} if patch and patch.strip() else {}),
         "repo": record["repo"],
@@ -82,6 +84,25 @@ def swebench(record: Record, row: Row = FIRST) -> Example:
         "FAIL_TO_PASS": _names(record, "FAIL_TO_PASS"),
         "PASS_TO_PASS": _names(record, "PASS_TO_PASS"),
     }
+
+
+def _issue(record: Record) -> Example:
+    """Return context and question of an issue, with the files of the record's own prompt where it has one."""
+    heading = f"Repository: {text_in(record, 'repo')}\nCommit: {text_in(record, 'base_commit')}\n\n"
+    prompt = text_of(record.get("text"), "text")
+    if prompt is None:
+        issue = text_in(record, "problem_statement", blank=True)
+        return {
+            "context": heading + issue,
+            "question": "Which change of the repository resolves this issue?",
+        }
+    parts = {
+        name: re.search(rf"<{name}>(.*?)</{name}>", prompt, re.DOTALL) for name in ("issue", "code")
+    }
+    if parts["issue"] is None or parts["code"] is None:
+        raise ValueError("text has no <issue> or no <code>")
+    asked = f"Which change resolves this issue?\n\n{parts['issue'][1].strip()}"
+    return {"context": heading + parts["code"][1].strip(), "question": asked}
 
 
 def _first_turn(question: Any) -> list[Record]:

@@ -6,6 +6,7 @@ from context_bench_rouge.evaluator import RougeScore
 from context_bench_rouge.lcs import lcs_length
 from context_bench_rouge.measures import Score
 from context_bench_rouge.summarization import SummarizationQuality, rouge_l
+from context_bench_rouge.truthful import TruthfulRouge
 
 __all__ = [
     "Mode",
@@ -13,6 +14,7 @@ __all__ = [
     "RougeType",
     "Score",
     "SummarizationQuality",
+    "TruthfulRouge",
     "lcs_length",
     "rouge_l",
     "score_band",

@@ -109,7 +109,7 @@ def meetingbank(record: Record, row: Row = FIRST) -> Example | list[Example]:
     transcript = text_in(record, "transcript" if "transcript" in record else "source", blank=True)
     identity = identity_of(record, row, "uid", "id")
     example = _example(identity, transcript, ask, [record["summary"]])
-    meeting = _meeting_of(record.get("uid"))
+    meeting = _meeting_of(identity)
     return {**example, "cluster": meeting} if meeting else example
 
 
