@@ -26,7 +26,10 @@ CONTEXT_ROLES = (GIVEN, SHARED, NONE)
 ASKING_FIELDS = ("instruction", "context_role")
 """Fields of an example that say how it is asked; systems receive them of every dataset."""
 
-_HOLDS_A_SESSION = ("messages", "turns", "sessions", "haystack_sessions")
+HISTORY_FIELDS = ("sessions", "haystack_sessions")
+"""Fields with earlier sessions, which a memory is told and no model is sent."""
+
+_HOLDS_A_SESSION = ("messages", "turns", *HISTORY_FIELDS)
 
 
 class PromptTexts(NamedTuple):
@@ -54,8 +57,18 @@ def prompt_texts(example: Mapping[str, Any]) -> PromptTexts:
     'Where is Rome?\\n\\nAnswer with the country alone.'
     >>> prompt_texts({**example, "context_role": "none"}).context
     ''
+
+    Raises:
+        ValueError: It holds sessions that a model would not be sent, as nothing has put them, or
+            what a memory keeps of them, into the context.
     """
     context = _text(example, "context")
+    if not context and any(example.get(name) for name in HISTORY_FIELDS):
+        raise ValueError(
+            "The example holds earlier sessions, and the model would be asked without them. Put a "
+            "memory or whole-history before it: --system whole-history --reader MODEL; "
+            "whole-history:last=0 leaves them out."
+        )
     question = _text(example, "question")
     role = context_role(example)
     if role == QUESTION:

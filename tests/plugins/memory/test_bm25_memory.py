@@ -184,3 +184,38 @@ def test_the_readme_names_every_system_and_option_and_its_example_is_true(
     for block in text.split("```python\n")[1:]:
         exec(block.split("```")[0], {})
     assert "Ada" in capsys.readouterr().out
+
+
+SESSIONS = [
+    {"date": "2026-03-01", "turns": ["My cat is called Ada."]},
+    {"date": "2026-03-09", "turns": [{"role": "assistant", "content": "Noted."}]},
+]
+
+
+@pytest.mark.parametrize(("last", "expected"), [(None, 2), (1, 1), (0, 0), (5, 2)])
+def test_the_history_is_given_whole_in_part_or_not_at_all(last: int | None, expected: int) -> None:
+    from context_bench_memory import HistorySystem
+
+    output = HistorySystem(last).process({"sessions": SESSIONS, "question": "Who is Ada?"})
+    assert output["context"].count("Session of") == expected
+    assert ("Ada" in output["context"]) == (expected == 2)
+    assert output["sessions"] == []
+
+
+def test_a_model_is_not_asked_without_the_history_in_silence() -> None:
+    from context_bench.prompts import prompt_texts
+    from context_bench_memory import HistorySystem
+
+    example = {"sessions": SESSIONS, "question": "Who is Ada?"}
+    with pytest.raises(ValueError, match="whole-history"):
+        prompt_texts(example)
+    without = {**example, **HistorySystem(last=0).process(example)}
+    assert prompt_texts(without).present == ["Who is Ada?"]
+
+
+@pytest.mark.parametrize("last", [-1, True, 1.5])
+def test_a_number_of_sessions_that_there_cannot_be_is_refused(last: object) -> None:
+    from context_bench_memory import History
+
+    with pytest.raises(ValueError, match="last"):
+        History(last)  # type: ignore[arg-type]

@@ -145,7 +145,10 @@ def test_the_fingerprint_is_the_same_in_another_process() -> None:
 def test_a_system_reads_what_its_layouts_use_and_everything_when_messages_are_made_elsewhere() -> (
     None
 ):
-    asked = ("context", "question", "instruction", "context_role", "turns", "multi_turn")
+    asked = (
+        *("context", "question", "instruction", "context_role"),
+        *("sessions", "haystack_sessions", "turns", "multi_turn"),
+    )
     assert OpenAIProxy(**BASE).reads == (
         *asked,
         "messages",

@@ -277,6 +277,8 @@ def test_a_template_says_what_it_reads() -> None:
         "question",
         "instruction",
         "context_role",
+        "sessions",
+        "haystack_sessions",
         "turns",
         "multi_turn",
         "choices",

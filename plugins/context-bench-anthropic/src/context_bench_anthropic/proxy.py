@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from context_bench.prompts import ASKING_FIELDS
+from context_bench.prompts import ASKING_FIELDS, HISTORY_FIELDS
 from context_bench_anthropic.client import DEFAULT_BASE_URL, DEFAULT_VERSION, MessagesClient
 from context_bench_anthropic.prompts import prompt_of, prompt_of_example, with_breakpoint
 from context_bench_anthropic.reply import output_of
@@ -65,7 +65,7 @@ class AnthropicProxy:
     """
 
     reads: tuple[str, ...] = (
-        *("context", "question", *ASKING_FIELDS, "turns", "multi_turn"),
+        *("context", "question", *ASKING_FIELDS, *HISTORY_FIELDS, "turns", "multi_turn"),
         *("messages", "raw_messages", "raw_system", "dialect", "tools", "region"),
     )
     latency_headers = ("x-kompact-latency-ms",)

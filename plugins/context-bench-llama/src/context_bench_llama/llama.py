@@ -10,7 +10,7 @@ from threading import Lock
 from typing import Any
 from weakref import finalize
 
-from context_bench.prompts import ASKING_FIELDS
+from context_bench.prompts import ASKING_FIELDS, HISTORY_FIELDS
 from context_bench_http import EndpointUnreachableError
 from context_bench_llama.model_file import content_hash, download, local_file, on_the_hub
 from context_bench_llama.server import LlamaServer, ServerSettings, borrow, give_back
@@ -57,7 +57,7 @@ class Llama:
         ValueError: It is no GGUF file, or an option cannot be used.
     """
 
-    reads = ("context", "question", *ASKING_FIELDS, "turns", "multi_turn")
+    reads = ("context", "question", *ASKING_FIELDS, *HISTORY_FIELDS, "turns", "multi_turn")
 
     def __init__(
         self,

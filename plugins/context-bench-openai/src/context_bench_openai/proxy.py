@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from context_bench.prompts import ASKING_FIELDS
+from context_bench.prompts import ASKING_FIELDS, HISTORY_FIELDS
 from context_bench_conversations import messages_of_turns
 from context_bench_http.endpoint import CHAT, COMPLETIONS
 from context_bench_http.extra_body import read_extra_body
@@ -29,7 +29,7 @@ from context_bench_openai.recorded import session_tools
 ADAPTER_VERSION = "2"
 ENDPOINTS = ("chat", "completions")
 _PATHS = {"chat": CHAT, "completions": COMPLETIONS}
-_FIELDS = ("context", "question", *ASKING_FIELDS, "turns", "multi_turn")
+_FIELDS = ("context", "question", *ASKING_FIELDS, *HISTORY_FIELDS, "turns", "multi_turn")
 _OF_SESSIONS = ("messages", "raw_messages", "dialect", "tools", "region")
 _RESERVED = {
     "messages": "the argument layout or build_messages",
