@@ -89,6 +89,23 @@ _NEEDLE = {
 }
 
 RECORDS: dict[str, list[Record]] = {
+    "longmemeval": [
+        {
+            "question_id": f"q{n}",
+            "question_type": "single-session-user",
+            "question": "Where do I live?",
+            "answer": "Turku",
+            "question_date": "2023/05/30 (Tue) 10:00",
+            "haystack_session_ids": [f"answer_{n}", "f1"],
+            "haystack_dates": ["2023/05/20 (Sat) 09:00", "2023/05/01 (Mon) 09:00"],
+            "haystack_sessions": [
+                [{"role": "user", "content": "I moved to Turku.", "has_answer": True}],
+                [{"role": "user", "content": "I like tea."}],
+            ],
+            "answer_session_ids": [f"answer_{n}"],
+        }
+        for n in (1, 2)
+    ],
     "hotpotqa": [
         {
             "id": f"h{n}",

@@ -56,6 +56,9 @@ JUDGED = {
 }
 """Cards whose headline nobody can know the answer of."""
 
+OF_SESSIONS = {"longmemeval"}
+"""Cards before which a memory stands: a model is not asked without one."""
+
 GUESSES = {
     "short": ["Paris", "Bern", "Oslo", "Rome", "Riga", "Kiev", "Bonn", "Lyon", "Nice"],
     "letter": list("ABCDEFGHIJ"),
@@ -146,7 +149,7 @@ def test_a_list_of_guesses_and_no_answer_are_worth_little(
 
 
 @pytest.mark.parametrize("compress_question", [False, True])
-@pytest.mark.parametrize("name", CARDS)
+@pytest.mark.parametrize("name", [name for name in CARDS if name not in OF_SESSIONS])
 def test_a_blind_compressor_changes_what_is_sent_or_is_refused(
     name: str, compress_question: bool, published: Callable[[str], None]
 ) -> None:

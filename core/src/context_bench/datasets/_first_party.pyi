@@ -2,6 +2,7 @@
 
 from context_bench_huggingface import hf as hf  # type: ignore[import-not-found, unused-ignore]
 from context_bench_local import local as local  # type: ignore[import-not-found, unused-ignore]
+from context_bench_long_memory import locomo as locomo  # type: ignore[import-not-found, unused-ignore]
 from context_bench_needle import needle as needle  # type: ignore[import-not-found, unused-ignore]
 from context_bench_sessions import sessions as sessions  # type: ignore[import-not-found, unused-ignore]
 from context_bench_tasks import tasks as tasks  # type: ignore[import-not-found, unused-ignore]
