@@ -343,3 +343,59 @@ def test_a_memory_of_ones_own_is_named(tmp_path: Path, monkeypatch: pytest.Monke
     ):
         with pytest.raises(ValueError, match=message):
             NamedMemory(path)
+
+
+def test_a_conversation_is_ingested_once_for_its_questions_where_that_is_asked_for() -> None:
+    class Counts:
+        name = "counts"
+        ingested = 0
+
+        def reset(self) -> None:
+            self.turns: list[str] = []
+
+        def ingest(self, session: Mapping[str, Any]) -> None:
+            Counts.ingested += 1
+            self.turns += [turn["content"] for turn in session["turns"]]
+
+        def query(self, question: str) -> str:
+            return " ".join(self.turns)
+
+    first = {"sessions": [["a"], ["b"]]}
+    rows = [
+        {**first, "question": "1?"},
+        {**first, "question": "2?"},
+        {"sessions": [["c"]], "question": "3?"},
+    ]
+    system = MemoryAdapter(Counts, ingest_once=True)
+    outputs = [system.process(row) for row in rows]
+    assert [output["response"] for output in outputs] == ["a b", "a b", "c"]
+    assert [output["memory"]["ingested_tokens"] for output in outputs] == [2, 0, 1]
+    assert Counts.ingested == 3
+    Counts.ingested = 0
+    for row in rows:
+        MemoryAdapter(Counts).process(row)
+    assert Counts.ingested == 5
+
+
+def test_a_memory_whose_ingestion_failed_is_filled_anew() -> None:
+    class Fails:
+        name = "fails"
+        fails = True
+
+        def reset(self) -> None:
+            self.turns: list[str] = []
+
+        def ingest(self, session: Mapping[str, Any]) -> None:
+            self.turns += [turn["content"] for turn in session["turns"]]
+            if Fails.fails:
+                raise OSError("once")
+
+        def query(self, question: str) -> str:
+            return " ".join(self.turns)
+
+    system = MemoryAdapter(Fails(), ingest_once=True)
+    row = {"sessions": [["a"], ["b"]], "question": "?"}
+    with pytest.raises(OSError, match="once"):
+        system.process(row)
+    Fails.fails = False
+    assert system.process(row)["response"] == "a b"

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import json
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
+from hashlib import blake2b
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 from time import perf_counter
@@ -54,9 +56,14 @@ class MemoryAdapter:
         system = MemoryAdapter(MyMemory)
         system.process({"sessions": [["My cat is called Ada."]], "question": "What is my cat called?"})["response"]
 
+    With ``ingest_once`` a memory that holds a row's sessions already is asked right away, so that the many questions about one
+    conversation cost one ingestion for each row in flight. Their rows then share what the memory holds: it is for memories
+    that a question does not change.
+
     Args:
         memory: A memory; or a class or function without arguments that makes one.
         name: Display name; by default the memory's.
+        ingest_once: Whether rows with the same sessions one after another share what a memory holds.
 
     Raises:
         TypeError: It has no ``reset``, ``ingest`` or ``query``.
@@ -64,7 +71,7 @@ class MemoryAdapter:
 
     reads: tuple[str, ...] | None = _READS
 
-    def __init__(self, memory: Any, name: str | None = None) -> None:
+    def __init__(self, memory: Any, name: str | None = None, *, ingest_once: bool = False) -> None:
         is_maker = isinstance(memory, type) or (callable(memory) and not hasattr(memory, "query"))
         self._make: Callable[[], Any] | None = memory if is_maker else None
         first = memory() if is_maker else memory
@@ -78,6 +85,10 @@ class MemoryAdapter:
         self._idle: SimpleQueue[Any] = SimpleQueue()
         self._idle.put(first)
         self._made = [first]
+        self._ingest_once = ingest_once
+        self._held: dict[
+            int, bytes
+        ] = {}  # by the memory's identity: hash of the sessions that it holds
         self._loop: asyncio.AbstractEventLoop | None = None
         self._lock = Lock()
         if hasattr(
@@ -99,9 +110,15 @@ class MemoryAdapter:
         dated = {"date": example.get("question_date")} if self._takes_date else {}
         with self._borrowed() as memory:
             started = perf_counter()
-            self._done(memory.reset())
+            is_held = self._ingest_once and self._held.get(id(memory)) == _hash(sessions)
+            if not is_held:
+                self._held.pop(id(memory), None)
+                self._done(memory.reset())
             empty = perf_counter()
-            ingested = [_usage(self._done(memory.ingest(session))) for session in sessions]
+            told_now = [] if is_held else sessions
+            ingested = [_usage(self._done(memory.ingest(session))) for session in told_now]
+            if self._ingest_once:
+                self._held[id(memory)] = _hash(sessions)
             full = perf_counter()
             said = self._done(memory.query(question, **dated))
             ended = perf_counter()
@@ -111,8 +128,8 @@ class MemoryAdapter:
                 **({field: []} if field != "context" else {}),
                 **output,
             }  # the reader sees what came out alone
-        turns = [turn["content"] for session in sessions for turn in session["turns"]]
-        told: dict[str, Any] = {"sessions": len(sessions), "turns": len(turns)}
+        turns = [turn["content"] for session in told_now for turn in session["turns"]]
+        told: dict[str, Any] = {"sessions": len(told_now), "turns": len(turns)}
         told["ingested_tokens"] = sum(map(count_tokens, turns))
         if "context" in output:
             told["retrieved_tokens"] = sum(map(count_tokens, _texts(output["context"])))
@@ -139,7 +156,9 @@ class MemoryAdapter:
 
     def _fingerprint(self) -> dict[str, Any]:
         kind = type(self._made[0])
-        return {"memory": f"{kind.__module__}.{kind.__qualname__}", **self._made[0].fingerprint()}
+        shares = {"ingest_once": True} if self._ingest_once else {}
+        memory = f"{kind.__module__}.{kind.__qualname__}"
+        return {"memory": memory, **shares, **self._made[0].fingerprint()}
 
     @contextmanager
     def _borrowed(self) -> Iterator[Any]:
@@ -192,6 +211,11 @@ class MemoryAdapter:
         raise TypeError(
             f"{self.name}: query() returned {what}, and a text or a mapping with response or context is needed."
         )
+
+
+def _hash(sessions: Any) -> bytes:
+    text = json.dumps(sessions, sort_keys=True, default=str)
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 def _serve(loop: asyncio.AbstractEventLoop) -> None:

@@ -105,4 +105,4 @@ class BM25MemorySystem(MemoryAdapter):
     def __init__(
         self, items: int = 10, tokens: int | None = None, k1: float = 1.5, b: float = 0.75
     ) -> None:
-        super().__init__(partial(BM25Memory, items, tokens, k1, b))
+        super().__init__(partial(BM25Memory, items, tokens, k1, b), ingest_once=True)

@@ -72,4 +72,4 @@ class HistorySystem(MemoryAdapter):
     """
 
     def __init__(self, last: int | None = None) -> None:
-        super().__init__(partial(History, last))
+        super().__init__(partial(History, last), ingest_once=True)

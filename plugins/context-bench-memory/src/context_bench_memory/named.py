@@ -16,6 +16,7 @@ class NamedMemory(MemoryAdapter):
     Args:
         object: ``module:Class``, or ``module:function`` that returns a memory.
         name: Display name; by default the memory's.
+        ingest_once: Whether rows with the same sessions one after another share what the memory holds.
 
     Raises:
         ImportError: There is no such module, or it cannot be imported.
@@ -23,8 +24,13 @@ class NamedMemory(MemoryAdapter):
         ValueError: The text has another form, or the module has no such attribute.
     """
 
-    def __init__(self, object: str, name: str | None = None) -> None:  # noqa: A002 - the name of the option
-        super().__init__(_found(object), name)
+    def __init__(
+        self,
+        object: str,  # noqa: A002 - the name of the option
+        name: str | None = None,
+        ingest_once: bool = False,
+    ) -> None:
+        super().__init__(_found(object), name, ingest_once=ingest_once)
 
 
 def _found(path: str) -> Any:
