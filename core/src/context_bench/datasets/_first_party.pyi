@@ -5,4 +5,5 @@ from context_bench_local import local as local  # type: ignore[import-not-found,
 from context_bench_long_memory import locomo as locomo  # type: ignore[import-not-found, unused-ignore]
 from context_bench_needle import needle as needle  # type: ignore[import-not-found, unused-ignore]
 from context_bench_sessions import sessions as sessions  # type: ignore[import-not-found, unused-ignore]
+from context_bench_suites import tau_bench_sessions as tau_bench_sessions  # type: ignore[import-not-found, unused-ignore]
 from context_bench_tasks import tasks as tasks  # type: ignore[import-not-found, unused-ignore]
