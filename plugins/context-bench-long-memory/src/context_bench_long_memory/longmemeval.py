@@ -45,13 +45,13 @@ def longmemeval(record: Record, row: Row = FIRST) -> Example:
             if turn.get("has_answer")
         ]
     question_id = text_in(record, "question_id")
-    answer = text_of(record.get("answer"), "answer")
+    answer = text_of(record["answer"], "answer")
     return {
         "id": row.number,
         "sessions": told,
         "question": text_in(record, "question"),
         "question_date": text_in(record, "question_date"),
-        **({"answer": answer} if answer else {}),
+        **({"answer": answer} if answer and answer.strip() else {}),
         "question_id": question_id,
         "question_type": record.get("question_type"),
         "abstention": question_id.endswith(_ABSTAINS),
