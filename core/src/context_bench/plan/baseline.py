@@ -1,9 +1,9 @@
 """What a request leaves open until the catalog is known: shared options, and the systems that
 baseline and reference add.
 
-A baseline is asked as the system that is held against it is: with the same layout, sampling and
+A baseline is called as the system that is compared with it is: with the same layout, sampling and
 limits. So the address of an endpoint adds one baseline for each set of them that the other
-endpoints have; ``LABEL:anything`` is the baseline ``LABEL`` with parameters of its own;
+endpoints have; ``LABEL:anything`` is the baseline ``LABEL`` with other parameters;
 :func:`~context_bench.results.pairing.held_against` pairs them.
 """
 
@@ -44,9 +44,9 @@ def resolve_baselines(catalog: Catalog, request: RunConfig) -> RunConfig:
             defaults,
         )
     systems = [
-        _filled(catalog, one, defaults)
+        _filled(catalog, variant, defaults)
         for system in request.systems
-        for one in swept(catalog, system)
+        for variant in swept(catalog, system)
     ]
     reader = _filled(catalog, request.reader, defaults)
     systems, baseline = with_baseline(
@@ -58,7 +58,7 @@ def resolve_baselines(catalog: Catalog, request: RunConfig) -> RunConfig:
     if (
         request.fields
         and request.datasets
-        and not any(isinstance(one, DatasetSpec) for one in request.datasets)
+        and not any(isinstance(dataset, DatasetSpec) for dataset in request.datasets)
     ):
         raise ConfigurationError(
             "fields are for datasets that are named by specs, and all of these are objects."
@@ -118,7 +118,7 @@ def with_baseline(
 
     The baseline is the label of one of the systems, or the name of its component where only one has
     it. Anything else adds a system: a spec, a system object, or the address of an endpoint, which
-    is then asked as the other endpoints are: with the options that all of them share, and once for
+    is then called as the other endpoints are: with the options that all of them share, and once for
     each layout, sampling and limits that they do not.
 
     Args:
@@ -154,16 +154,16 @@ def with_baseline(
 def _named(systems: Sequence[Any], labels: Sequence[str], name: str) -> str | None:
     if name in labels:
         return name
-    found = [
+    matches = [
         label
         for system, label in zip(systems, labels)
         if isinstance(system, SystemSpec) and name == system.name
     ]
-    if len(found) > 1:
+    if len(matches) > 1:
         raise ConfigurationError(
-            f"{name!r} is the name of {len(found)} systems. Take a label: {', '.join(found)}."
+            f"{name!r} is the name of {len(matches)} systems. Take a label: {', '.join(matches)}."
         )
-    return found[0] if found else None
+    return matches[0] if matches else None
 
 
 def _specs(
@@ -213,10 +213,10 @@ def _specs(
 def _distinct(
     catalog: Catalog, endpoint: str, endpoints: Sequence[SystemSpec]
 ) -> list[dict[str, Any]]:
-    """Return the distinct layouts, samplings and limits that endpoints ask with, each as the
+    """Return the distinct layouts, samplings and limits that endpoints are called with, each as the
     options that were given."""
     declared = catalog.find("systems", endpoint).manifest.options
-    found: dict[str, dict[str, Any]] = {}
+    distinct: dict[str, dict[str, Any]] = {}
     for spec in endpoints:
         given = {key.replace("-", "_"): value for key, value in spec.options.items()}
         asked = {name: given[name] for name in ASKED if name in given}
@@ -227,8 +227,8 @@ def _distinct(
                 if name in declared
                 else value
             )
-        found.setdefault(repr(meant), asked)
-    return list(found.values()) or [{}]
+        distinct.setdefault(repr(meant), asked)
+    return list(distinct.values()) or [{}]
 
 
 def _declared(catalog: Catalog, name: str) -> Mapping[str, Any]:
@@ -257,7 +257,9 @@ def _check_defaults(catalog: Catalog, systems: Sequence[Any], defaults: Mapping[
     """Refuse a shared option that no system of the run has."""
     names = [step.name for system in systems for step in specs_in(system)]
     names += [
-        one.partition("=")[2].partition(":")[0] or one for one in systems if isinstance(one, str)
+        text.partition("=")[2].partition(":")[0] or text
+        for text in systems
+        if isinstance(text, str)
     ]
     options = {
         option for name in {*names, catalog.proxy_system} for option in _declared(catalog, name)
