@@ -52,10 +52,10 @@ def known_metrics(
         ContextBenchError: A metric is unknown; or it is asked for by name, and not locked.
     """
     active, named = active_metrics(catalog, request.metrics, request.add_metrics, request.exclude)
-    told = {one.id: edition_of(one) for one in active}
-    strange = _unlocked(request, "metrics", told, named, warn)
-    kept = {name: one for name, one in told.items() if name not in strange}
-    return evolve(request, exclude=(*request.exclude, *strange)), kept
+    editions = {component.id: edition_of(component) for component in active}
+    left_out = _unlocked(request, "metrics", editions, named, warn)
+    recorded = {name: edition for name, edition in editions.items() if name not in left_out}
+    return evolve(request, exclude=(*request.exclude, *left_out)), recorded
 
 
 def metrics_of(
@@ -92,11 +92,11 @@ def _unlocked(
         return []
     from context_bench.plugins.lock import unlocked
 
-    strange = unlocked(lock, kind, active, named)
-    for name in strange:
+    left_out = unlocked(lock, kind, active, named)
+    for name in left_out:
         if warn is not None:
             warn(
                 f"The {singular(kind)} {name} is not in {lock}, so this locked run does not load "
                 "it."
             )
-    return strange
+    return left_out

@@ -1,4 +1,4 @@
-"""The systems of a run by name: the reader behind each transformer, labels, the baseline, and
+"""The systems of a run by name: the reader after each transformer, labels, the baseline, and
 objects as systems."""
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class AsyncFunctionSystem(FunctionSystem):
         return _output(await self._function(example))
 
 
-def _output(found: Any) -> Mapping[str, Any]:
-    return {"response": found} if isinstance(found, str) else found
+def _output(result: Any) -> Mapping[str, Any]:
+    return {"response": result} if isinstance(result, str) else result
 
 
 def with_reader(
@@ -117,8 +117,8 @@ _BASELINES = ("direct", "baseline")
 def oracles(catalog: Catalog, systems: Iterable[Any]) -> list[str]:
     """Return the names of the systems among specs whose manifests say that they read gold."""
     names = dict.fromkeys(spec.name for system in systems for spec in specs_in(system))
-    found = [one for name in names for one in catalog.named("systems", name)]
-    return [component.name for component in found if component.system.reads_gold]
+    components = [component for name in names for component in catalog.named("systems", name)]
+    return [component.name for component in components if component.system.reads_gold]
 
 
 def reaches_out(component: Component) -> bool:
@@ -130,11 +130,11 @@ def needs_threads(catalog: Catalog, systems: Sequence[SystemSpec | Any]) -> bool
     """Whether a system waits for something outside this process, so that several calls at once make
     it faster."""
 
-    def waits(asked: SystemSpec | Any) -> bool:
-        if isinstance(asked, SystemSpec):
-            return any(reaches_out(catalog.find("systems", step.name)) for step in specs_in(asked))
-        return callable(getattr(asked, "aprocess", None)) or iscoroutinefunction(
-            getattr(asked, "process", asked)
+    def waits(system: SystemSpec | Any) -> bool:
+        if isinstance(system, SystemSpec):
+            return any(reaches_out(catalog.find("systems", step.name)) for step in specs_in(system))
+        return callable(getattr(system, "aprocess", None)) or iscoroutinefunction(
+            getattr(system, "process", system)
         )
 
     return any(map(waits, systems))
