@@ -118,7 +118,7 @@ def test_the_part_stands_in_plan_lock_and_run_file(
     asked = ["--system", "identity", "--system", "other=identity", "--reference-from", "identity"]
     asked += [
         "--dataset",
-        jsonl([{"question": "q", "response": "red"}]),
+        jsonl([{"context": "c", "question": "q", "response": "red"}]),
         "--evaluators",
         "answer-quality",
     ]

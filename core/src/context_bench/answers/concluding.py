@@ -35,6 +35,11 @@ _ANNOUNCES = re.compile(
     r"[ \t\"'*_]*",
     re.IGNORECASE,
 )
+_HEADING = re.compile(
+    rf"^[ \t>*#_]*(?:final[ \t]+|correct[ \t]+)?(?:{_WORDS}|{_UNSPACED_WORDS})"
+    r"[ \t*#_:：]*\n+(?=\s*\S)",
+    re.IGNORECASE | re.MULTILINE,
+)
 _HASHES = re.compile(r"(?<!#)####(?!#)[ \t]*(?=\S)")
 _BOX = re.compile(r"\\(?:boxed|fbox)\s*\{")
 _WRAPPED = re.compile(r"\\(?:text(?:bf|it|rm|sf)?|mathrm|mathbf|mbox)\s*\{([^{}]*)\}")
@@ -75,6 +80,7 @@ def _announced(text: str) -> str | None:
     """Return what a text announces last; None where it announces nothing."""
     starts = [match.end() for match in _ANNOUNCES.finditer(text)]
     starts += [match.end() for match in _HASHES.finditer(text)]
+    starts += [match.end() for match in _HEADING.finditer(text)]
     boxes = list(_BOX.finditer(text))
     last = max(starts, default=-1)
     if boxes and boxes[-1].end() > last:

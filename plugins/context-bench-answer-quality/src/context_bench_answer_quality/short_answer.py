@@ -147,7 +147,7 @@ _LONG_TEXT = 60  # words; of a longer reply that announces nothing, the first an
 _SENTENCES = re.compile(r"\n+|(?<=[^\W\d_]{2})[.!?]+\s+|[。！？]")
 _LONGEST_GUESS = 6  # words
 _BESIDE = 4  # words beside the reference without which a run of words is a list without commas
-_ANY_UNSPACED = re.compile(f"[{UNSPACED}]")
+_ANY_UNSPACED = re.compile(f"[{UNSPACED}\uac00-\ud7a3]")  # Korean writes particles at the word
 
 
 class ShortAnswer:
@@ -270,7 +270,8 @@ def _candidates(statement: str, found: Sequence[str], wanted: Sequence[str]) -> 
             is_first = is_first and others == 0
         elif _is_guess(words) and not any(frozenset(words) <= reference for reference in known):
             others += 1
-            is_first = is_first and _has_begun(statement, part, found)
+            if others == 1:
+                is_first = is_first and _has_begun(statement, part, found)
     # one name behind the reference tells more of it: Paris, France
     if others == 1 and is_first and not is_hedged and "\n" not in statement.strip():
         return 1
