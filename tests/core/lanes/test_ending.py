@@ -19,6 +19,7 @@ import pytest
 
 from context_bench import evaluate
 from context_bench.errors import RunStoppedError
+from context_bench.run.concurrent_runner import finish_tasks
 from context_bench.run.progress import Progress
 from context_bench.run.systems import RunSystem
 from context_bench.store.keys import RowId
@@ -87,6 +88,22 @@ def test_ctrl_c(signals: int, seconds: int, kept: int, tmp_path: Path) -> None:
     process.communicate(timeout=60)
     assert process.returncode != 0
     assert len(list(RunReader(path).row_ids())) == kept
+
+
+def test_a_row_that_ends_while_the_loop_ends_is_waited_for_no_more() -> None:
+    """Its task leaves the set of open ones before the wait for them begins: an empty set cannot be waited for."""
+    loop = asyncio.new_event_loop()
+    open_tasks: set[asyncio.Task[None]] = set()
+    task = loop.create_task(asyncio.sleep(0))
+    open_tasks.add(task)
+    task.add_done_callback(open_tasks.discard)
+    while not task.done():
+        loop.call_soon(loop.stop)
+        loop.run_forever()
+    assert open_tasks == {task}
+    finish_tasks(loop, open_tasks)
+    assert open_tasks == set()
+    loop.close()
 
 
 @pytest.mark.parametrize(("seconds", "is_tidy"), [(0.05, True), (60.0, False)])

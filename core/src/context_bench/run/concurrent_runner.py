@@ -215,10 +215,7 @@ class ConcurrentRunner:
                     self._loop.run_forever()
                 except BaseException as error:  # noqa: BLE001 - raised on the caller's thread
                     self._break(error)
-            for task in self._tasks:
-                task.cancel()
-            if self._tasks:
-                self._loop.run_until_complete(asyncio.wait(self._tasks))
+            finish_tasks(self._loop, self._tasks)
         finally:
             asyncio.set_event_loop(None)
             self._loop.close()
@@ -528,3 +525,16 @@ class ConcurrentRunner:
         self._scoring_pool.close()
         for scoring in self._scorings.values():
             scoring.close()
+
+
+def finish_tasks(loop: asyncio.AbstractEventLoop, tasks: set[asyncio.Task[None]]) -> None:
+    """Cancel tasks and run a loop until they have ended.
+
+    Tasks leave their set as they end, so a copy of it is waited for: a set that becomes empty
+    before the wait begins cannot be waited for.
+    """
+    open_tasks = set(tasks)
+    for task in open_tasks:
+        task.cancel()
+    if open_tasks:
+        loop.run_until_complete(asyncio.wait(open_tasks))
