@@ -184,6 +184,18 @@ def text_sent(example: Mapping[str, Any]) -> str:
     return "\n".join(prompt_texts(example).present)
 
 
+def test_tokens_of_a_compressed_question_are_those_of_what_is_asked() -> None:
+    """The whole question was counted beside the compressed one: saved, -25 %."""
+    [row] = evaluate(
+        "head:tokens=2",
+        [{"question": "one two three four five", "instruction": "Be short.", "answer": "x"}],
+        [],
+        progress=False,
+        compress_question=True,
+    ).rows
+    assert (row.input_tokens, row.output_tokens) == (8, 5)
+
+
 @pytest.mark.parametrize("name", [name for name in CARDS if name != "triviaqa"])
 def test_a_card_and_its_examples_agree_on_the_role_of_the_context(
     name: str, published: Callable[[str], None]

@@ -70,18 +70,20 @@ def prompt_texts(example: Mapping[str, Any]) -> PromptTexts:
             "whole-history:last=0 leaves them out."
         )
     question = _text(example, "question")
-    role = context_role(example)
+    context, question = _as_sent(context, question, context_role(example))
+    return PromptTexts(context, asked(question, example) if question else "")
+
+
+def _as_sent(context: str, question: str, role: str) -> tuple[str, str]:
+    """Return context and question as they are sent; the context is empty where the question is all
+    there is."""
     if role == QUESTION:
-        context, question = "", context or question
-    elif role == NONE:
-        context, question = "", question or context
-    elif context.strip() == question.strip():
-        context, question = "", context
-    if not question:
-        context, question = "", context
-    if question:
-        question = asked(question, example)
-    return PromptTexts(context, question)
+        return "", context or question
+    if role == NONE:
+        return "", question or context
+    if not question or context.strip() == question.strip():
+        return "", context
+    return context, question
 
 
 def asked(question: str, example: Mapping[str, Any]) -> str:

@@ -17,6 +17,7 @@ from context_bench.answers import text_of
 from context_bench.columns import positive_count
 from context_bench.outcomes import outcome_of
 from context_bench.plugins.call_hooks import CostFunction
+from context_bench.prompts import QUESTION
 from context_bench.records import Failure, Usage, quantity
 from context_bench.redaction import Redactor
 from context_bench.run.admission import is_refusal, is_retryable
@@ -257,7 +258,10 @@ class RowProcessor:
 
     def _sent(self, example: Mapping[str, Any], output: Mapping[str, Any]) -> Mapping[str, Any]:
         if not self._is_of_prompt or "messages" not in example:
-            return {**example, **output} if output else example
+            sent = {**example, **output} if output else example
+            if self._is_of_prompt and sent.get("context_role") == QUESTION:
+                return {name: value for name, value in sent.items() if name != "question"}
+            return sent
         from context_bench.messages import as_sent
 
         return as_sent(example, output)
