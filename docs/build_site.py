@@ -28,7 +28,7 @@ SECTIONS: dict[str, str] = {
     "how-to/verify-and-explain-a-run how-to/gate-ci how-to/gate-pull-requests how-to/test-a-system-with-pytest how-to/lock-the-wiring how-to/choose-plugins",
     "Extend": "how-to/write-an-evaluator-plugin how-to/write-a-dataset-plugin how-to/write-a-system-plugin "
     "how-to/write-a-metric-plugin how-to/write-a-reporter-plugin how-to/write-a-command-plugin "
-    "how-to/write-a-tokenizer-plugin how-to/write-an-extension how-to/test-a-plugin",
+    "how-to/write-a-tokenizer-plugin how-to/write-an-extension how-to/test-a-plugin how-to/validate-an-evaluator",
     "Concepts": "concepts/architecture concepts/how-sure-is-this concepts/security concepts/reading-answers "
     "concepts/how-a-row-travels concepts/what-session-numbers-do-not-say concepts/decisions concepts/design-history",
     "Reference": "reference/command-line reference/project-file reference/python-api reference/api reference/protocols "
