@@ -231,9 +231,7 @@ def _within_items(dimension: str, compared: _Compared, notes: list[str]) -> list
         within, undefined = mean_within(spearman, compared.judged, scores, compared.units)
         numbers = np.arange(len(within))
         confidence = compared.settings.confidence
-        found = estimate(
-            lambda rows: float(within[rows].mean()), numbers, CORRELATION, confidence
-        )
+        found = estimate(lambda rows: float(within[rows].mean()), numbers, CORRELATION, confidence)
         return evolve(found, rows=len(scores)), undefined
 
     evaluator, undefined = of(compared.scored)
