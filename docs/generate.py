@@ -75,7 +75,8 @@ their dataset themselves, and so wire an evaluator later.
 
 The split of a dataset is an option, `name:split=test`. If only options follow, a comma can replace the colon:
 `needle,length=8000`. A value with a comma is written in quotation marks: `replay:field='good, plain'`;
-in the project file and with `--set` it needs none.
+in the project file and with `--set` it needs none. A system with the option `config` takes its value without the name, as a
+dataset does: `agent:loop,notes=true`.
 
 ## Exit codes
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from context_bench.plan.specs import parse_system
 from context_bench.store.runfile import RunFile
 
 pytest.importorskip("context_bench_replay", reason="these runs need the replay plugin")
@@ -114,6 +115,23 @@ def test_the_project_file_holds_the_same_things_as_the_flags(
     assert [(row["system"], row["score"]) for row in told["rows"]] == [("mine", 1.0)]
     done = context_bench("run", "-n", "2", "--format", "json")
     assert len(json.loads(done.out)["rows"]) == 2, "a flag beats the project file"
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        ("agent:loop", {"config": "loop"}),
+        ("agent:claude-code,notes=true", {"config": "claude-code", "notes": "true"}),
+        ("agent:notes=true", {"notes": "true"}),
+        ("a=agent:config=loop", {"config": "loop"}),
+    ],
+)
+def test_a_system_takes_its_configuration_where_a_dataset_does(
+    text: str, options: dict[str, str]
+) -> None:
+    spec = parse_system(text)
+    assert (spec.name, spec.options) == ("agent", options)
+    assert parse_system(spec.text).options == options
 
 
 @pytest.mark.parametrize(

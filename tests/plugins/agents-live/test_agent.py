@@ -20,7 +20,6 @@ from context_bench_agents_live import (
     Agent,
     AgentTask,
     BillPerSuccess,
-    CommandAgent,
     Control,
     Workspace,
     WorkspaceError,
@@ -31,7 +30,7 @@ from context_bench_http.local_server import Guard, LocalResponse, LocalServer
 from context_bench_tasks import tasks
 
 Messages = list[dict[str, Any]]
-HUNTS = list(tasks(n=4, seed=1))
+HUNTS = list(tasks(n=2, seed=1))
 
 
 def identity(messages: Messages) -> Messages:
@@ -124,10 +123,10 @@ def test_notes_replace_cleared_results_and_a_plain_agent_reads_until_the_bound(
     url, port = make_proxy(clear_results)
     plain = run(Agent(base_url=url, port=port))
     assert successes(plain) == 0
-    assert [scores["agent_turns"] for _, scores in plain] == [61.0] * 4
+    assert [scores["agent_turns"] for _, scores in plain] == [61.0] * 2
     url, port = make_proxy(clear_results)
     scribe = run(Agent(base_url=url, port=port, notes=True))
-    assert successes(scribe) == 4
+    assert successes(scribe) == 2
     direct = run(Agent(notes=True))
     for (_, behind), (_, alone) in zip(scribe, direct, strict=True):
         assert behind["agent_turns"] == alone["agent_turns"]
@@ -176,7 +175,20 @@ def test_a_proxy_that_forwards_nothing_is_an_error() -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{"policy": "x"}, {"policy": "none"}, {"max_turns": 0}, {"base_url": "ftp://x"}],
+    [
+        {"policy": "x"},
+        {"policy": "none"},
+        {"max_turns": 0},
+        {"base_url": "ftp://x"},
+        {"config": "x"},
+        {"config": "codex", "command": ["true"]},
+        {"command": "true"},
+        {"program": "true"},
+        {"env": ["A=1"]},
+        {"command": ["true"], "policy": "none", "base_url": "http://127.0.0.1:1"},
+        {"config": "aider", "program": sys.executable},
+        {"config": "gemini-cli", "program": sys.executable},
+    ],
     ids=str,
 )
 def test_an_option_that_cannot_be_used_is_refused(options: dict[str, Any]) -> None:
@@ -255,7 +267,7 @@ def test_the_plugin_check_is_clean() -> None:
 
 
 @pytest.mark.parametrize(
-    ("control", "plain", "scribe"), [("head", 0, 0), ("clear-results", 0, 4), ("random", 0, 0)]
+    ("control", "plain", "scribe"), [("head", 0, 0), ("clear-results", 0, 2), ("random", 0, 0)]
 )
 def test_a_control_proxy_cuts_results_as_a_proxy_does(
     control: str, plain: int, scribe: int
@@ -340,7 +352,7 @@ def command_of(program: Path, mode: str) -> list[str]:
 
 
 def test_a_program_with_a_shell_solves_the_hunts(program: Path) -> None:
-    for output, scores in run(CommandAgent(command_of(program, "work")), workers=2):
+    for output, scores in run(Agent(command=command_of(program, "work")), workers=2):
         assert scores["task_success"] == 1.0
         assert output["agent"]["ended"] == "finished"
         assert output["agent"]["calls"] == {"bash": scores["agent_turns"] - 1}
@@ -351,7 +363,7 @@ def test_a_program_that_crashes_is_a_failed_task_and_what_it_started_is_killed(
     program: Path, tmp_path: Path
 ) -> None:
     pid_file = tmp_path / "pid"
-    agent = CommandAgent(command_of(program, "leave"), env=[f"PID_FILE={pid_file}"])
+    agent = Agent(command=command_of(program, "leave"), env=[f"PID_FILE={pid_file}"])
     ((output, scores),) = run(agent, HUNTS[:1])
     assert (output["agent"]["ended"], scores["task_success"]) == ("crashed", 0.0)
     command_line = Path(f"/proc/{pid_file.read_text()}/cmdline")
@@ -361,10 +373,10 @@ def test_a_program_that_crashes_is_a_failed_task_and_what_it_started_is_killed(
 
 def test_the_seconds_of_a_task_bound_a_program(program: Path) -> None:
     hunt = {**HUNTS[0], "limits": {"turns": 5, "seconds": 1, "bytes": 1000}}
-    ((output, scores),) = run(CommandAgent(command_of(program, "hang")), [hunt])
+    ((output, scores),) = run(Agent(command=command_of(program, "hang")), [hunt])
     assert (output["agent"]["ended"], scores["task_success"]) == ("bound", 0.0)
 
 
 def test_a_missing_program_is_an_error_before_the_first_task() -> None:
     with pytest.raises(ConfigurationError, match="does not exist"):
-        CommandAgent(["no-such-agent-program"])
+        Agent(command=["no-such-agent-program"])

@@ -3,7 +3,8 @@
 A system is ``[label=]name[:key=value[,key=value...]]``. A dataset is
 ``[label=]name[:config][,key=value...]``, or the path of a file instead of the name. In both, a
 comma can replace the colon if only options follow: ``needle,length=8000``. A value with a comma
-is written in quotation marks: ``replay:field='good, plain'``.
+is written in quotation marks: ``replay:field='good, plain'``. A system with the option ``config``
+takes it in the same place as a dataset: ``agent:loop,notes=true``.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 _PART = re.compile(
     r"(?P<key>[^,=]*=)(?P<mark>['\"])(?P<value>.*?)(?P=mark)(?=,|\Z)|(?P<plain>[^,]*)", re.DOTALL
 )
+_CONFIG = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
 _END_OF_NAME = re.compile(r":|,(?=[A-Za-z_][\w.-]*=)")
 
 
@@ -100,11 +102,15 @@ def parse_system(text: str) -> SystemSpec:
 
     >>> parse_system("short=bm25:ratio=0.3").options
     {'ratio': '0.3'}
+    >>> parse_system("agent:loop,notes=true").options
+    {'config': 'loop', 'notes': 'true'}
 
     Raises:
         ConfigurationError: The text is no spec.
     """
     label, name, rest = _split(text, "system")
+    if rest and _CONFIG.fullmatch(rest[0]):
+        rest[0] = f"config={rest[0]}"
     return SystemSpec(name, written_options(rest, f"system {name!r}"), label)
 
 

@@ -103,14 +103,18 @@ def written_options(parts: Sequence[str], owner: str) -> dict[str, str]:
             subject = repr(part)
             if options:  # a later part is not repeated: it may be the rest of a secret with a comma
                 subject = f"what stands behind {next(reversed(options))!r}"
-            raise ConfigurationError(
-                f"In the {owner}, {subject} is no option: write key=value. A value with a comma "
-                "is written in quotation marks: key='one, two'."
-            )
+            raise _not_an_option(owner, subject)
         if key in options:
             raise ConfigurationError(f"In the {owner}, the option {key!r} is given twice.")
         options[key] = value
     return options
+
+
+def _not_an_option(owner: str, subject: str) -> ConfigurationError:
+    return ConfigurationError(
+        f"In the {owner}, {subject} is no option: write key=value. A value with a comma "
+        "is written in quotation marks: key='one, two'."
+    )
 
 
 def read_options(
@@ -143,6 +147,8 @@ def read_options(
             values[name] = read_option(declared[name], value, where)
         elif accepts_any:
             values[name] = value
+        elif name == "config":  # a spec writes it without its name
+            raise _not_an_option(where, repr(value))
         else:
             hint = "It takes no options."
             if declared:

@@ -8,24 +8,29 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from context_bench_agents_live.agent import Agent
     from context_bench_agents_live.bill import BillPerSuccess
-    from context_bench_agents_live.command_agent import CommandAgent
     from context_bench_agents_live.controls import Control
     from context_bench_agents_live.loop import Ending, ToolLoop
     from context_bench_agents_live.policy import OraclePolicy, Reply
     from context_bench_agents_live.policy_server import PolicyServer
+    from context_bench_agents_live.policy_system import Policy
+    from context_bench_agents_live.presets import PRESETS, Preset
+    from context_bench_agents_live.program import Program
     from context_bench_agents_live.requests import RequestLog
     from context_bench_agents_live.scoring import AgentTask
     from context_bench_agents_live.workspace import Workspace, WorkspaceError
 
 __all__ = [
+    "PRESETS",
     "Agent",
     "AgentTask",
     "BillPerSuccess",
-    "CommandAgent",
     "Control",
     "Ending",
     "OraclePolicy",
+    "Policy",
     "PolicyServer",
+    "Preset",
+    "Program",
     "Reply",
     "RequestLog",
     "ToolLoop",
@@ -37,11 +42,14 @@ _MODULES = {
     "Agent": "agent",
     "AgentTask": "scoring",
     "BillPerSuccess": "bill",
-    "CommandAgent": "command_agent",
     "Control": "controls",
     "Ending": "loop",
     "OraclePolicy": "policy",
+    "Policy": "policy_system",
     "PolicyServer": "policy_server",
+    "PRESETS": "presets",
+    "Preset": "presets",
+    "Program": "program",
     "Reply": "policy",
     "RequestLog": "requests",
     "ToolLoop": "loop",

@@ -1,8 +1,8 @@
-"""The system ``agent``: a tool loop that works on a task in a workspace, through an endpoint or a proxy."""
+"""The system ``agent``: a tool loop or a program that works on a task in a workspace, through an endpoint or a proxy."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from secrets import token_hex
 from typing import Any
 
@@ -11,24 +11,32 @@ from context_bench_agents_live.controls import Control
 from context_bench_agents_live.loop import FINISHED, Ending, ToolLoop
 from context_bench_agents_live.policy import OraclePolicy
 from context_bench_agents_live.policy_server import MODEL, PolicyServer
+from context_bench_agents_live.presets import preset_of
+from context_bench_agents_live.program import Program
 from context_bench_agents_live.requests import RequestLog
 from context_bench_agents_live.workspace import Workspace
 from context_bench_http import Endpoint, EndpointURLError, HttpClient, Network
 
 POLICIES = ("oracle", "none")
 DEFAULT_LIMITS: Mapping[str, int] = {"turns": 80, "seconds": 600, "bytes": 1_000_000}
+LOOP = "loop"
 _KEY = "cb-row-"
 
 
 class Agent:
-    """Lets a tool loop work on each task, in a folder that is removed afterwards.
+    """Lets a tool loop or a program work on each task, in a folder that is removed afterwards.
 
-        Agent().process({"question": "...", "files": {"RULES.md": "..."}})
+        Agent("loop").process({"question": "...", "files": {"RULES.md": "..."}})
 
     With ``policy="oracle"`` a server of this process answers in place of a model, and counts the requests as they arrive
     there: behind a proxy, as the proxy forwards them. Each row has a key, so parallel rows are not mixed.
 
     Args:
+        config: ``loop``, or the name of a preset such as ``codex``.
+        command: Any other program and its arguments, with the placeholders of `Program`.
+        program: Path of a preset's executable; None searches for it.
+        env: Variables to set for a program, each ``NAME=value``.
+        pass_env: Names of variables to pass on to a program.
         base_url: Where the agent sends its requests: a proxy, or a model. None sends them to the policy.
         policy: ``oracle``, or ``none`` for the model at ``base_url``.
         notes: Whether the oracle writes down what it found.
@@ -42,13 +50,18 @@ class Agent:
         name: Display name.
 
     Raises:
-        ConfigurationError: An option cannot be used, or the port is taken.
+        ConfigurationError: An option cannot be used, the program is not installed, or the port is taken.
     """
 
     reads = ("question", "files", "limits")
 
     def __init__(
         self,
+        config: str = LOOP,
+        command: Sequence[str] | None = None,
+        program: str | None = None,
+        env: Iterable[str] = (),
+        pass_env: Iterable[str] = (),
         base_url: str | None = None,
         policy: str = "oracle",
         notes: bool = False,
@@ -70,6 +83,9 @@ class Agent:
         if policy == "none" and control != "none":
             raise ConfigurationError("control needs policy=oracle, which receives what it cuts.")
         cut = Control(control, control_size)
+        self._program = _program(config, command, program, env, pass_env)
+        if self._program is not None:
+            _check_policy(self._program, policy)
         self.name = name
         self._model = model
         self._api_key = api_key or ""
@@ -102,7 +118,7 @@ class Agent:
 
         Returns:
             ``response``, the agent's last text; ``agent``, its counts and ``ended``; ``workspace``, the SHA-256 of each file at
-            the end; ``changes``, the text of each changed file.
+            the end; ``changes``, the text of each changed file. ``agent.logged`` has turns and calls of a program's own log.
 
         Raises:
             ConfigurationError: The proxy answered, but forwarded no request with the row's key.
@@ -114,9 +130,10 @@ class Agent:
             digests = workspace.digests()
             changes = workspace.changes()
         self._check_forwarded(log, ending)
+        logged = {"logged": dict(ending.logged)} if ending.logged else {}
         return {
             "response": ending.text,
-            "agent": {**log.record(), "ended": ending.how},
+            "agent": {**log.record(), "ended": ending.how, **logged},
             "workspace": digests,
             "changes": changes,
         }
@@ -140,6 +157,10 @@ class Agent:
         self, task: str, workspace: Workspace, limits: Mapping[str, int], key: str
     ) -> Ending:
         """Return how the work on a task ended."""
+        if self._program is not None:
+            base_url = self._address.rstrip("/").removesuffix("/v1")
+            places = {"task": task, "base_url": base_url, "key": key, "model": self._model}
+            return self._program.run(places, workspace, limits)
         return ToolLoop(self._http, self._endpoint, self._model, key).run(task, workspace, limits)
 
     def _check_forwarded(self, log: RequestLog, ending: Ending) -> None:
@@ -148,6 +169,35 @@ class Agent:
                 f"{self._base_url} answered, but forwarded no request with the row's key to the policy at port "
                 f"{self._server.url.rpartition(':')[2] if self._server else 0}. Let the proxy forward there, with the key of the request."
             )
+
+
+def _program(
+    config: str,
+    command: Sequence[str] | None,
+    program: str | None,
+    env: Iterable[str],
+    pass_env: Iterable[str],
+) -> Program | None:
+    """Return the program that works; None for the loop."""
+    if command is not None:
+        if config != LOOP or program is not None:
+            raise ConfigurationError("command is an agent of its own: give no preset or program.")
+        return Program.of_command(command, env, pass_env)
+    if config == LOOP:
+        if program is not None or env or pass_env:
+            raise ConfigurationError("program, env and pass_env need a preset such as agent:codex.")
+        return None
+    return Program.of_preset(preset_of(config), program, env, pass_env)
+
+
+def _check_policy(program: Program, policy: str) -> None:
+    if policy == "none":
+        raise ConfigurationError("policy=none is for agent:loop: a program needs policy=oracle.")
+    why = program.preset.why_no_oracle
+    if why:
+        raise ConfigurationError(
+            f"The oracle cannot replace the model of {program.preset.name}: {why}."
+        )
 
 
 def _start(policy: OraclePolicy, port: int, control: Control) -> PolicyServer:

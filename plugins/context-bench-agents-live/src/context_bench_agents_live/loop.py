@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from time import monotonic
 from typing import Any
 
-from attrs import frozen
+from attrs import field, frozen
 
 from context_bench_agents_live.conversation import ToolCall
 from context_bench_agents_live.requests import RequestLog
@@ -40,10 +40,12 @@ class Ending:
     Attributes:
         how: ``finished``, ``bound`` (turns or seconds), ``refused`` by the endpoint, or ``crashed``.
         text: Last text of the model, or the reason.
+        logged: Turns and calls by the log of a program; empty where nothing is known.
     """
 
     how: str
     text: str
+    logged: Mapping[str, int] = field(factory=dict)
 
 
 class ToolLoop:

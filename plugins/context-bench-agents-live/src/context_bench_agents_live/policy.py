@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from attrs import frozen
 
@@ -19,6 +18,8 @@ _COMMANDS = ("command", "cmd")
 _VAIN_TRIES = 3
 FINISHED = "finished: the ledger is written"
 GAVE_UP = "gave up"
+_SUBMIT = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
+"""The command that ends a run of mini-swe-agent, which does not accept a reply without a call."""
 
 
 @frozen
@@ -57,6 +58,14 @@ class OraclePolicy:
             body: The request.
         """
         turns = turns_of(dialect, body)
+        reply = self._reply(body, turns)
+        is_submitted = any(_SUBMIT in text for turn in turns for text in turn.texts)
+        if reply.calls or not is_submitted:
+            return reply
+        ending = _shell_call(_SUBMIT, tools_of(body), sum(len(turn.calls) for turn in turns))
+        return reply if ending is None else Reply(reply.text, [ending])
+
+    def _reply(self, body: Body, turns: Sequence[Turn]) -> Reply:
         made = [call for turn in turns for call in turn.calls]
         hunt = HuntReader([text for turn in turns for text in turn.texts])
         if not hunt.is_readable:
@@ -114,18 +123,20 @@ def _call(step: Read | Write, tools: Sequence[Tool], number: int) -> ToolCall | 
             if isinstance(step, Write):
                 arguments["content"] = step.content
             return ToolCall(f"call_{number + 1}", tool.name, arguments)
-    for tool in tools:
-        command = next((name for name in _COMMANDS if name in tool.parameters), None)
-        if tool.name in _SHELLS and command is not None:
-            return ToolCall(f"call_{number + 1}", tool.name, _shell(step, tool, command))
-    return None
-
-
-def _shell(step: Read | Write, tool: Tool, name: str) -> Mapping[str, Any]:
     path = shlex.quote(step.path)
-    text = f"cat {path}"
+    command = f"cat {path}"
     if isinstance(step, Write):
-        text = f"printf %s {shlex.quote(step.content)} > {path}"
-    schema = tool.parameters[name]
-    is_list = isinstance(schema, Mapping) and schema.get("type") == "array"
-    return {name: ["bash", "-lc", text] if is_list else text}
+        command = f"printf %s {shlex.quote(step.content)} > {path}"
+    return _shell_call(command, tools, number)
+
+
+def _shell_call(command: str, tools: Sequence[Tool], number: int) -> ToolCall | None:
+    """Return the call that runs a command in the first shell that is offered; None without a shell."""
+    for tool in tools:
+        name = next((name for name in _COMMANDS if name in tool.parameters), None)
+        if tool.name in _SHELLS and name is not None:
+            schema = tool.parameters[name]
+            is_list = isinstance(schema, Mapping) and schema.get("type") == "array"
+            words = ["bash", "-lc", command] if is_list else command
+            return ToolCall(f"call_{number + 1}", tool.name, {name: words})
+    return None

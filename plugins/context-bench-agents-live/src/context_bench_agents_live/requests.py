@@ -14,6 +14,7 @@ from context_bench_agents_live.conversation import Body, ToolCall, prompt_text
 class RequestLog:
     """Counts the requests of one row.
 
+    A side request offers no tools where others do, such as one for a title. It is billed, but it is not a turn.
     The cached prefix of a request is what it has in common with the row's previous request, up to the first change.
     """
 
@@ -22,7 +23,8 @@ class RequestLog:
         self._previous = ""
         self._calls: Counter[str] = Counter()
         self._reads: Counter[str] = Counter()
-        self.turns = 0
+        self._offering = 0
+        self._requests = 0
         self.tokens_sent = 0
         self.tokens_cached = 0
         self.tokens_written = 0
@@ -30,9 +32,12 @@ class RequestLog:
     def add(self, body: Body, text: str, calls: Sequence[ToolCall]) -> None:
         """Count a request and its reply."""
         prompt = prompt_text(body)
-        common = _common_prefix(self._previous, prompt)
-        self._previous = prompt
-        self.turns += 1
+        self._requests += 1
+        common = ""
+        if body.get("tools") or not self._offering:
+            common = _common_prefix(self._previous, prompt)
+            self._previous = prompt
+        self._offering += bool(body.get("tools"))
         self.tokens_sent += self._tokenizer.count(prompt)
         self.tokens_cached += self._tokenizer.count(common)
         self.tokens_written += self._tokenizer.count(text)
@@ -42,14 +47,20 @@ class RequestLog:
             self._calls[call.name] += 1
             self._reads[f"{call.name} {arguments}"] += 1
 
+    @property
+    def turns(self) -> int:
+        """The requests, without side requests."""
+        return self._offering or self._requests
+
     def record(self) -> Mapping[str, Any]:
         """Return the counts as a row stores them.
 
-        ``turns``, ``calls`` by tool, ``re_reads`` (equal calls after the first), and tokens: ``tokens_sent``,
+        ``turns``, ``side_requests``, ``calls`` by tool, ``re_reads`` (equal calls after the first), and tokens: ``tokens_sent``,
         ``tokens_cached`` of these, and ``tokens_written`` by the model.
         """
         return {
             "turns": self.turns,
+            "side_requests": self._requests - self.turns,
             "calls": dict(sorted(self._calls.items())),
             "re_reads": sum(count - 1 for count in self._reads.values()),
             "tokens_sent": self.tokens_sent,

@@ -33,11 +33,13 @@ class Workspace:
         self._outer = Path(tempfile.mkdtemp(prefix="context-bench-agent-")).resolve()
         self.root = self._outer / "work"
         self.home = self._outer / "home"
+        self.temporary = self._outer / "tmp"
         self._left = sum(len(content.encode("utf-8")) for content in files.values())
         self._initial = dict(files)
         try:
             self.root.mkdir()
             self.home.mkdir()
+            self.temporary.mkdir()
             for path, content in files.items():
                 self.write(path, content)
         except BaseException:

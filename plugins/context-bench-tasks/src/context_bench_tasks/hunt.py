@@ -19,7 +19,8 @@ MAX_ASSETS = 50
 _LOGS = 16
 _LINES = 90
 _LIMITS = {"turns": 80, "seconds": 600, "bytes": 1_000_000}
-_SEPARATORS = (" | ", ";", " = ", " -> ")
+_SEPARATORS = (" | ", ";", " = ", " : ")
+"""Without quotation marks and other characters that an agent may escape on the way to its model."""
 _NAMES = ("Ortega", "Lindqvist", "Okafor", "Tanaka", "Moreau", "Haddad", "Novak", "Silva")
 _SOURCES = ("gateway", "scheduler", "replica", "billing", "indexer", "mailer")
 _EVENTS = (
@@ -81,9 +82,9 @@ class LedgerRules:
     def text(self) -> str:
         """The file of the rules."""
         return (
-            "# Rules of the ledger\n\nThey apply when the ledger is written, after all evidence is read.\n\n"
-            f"rule order: {self.order}\nrule separator: '{self.separator}'\n"
-            f"rule header: '{self.header}'\nrule last: '{self.last}'\n"
+            "# Rules of the ledger\n\nThey apply when the ledger is written, after all evidence is read. Texts are between square brackets.\n\n"
+            f"rule order: {self.order}\nrule separator: [{self.separator}]\n"
+            f"rule header: [{self.header}]\nrule last: [{self.last}]\n"
         )
 
     def ledger(self, digests: dict[str, str]) -> str:
@@ -168,7 +169,7 @@ def _digest(random: Random, state: str) -> str:
 
 
 def _index(entries: Sequence[Entry]) -> str:
-    lines = [entry.line for entry in entries if entry.file == INDEX]
+    lines = [f"- {entry.line}" for entry in entries if entry.file == INDEX]
     return "# Index of the assets\n\n" + "\n".join(lines) + "\n"
 
 

@@ -11,7 +11,7 @@ from context_bench_tasks.hunt import INDEX, LEDGER, RULES, LedgerRules
 
 _TASK = re.compile(r"This is an evidence hunt\.")
 _ASSETS = re.compile(r"^Assets: (A\d+(?:, A\d+)*)$", re.MULTILINE)
-_RULE = re.compile(r"rule (order|separator|header|last): ('[^'\n]*'|ascending|descending)")
+_RULE = re.compile(r"rule (order|separator|header|last): (\[[^\]\n]*\]|ascending|descending)")
 _ENTRY = re.compile(
     r"(?<![\w=])entry=(\d+) asset=(A\d+) state=(\w+)(?: digest=([0-9a-f]{32}))? next=([\w./-]+)"
 )
@@ -61,7 +61,7 @@ class HuntReader:
         whole = "\n".join(texts)
         assets = _ASSETS.search(whole)
         self._assets = assets[1].split(", ") if assets and _TASK.search(whole) else []
-        self._rules = {name: value.strip("'") for name, value in _RULE.findall(whole)}
+        self._rules = {name: value.strip("[]") for name, value in _RULE.findall(whole)}
         self._latest: dict[str, _Fact] = {}
         for number, asset, _state, digest, following in _ENTRY.findall(whole):
             fact = _Fact(int(number), digest, following)

@@ -1,0 +1,84 @@
+"""Real agent programs with the oracle in place of their model: tasks are solved, and their own logs agree with ours."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from context_bench_agents_live import Agent, AgentTask
+from context_bench_tasks import tasks
+
+HUNTS = list(tasks(n=2, seed=1))
+NPM = {
+    "codex": ("@openai/codex@0.171.0", "codex"),
+    "claude-code": ("@anthropic-ai/claude-code@2.1.197", "claude"),
+    "pi": ("@mariozechner/pi-coding-agent@0.73.1", "pi"),
+}
+
+
+def install_from_npm(name: str, folder: Path) -> Path:
+    """Return the executable of a package, installed into a folder."""
+    npm = shutil.which("npm")
+    if npm is None:
+        pytest.skip("there is no npm")
+    package, executable = NPM[name]
+    command = [npm, "install", "--no-audit", "--no-fund", "--prefix", str(folder), package]
+    subprocess.run(command, check=True, timeout=600)
+    script = folder / "node_modules" / package.rpartition("@")[0] / "install.cjs"
+    if script.exists():  # an npm that runs no scripts leaves that of Claude Code
+        subprocess.run(["node", str(script)], cwd=script.parent, check=True, timeout=600)
+    return folder / "node_modules" / ".bin" / executable
+
+
+def install_from_pypi(name: str, folder: Path) -> Path:
+    """Return the executable of mini-swe-agent, whose pins differ from ours, in an environment of its own."""
+    subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True, timeout=600)
+    pip = [str(folder / "bin" / "pip"), "install", "--quiet", "mini-swe-agent==2.4.6"]
+    subprocess.run(pip, check=True, timeout=600)
+    return folder / "bin" / "mini"
+
+
+INSTALL: dict[str, Callable[[str, Path], Path]] = {
+    "mini-swe-agent": install_from_pypi,
+    **dict.fromkeys(NPM, install_from_npm),
+}
+
+
+@pytest.mark.parametrize("name", INSTALL)
+def test_a_real_agent_solves_the_hunts_and_its_log_agrees(name: str, tmp_path: Path) -> None:
+    program = INSTALL[name](name, tmp_path / "installed")
+    for notes in (False, True):
+        agent = Agent(name, program=str(program), notes=notes)
+        try:
+            for hunt in HUNTS:
+                inputs = {key: hunt[key] for key in ("question", "files", "limits")}
+                output = agent.process(inputs)
+                counts = output["agent"]
+                scores = AgentTask().score(hunt, output)
+                assert counts["ended"] == "finished", output["response"]
+                assert scores["task_success"] == 1.0, output["response"]
+                assert list(output["changes"]) == ["ledger.txt"]
+                assert counts["re_reads"] == 0
+                assert counts["logged"] == {
+                    "turns": counts["turns"],
+                    "calls": sum(counts["calls"].values()),
+                }
+        finally:
+            agent.close()
+
+
+def test_what_a_control_takes_from_a_real_agent_is_seen_in_its_turns(tmp_path: Path) -> None:
+    program = install_from_npm("codex", tmp_path / "installed")
+    agent = Agent("codex", program=str(program), control="clear-results")
+    hunt = HUNTS[0]
+    try:
+        output = agent.process({key: hunt[key] for key in ("question", "files", "limits")})
+    finally:
+        agent.close()
+    assert output["agent"]["turns"] == 61
+    assert AgentTask().score(hunt, output)["task_success"] == 0.0
