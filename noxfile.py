@@ -536,9 +536,12 @@ def docs(session: nox.Session) -> None:
 
 @nox.session(python=MAIN)
 def build(session: nox.Session) -> None:
-    """Wheels and source distributions of everything, in dist/."""
+    """Wheels and source distributions of everything, in dist/, and whether an index would take them."""
     build_wheels(session)
     session.run("python", "tests/contract/check_wheels.py", str(WHEELS))
+    session.install("-c", CONSTRAINTS, "twine")
+    built = sorted(str(path) for path in WHEELS.glob("context_bench*"))
+    session.run("twine", "check", "--strict", *built, silent=True)
 
 
 @nox.session(python=MAIN)

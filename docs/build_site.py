@@ -25,7 +25,7 @@ SECTIONS: dict[str, str] = {
     "how-to/measure-your-own-code how-to/score-outputs-you-already-have how-to/run-a-benchmark how-to/run-a-suite "
     "how-to/measure-a-memory-system how-to/measure-your-agents-compaction how-to/does-my-proxy-keep-agents-working how-to/read-a-report how-to/query-with-duckdb",
     "Operate": "how-to/preflight how-to/doctor how-to/limit-a-run how-to/resume-rescore-and-reuse "
-    "how-to/verify-and-explain-a-run how-to/gate-ci how-to/gate-pull-requests how-to/test-a-system-with-pytest how-to/lock-the-wiring how-to/choose-plugins",
+    "how-to/verify-and-explain-a-run how-to/gate-ci how-to/gate-pull-requests how-to/test-a-system-with-pytest how-to/lock-the-wiring how-to/choose-plugins how-to/release",
     "Extend": "how-to/write-an-evaluator-plugin how-to/write-a-dataset-plugin how-to/write-a-system-plugin "
     "how-to/write-a-metric-plugin how-to/write-a-reporter-plugin how-to/write-a-command-plugin "
     "how-to/write-a-tokenizer-plugin how-to/write-an-extension how-to/test-a-plugin how-to/validate-an-evaluator",
@@ -33,7 +33,7 @@ SECTIONS: dict[str, str] = {
     "concepts/how-a-row-travels concepts/what-session-numbers-do-not-say concepts/decisions concepts/design-history",
     "Reference": "reference/command-line reference/project-file reference/python-api reference/api reference/protocols "
     "reference/metrics-and-scores reference/cards reference/statistics reference/published-numbers reference/benchmarks "
-    "reference/run-file reference/keys reference/manifest reference/hooks reference/public-api reference/glossary",
+    "reference/run-file reference/keys reference/manifest reference/hooks reference/public-api reference/licenses reference/glossary",
 }
 """The navigation: the pages of each section."""
 
