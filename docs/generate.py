@@ -153,7 +153,7 @@ def packages() -> list[Package]:
 GROUPS: dict[str, str] = {
     "Run and operate": "audit conversations cost efficiency http kit limits preflight pytest testing tokenizers",
     "Systems": "agents-live anthropic command compress llama memory openai python replay upstream",
-    "Data": "agents code-datasets huggingface instruction knowledge local long-context long-memory needle nli-datasets qa reasoning "
+    "Data": "agents code-datasets huggingface instruction knowledge lm-eval local long-context long-memory needle nli-datasets qa reasoning "
     "sessions summarization tasks",
     "Scores": "agreement answer-quality bbh code ifeval judge judging math multiple-choice nli rag rouge scorers scorers-code "
     "scorers-embedding scorers-judge scorers-text summary-score",

@@ -10,6 +10,8 @@ from context_bench_code import CodeExecution as CodeExecution  # type: ignore[im
 from context_bench_ifeval import IFEvalChecker as IFEvalChecker  # type: ignore[import-not-found, unused-ignore]
 from context_bench_instruction import AlpacaWinRate as AlpacaWinRate  # type: ignore[import-not-found, unused-ignore]
 from context_bench_judge import LLMJudge as LLMJudge  # type: ignore[import-not-found, unused-ignore]
+from context_bench_lm_eval import LMEvalMetrics as LMEvalMetrics  # type: ignore[import-not-found, unused-ignore]
+from context_bench_lm_eval import LMEvalRecorded as LMEvalRecorded  # type: ignore[import-not-found, unused-ignore]
 from context_bench_long_context import InfiniteBench as InfiniteBench  # type: ignore[import-not-found, unused-ignore]
 from context_bench_long_context import LongBench as LongBench  # type: ignore[import-not-found, unused-ignore]
 from context_bench_long_memory import EvidenceWords as EvidenceWords  # type: ignore[import-not-found, unused-ignore]
