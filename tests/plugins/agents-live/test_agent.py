@@ -284,6 +284,20 @@ def test_a_control_in_front_of_the_policy_equals_a_proxy_with_the_same_cuts(
     assert run(Agent(control="clear-results", notes=True), HUNTS[:1]) == behind
 
 
+@pytest.mark.parametrize("config", ["bug-hunt", "long-refactor"])
+def test_the_oracle_solves_the_other_tasks_and_a_memory_that_is_cleared_matters(
+    config: str, program: Path
+) -> None:
+    hunts = list(tasks(config=config, n=1, assets=6))
+    for agent in (Agent(), Agent(notes=True), Agent(notes=True, control="clear-results")):
+        ((_, scores),) = run(agent, hunts)
+        assert (scores["task_success"], scores["agent_re_reads"]) == (1.0, 0.0)
+    ((_, shell),) = run(Agent(command=command_of(program, "work")), hunts)
+    assert (shell["task_success"], shell["agent_re_reads"]) == (1.0, 0.0)
+    ((_, cleared),) = run(Agent(control="clear-results"), hunts)
+    assert cleared["agent_re_reads"] > 10
+
+
 @pytest.mark.parametrize("dialect", ["chat", "responses", "messages"])
 def test_a_control_cuts_results_in_each_interface_and_leaves_the_request(dialect: str) -> None:
     bodies: dict[str, dict[str, Any]] = {

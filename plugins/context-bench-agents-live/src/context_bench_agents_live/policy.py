@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from attrs import frozen
 
 from context_bench_agents_live.conversation import Body, Tool, ToolCall, Turn, tools_of, turns_of
-from context_bench_tasks import HuntReader, Read, Write
+from context_bench_tasks import READERS, Read, Write
 
 _READERS = ("read", "read_file", "Read")
 _WRITERS = ("write", "write_file", "Write")
@@ -16,7 +16,7 @@ _SHELLS = ("bash", "shell", "Bash", "exec_command", "local_shell")
 _PATHS = ("path", "file_path", "filePath", "absolute_path")
 _COMMANDS = ("command", "cmd")
 _VAIN_TRIES = 3
-FINISHED = "finished: the ledger is written"
+FINISHED = "finished: all is written"
 GAVE_UP = "gave up"
 _SUBMIT = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 """The command that ends a run of mini-swe-agent, which does not accept a reply without a call."""
@@ -67,10 +67,12 @@ class OraclePolicy:
 
     def _reply(self, body: Body, turns: Sequence[Turn]) -> Reply:
         made = [call for turn in turns for call in turn.calls]
-        hunt = HuntReader([text for turn in turns for text in turn.texts])
-        if not hunt.is_readable:
+        texts = [text for turn in turns for text in turn.texts]
+        readers = (reader(texts, _written(made)) for reader in READERS)
+        reader = next((reader for reader in readers if reader.is_readable), None)
+        if reader is None:
             return Reply(f"{GAVE_UP}: the instruction of the task is not visible")
-        step = hunt.next_step()
+        step = reader.next_step()
         call = _call(step, tools_of(body), len(made))
         if call is None:
             return Reply(f"{GAVE_UP}: no tool reads and writes files")
@@ -95,8 +97,23 @@ class OraclePolicy:
         for turn in reversed(turns):
             if turn.is_model:
                 break
-            facts = [fact for text in turn.texts for fact in HuntReader.facts_in(text)] + facts
-        return "\n".join(facts)
+            found = [reader.facts_in(text) for text in turn.texts for reader in READERS]
+            facts = [fact for part in found for fact in part] + facts
+        return "\n".join(dict.fromkeys(facts))
+
+
+def _written(calls: Sequence[ToolCall]) -> set[str]:
+    """Return the paths of the files that calls have written."""
+    paths = set()
+    for call in calls:
+        if call.name in _WRITERS:
+            paths |= {str(call.arguments[name]) for name in _PATHS if name in call.arguments}
+        for name in _COMMANDS:
+            words = call.arguments.get(name)
+            command = words[-1] if isinstance(words, list) and words else words
+            if isinstance(command, str) and command.startswith("printf "):
+                paths.add(command.rpartition(" > ")[2])
+    return paths
 
 
 def _model_turns(turns: Sequence[Turn]) -> int:

@@ -45,8 +45,8 @@ class AgentTask:
         """Score the work on one task.
 
         Args:
-            original: The example with its ``check``.
-            processed: The output: ``workspace``, digests by path, and ``agent``, the counts.
+            original: The example with its ``check`` and ``files``.
+            processed: The output: ``workspace``, digests by path, ``changes``, and ``agent``, the counts.
         """
         counts = processed.get("agent")
         workspace = processed.get("workspace")
@@ -56,6 +56,9 @@ class AgentTask:
         if not isinstance(record, Mapping):
             return {}
         check = Check.of_record(record)
+        changes = processed.get("changes") or {}
+        files = {**(original.get("files") or {}), **changes}
+        texts = {path: text for path, text in files.items() if text is not None}
         sent = counts["tokens_sent"]
         cached = counts["tokens_cached"]
         bill = (
@@ -64,8 +67,8 @@ class AgentTask:
             + counts["tokens_written"] * self._prices["output"]
         ) / _MILLION
         return {
-            "task_success": float(check.passes(workspace)),
-            "task_share": check.share(workspace),
+            "task_success": float(check.passes(workspace, texts)),
+            "task_share": check.share(workspace, texts),
             "agent_turns": float(counts["turns"]),
             "agent_calls": float(sum(counts["calls"].values())),
             "agent_re_reads": float(counts["re_reads"]),

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from attrs import frozen
+
+from context_bench_tasks.expressions import ExpressionError, Functions
 
 
 def digest_of(content: str | bytes) -> str:
@@ -20,45 +22,92 @@ def digest_of(content: str | bytes) -> str:
 
 
 @frozen
+class HiddenTest:
+    """A call whose result an agent does not see. No code is run: `Functions` computes it.
+
+    Attributes:
+        function: Name of the function.
+        arguments: Its arguments.
+        expected: What it has to return.
+    """
+
+    function: str
+    arguments: Sequence[int]
+    expected: int
+
+    def passes(self, files: Mapping[str, str]) -> bool:
+        """Return whether the function of these files returns what is expected."""
+        try:
+            return Functions(files).call(self.function, list(self.arguments)) == self.expected
+        except ExpressionError:
+            return False
+
+    def record(self) -> dict[str, Any]:
+        """Return the test as a row contains it."""
+        return {
+            "function": self.function,
+            "arguments": list(self.arguments),
+            "expected": self.expected,
+        }
+
+
+@frozen
 class Check:
-    """Digests that the files of a workspace must have when the agent has ended.
+    """What must be true of the files of a workspace when the agent has ended.
 
     Attributes:
         outputs: Digest of each file that the agent has to write, by path.
         unchanged: Digest of each input, by path: a task whose inputs were changed has failed.
+        tests: Calls of functions in the files.
     """
 
     outputs: Mapping[str, str]
     unchanged: Mapping[str, str]
+    tests: Sequence[HiddenTest] = ()
 
     @classmethod
-    def of_files(cls, outputs: Mapping[str, str], inputs: Mapping[str, str]) -> Check:
+    def of_files(
+        cls,
+        outputs: Mapping[str, str],
+        inputs: Mapping[str, str],
+        tests: Sequence[HiddenTest] = (),
+    ) -> Check:
         """Return the check that expects these contents; an input that is also an output may change."""
         return cls(
             {path: digest_of(content) for path, content in outputs.items()},
             {path: digest_of(content) for path, content in inputs.items() if path not in outputs},
+            tuple(tests),
         )
 
     @classmethod
     def of_record(cls, record: Mapping[str, Any]) -> Check:
         """Return the check that a row contains in the field ``check``."""
-        return cls(dict(record["outputs"]), dict(record["unchanged"]))
+        tests = tuple(HiddenTest(**test) for test in record.get("tests") or ())
+        return cls(dict(record["outputs"]), dict(record["unchanged"]), tests)
 
-    def record(self) -> dict[str, dict[str, str]]:
+    def record(self) -> dict[str, Any]:
         """Return the check as the field ``check`` of a row."""
-        return {"outputs": dict(self.outputs), "unchanged": dict(self.unchanged)}
+        record: dict[str, Any] = {
+            "outputs": dict(self.outputs),
+            "unchanged": dict(self.unchanged),
+        }
+        if self.tests:
+            record["tests"] = [test.record() for test in self.tests]
+        return record
 
-    def share(self, workspace: Mapping[str, str]) -> float:
-        """Return the share of the outputs that are correct, 0 to 1; 0 where an input was changed.
+    def share(self, workspace: Mapping[str, str], files: Mapping[str, str] | None = None) -> float:
+        """Return the share of the outputs and tests that are correct, 0 to 1; 0 where an input was changed.
 
         Args:
             workspace: Digest of each file of the workspace, by path.
+            files: Text of each file, by path; only tests need it.
         """
         if any(workspace.get(path) != digest for path, digest in self.unchanged.items()):
             return 0.0
         correct = sum(workspace.get(path) == digest for path, digest in self.outputs.items())
-        return correct / len(self.outputs)
+        correct += sum(test.passes(files or {}) for test in self.tests)
+        return correct / (len(self.outputs) + len(self.tests))
 
-    def passes(self, workspace: Mapping[str, str]) -> bool:
-        """Return whether every output is correct and no input was changed."""
-        return self.share(workspace) == 1.0
+    def passes(self, workspace: Mapping[str, str], files: Mapping[str, str] | None = None) -> bool:
+        """Return whether every output and test is correct and no input was changed."""
+        return self.share(workspace, files) == 1.0

@@ -119,7 +119,7 @@ def evidence_hunt(seed: int, index: int, assets: int = 8) -> dict[str, Any]:
     random = Random(f"evidence-hunt/{seed}/{index}/{assets}")
     names = [f"A{number}" for number in range(1, assets + 1)]
     logs = [f"logs/part-{number:02}.log" for number in range(1, _LOGS + 1)]
-    rules = _rules(random)
+    rules = ledger_rules(random)
     entries = [entry for asset in names for entry in _chain(random, asset, logs)]
     files = {RULES: rules.text, INDEX: _index(entries)}
     for log in logs:
@@ -137,7 +137,8 @@ def evidence_hunt(seed: int, index: int, assets: int = 8) -> dict[str, Any]:
     }
 
 
-def _rules(random: Random) -> LedgerRules:
+def ledger_rules(random: Random) -> LedgerRules:
+    """Return rules that a generator draws."""
     return LedgerRules(
         order=random.choice(("ascending", "descending")),
         separator=random.choice(_SEPARATORS),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from attrs import frozen
 
 from context_bench_tasks.hunt import INDEX, LEDGER, RULES, LedgerRules
+from context_bench_tasks.steps import Read, Step, Write
 
 _TASK = re.compile(r"This is an evidence hunt\.")
 _ASSETS = re.compile(r"^Assets: (A\d+(?:, A\d+)*)$", re.MULTILINE)
@@ -15,30 +16,6 @@ _RULE = re.compile(r"rule (order|separator|header|last): (\[[^\]\n]*\]|ascending
 _ENTRY = re.compile(
     r"(?<![\w=])entry=(\d+) asset=(A\d+) state=(\w+)(?: digest=([0-9a-f]{32}))? next=([\w./-]+)"
 )
-
-
-@frozen
-class Read:
-    """A file that has to be read.
-
-    Attributes:
-        path: Its path in the workspace.
-    """
-
-    path: str
-
-
-@frozen
-class Write:
-    """A file that can be written.
-
-    Attributes:
-        path: Its path in the workspace.
-        content: Its content.
-    """
-
-    path: str
-    content: str
 
 
 @frozen
@@ -55,13 +32,14 @@ class HuntReader:
 
     Args:
         texts: The visible texts, in any order: instruction, contents of files, notes.
+        written: Paths of the files that were written; a hunt needs none.
     """
 
-    def __init__(self, texts: Sequence[str]) -> None:
+    def __init__(self, texts: Sequence[str], written: Collection[str] = ()) -> None:
         whole = "\n".join(texts)
         assets = _ASSETS.search(whole)
         self._assets = assets[1].split(", ") if assets and _TASK.search(whole) else []
-        self._rules = {name: value.strip("[]") for name, value in _RULE.findall(whole)}
+        self._rules = rules_in(whole)
         self._latest: dict[str, _Fact] = {}
         for number, asset, _state, digest, following in _ENTRY.findall(whole):
             fact = _Fact(int(number), digest, following)
@@ -74,7 +52,7 @@ class HuntReader:
         """Whether the instruction of an evidence hunt is visible."""
         return bool(self._assets)
 
-    def next_step(self) -> Read | Write:
+    def next_step(self) -> Step:
         """Return the first file that is missing, or the ledger when nothing is missing.
 
         Raises:
@@ -82,7 +60,7 @@ class HuntReader:
         """
         if not self._assets:
             raise ValueError("The instruction of an evidence hunt is not visible.")
-        if not self._rules.keys() >= {"order", "separator", "header", "last"}:
+        if self._rules is None:
             return Read(RULES)
         digests = {}
         for asset in self._assets:
@@ -92,10 +70,22 @@ class HuntReader:
             if fact.next != "-":
                 return Read(fact.next)
             digests[asset] = fact.digest
-        return Write(LEDGER, LedgerRules(**self._rules).ledger(digests))
+        return Write(LEDGER, self._rules.ledger(digests))
 
     @staticmethod
     def facts_in(text: str) -> list[str]:
         """Return the rules and entries of a text, one a line, as an agent notes them."""
-        rules = [match[0] for match in _RULE.finditer(text)]
-        return rules + [match[0] for match in _ENTRY.finditer(text)]
+        return facts_of_rules(text) + [match[0] for match in _ENTRY.finditer(text)]
+
+
+def rules_in(text: str) -> LedgerRules | None:
+    """Return the rules of a ledger; None where one of them is not in the text."""
+    values = {name: value.strip("[]") for name, value in _RULE.findall(text)}
+    if not values.keys() >= {"order", "separator", "header", "last"}:
+        return None
+    return LedgerRules(**values)
+
+
+def facts_of_rules(text: str) -> list[str]:
+    """Return the rules of a text, one a line."""
+    return [match[0] for match in _RULE.finditer(text)]

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from context_bench.errors import ConfigurationError
+from context_bench_tasks.bug_hunt import bug_hunt
 from context_bench_tasks.folders import read_folders
 from context_bench_tasks.hunt import MAX_ASSETS, evidence_hunt
+from context_bench_tasks.refactor import long_refactor
+
+GENERATORS: Mapping[str, Callable[[int, int, int], dict[str, Any]]] = {
+    "evidence-hunt": evidence_hunt,
+    "bug-hunt": bug_hunt,
+    "long-refactor": long_refactor,
+}
 
 
 def tasks(
@@ -27,11 +35,11 @@ def tasks(
     Args:
         path: Instead of generated tasks: a folder with ``task.toml``, or a folder of such folders.
         limit: The maximum number of tasks.
-        config: ``evidence-hunt``, also the default without ``path``.
+        config: ``evidence-hunt``, also the default without ``path``, ``bug-hunt`` or ``long-refactor``.
         split: ``test``, the only split.
         n: Number of generated tasks.
         seed: Seed of generated tasks.
-        assets: Assets of an evidence hunt, 1 to 50.
+        assets: Assets of an evidence hunt, functions below the entry of a bug hunt, modules of a refactor; 1 to 50.
 
     Raises:
         ConfigurationError: An option cannot be used.
@@ -41,8 +49,10 @@ def tasks(
         raise ConfigurationError(f"tasks has the split test only, not {split!r}.")
     if limit is not None and limit < 0:
         raise ConfigurationError(f"limit is {limit}, but must not be below zero.")
-    if config not in (None, "evidence-hunt"):
-        raise ConfigurationError(f"tasks has no configuration {config!r}: use evidence-hunt.")
+    if config is not None and config not in GENERATORS:
+        raise ConfigurationError(
+            f"tasks has no configuration {config!r}: use {', '.join(GENERATORS)}."
+        )
     if path is not None and config is not None:
         raise ConfigurationError("tasks takes path or a configuration, not both.")
     if path is not None:
@@ -51,4 +61,5 @@ def tasks(
         raise ConfigurationError(f"n is {n}, but must be at least 1.")
     if not 1 <= assets <= MAX_ASSETS:
         raise ConfigurationError(f"assets is {assets}, but must be 1 to {MAX_ASSETS}.")
-    return islice((evidence_hunt(seed, index, assets) for index in range(n)), limit)
+    generate = GENERATORS[config or "evidence-hunt"]
+    return islice((generate(seed, index, assets) for index in range(n)), limit)
