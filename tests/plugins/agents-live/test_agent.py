@@ -178,6 +178,7 @@ def test_a_proxy_that_forwards_nothing_is_an_error() -> None:
     [
         {"policy": "x"},
         {"policy": "none"},
+        {"policy": "none", "base_url": "http://127.0.0.1:1", "controls": True},
         {"max_turns": 0},
         {"base_url": "ftp://x"},
         {"config": "x"},
@@ -234,11 +235,14 @@ def test_the_bill_counts_cached_tokens_at_their_price() -> None:
         "tokens_written": 10,
     }
     check = {"outputs": {"a": "1"}, "unchanged": {}}
-    output = {"agent": counts, "workspace": {"a": "1"}}
+    output: dict[str, Any] = {"agent": counts, "workspace": {"a": "1"}}
     scores = AgentTask(1.0, 0.5, 2.0).score({"check": check}, output)
     assert scores["agent_bill"] == pytest.approx((200 + 50 + 20) / 1e6)
     assert scores["agent_cached_share"] == pytest.approx(1 / 3)
     assert AgentTask().score({}, output) == {}
+    output["agent"] = {**counts, "tokens_side": 50}
+    scores = AgentTask(1.0, 0.5, 2.0, 1.25).score({"check": check}, output)
+    assert scores["agent_bill"] == pytest.approx((50 + 150 * 1.25 + 50 + 20) / 1e6)
 
 
 def test_the_bill_of_failed_tasks_is_divided_among_the_successes() -> None:
@@ -282,6 +286,41 @@ def test_a_control_in_front_of_the_policy_equals_a_proxy_with_the_same_cuts(
     url, port = make_proxy(clear_results)
     behind = run(Agent(base_url=url, port=port, notes=True), HUNTS[:1])
     assert run(Agent(control="clear-results", notes=True), HUNTS[:1]) == behind
+
+
+def test_a_matched_control_removes_lines_at_the_share_that_the_arm_kept(
+    make_proxy: Callable[..., tuple[str, int]],
+) -> None:
+    url, port = make_proxy(clear_results)
+    arm = Agent(base_url=url, port=port, notes=True, controls=True)
+    for (output, scores), (alone, _) in zip(
+        run(arm), run(Agent(notes=True, control="clear-results")), strict=True
+    ):
+        assert output["agent"] == alone["agent"]
+        assert 0.1 < scores["agent_kept_share"] < 0.9
+        assert scores["agent_kept_share"] == output["agent"]["kept_share"]
+        kept = output["random"]["agent"]["kept_share"]
+        assert kept == pytest.approx(scores["agent_kept_share"], abs=0.1)
+        assert (scores["task_success"], scores["random_success"]) == (1.0, 0.0)
+        assert scores["advantage"] == 1.0
+        assert scores["random_turns"] == output["random"]["agent"]["turns"]
+
+
+def test_a_matched_control_of_an_arm_that_keeps_all_equals_the_arm() -> None:
+    ((output, scores),) = run(Agent(controls=True), HUNTS[:1])
+    assert output["random"]["agent"] == output["agent"]
+    assert (scores["agent_kept_share"], scores["advantage"]) == (1.0, 0.0)
+    assert scores["random_bill"] == scores["agent_bill"]
+
+
+def test_a_program_behind_a_proxy_has_a_matched_control(
+    make_proxy: Callable[..., tuple[str, int]], program: Path
+) -> None:
+    url, port = make_proxy(clear_results)
+    options = {"notes": True, "controls": True, "base_url": url, "port": port}
+    ((_, scores),) = run(Agent(command=command_of(program, "work"), **options), HUNTS[:1])
+    assert (scores["task_success"], scores["random_success"]) == (1.0, 0.0)
+    assert 0.1 < scores["agent_kept_share"] < 0.9
 
 
 @pytest.mark.parametrize("config", ["bug-hunt", "long-refactor"])

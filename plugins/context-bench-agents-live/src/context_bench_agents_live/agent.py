@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from secrets import token_hex
 from typing import Any
 
+from attrs import frozen
+
 from context_bench.errors import ConfigurationError
 from context_bench_agents_live.controls import Control
 from context_bench_agents_live.loop import FINISHED, Ending, ToolLoop
@@ -14,6 +16,7 @@ from context_bench_agents_live.policy_server import MODEL, PolicyServer
 from context_bench_agents_live.presets import preset_of
 from context_bench_agents_live.program import Program
 from context_bench_agents_live.requests import RequestLog
+from context_bench_agents_live.tap import Tap
 from context_bench_agents_live.workspace import Workspace
 from context_bench_http import Endpoint, EndpointURLError, HttpClient, Network
 
@@ -21,6 +24,15 @@ POLICIES = ("oracle", "none")
 DEFAULT_LIMITS: Mapping[str, int] = {"turns": 80, "seconds": 600, "bytes": 1_000_000}
 LOOP = "loop"
 _KEY = "cb-row-"
+
+
+@frozen
+class _Work:
+    """A task in its workspace."""
+
+    task: str
+    workspace: Workspace
+    limits: Mapping[str, int]
 
 
 class Agent:
@@ -47,6 +59,8 @@ class Agent:
         timeout: Seconds for one request.
         control: Control proxy in front of the policy: ``none``, ``head``, ``clear-results`` or ``random``; see `Control`.
         control_size: Its characters, results or percent of lines.
+        controls: Whether each task is worked on once more, with lines of the results removed at random at the share of their
+            tokens that this arm kept.
         name: Display name.
 
     Raises:
@@ -72,6 +86,7 @@ class Agent:
         timeout: float = 120.0,
         control: str = "none",
         control_size: int | None = None,
+        controls: bool = False,
         name: str = "agent",
     ) -> None:
         if policy not in POLICIES:
@@ -82,6 +97,8 @@ class Agent:
             raise ConfigurationError(f"max_turns is {max_turns}, but must be at least 1.")
         if policy == "none" and control != "none":
             raise ConfigurationError("control needs policy=oracle, which receives what it cuts.")
+        if controls and policy == "none":
+            raise ConfigurationError("controls needs policy=oracle, which receives what it cuts.")
         cut = Control(control, control_size)
         self._program = _program(config, command, program, env, pass_env)
         if self._program is not None:
@@ -93,11 +110,16 @@ class Agent:
         self._server = None
         if policy == "oracle":
             self._server = _start(OraclePolicy(notes, max_turns), port, cut)
+        self._has_controls = controls
+        self._tap = None
         self._address = base_url or (self._server.url if self._server else "")
         try:
             self._endpoint = Endpoint.parse(self._address)
             self._http = HttpClient(Network(is_local=self._endpoint.is_local), timeout)
-        except (EndpointURLError, ValueError) as error:
+            if self._server is not None and base_url is not None:
+                self._tap = Tap(base_url, timeout)
+                self._address = self._tap.url
+        except (EndpointURLError, ValueError, OSError) as error:
             self.close()
             raise ConfigurationError(f"agent: {error}") from error
 
@@ -105,10 +127,12 @@ class Agent:
         return f"{type(self).__name__}({self.name!r})"
 
     def close(self) -> None:
-        """Stop the server of the policy."""
-        if self._server is not None:
-            self._server.close()
-            self._server = None
+        """Stop the servers."""
+        for server in (self._tap, self._server):
+            if server is not None:
+                server.close()
+        self._tap = None
+        self._server = None
 
     def process(self, example: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the agent did with a task.
@@ -119,14 +143,24 @@ class Agent:
         Returns:
             ``response``, the agent's last text; ``agent``, its counts and ``ended``; ``workspace``, the SHA-256 of each file at
             the end; ``changes``, the text of each changed file. ``agent.logged`` has turns and calls of a program's own log.
+            With ``controls``, ``random`` has the same of the matched control.
 
         Raises:
             ConfigurationError: The proxy answered, but forwarded no request with the row's key.
             EndpointError: The endpoint gave no usable reply.
         """
+        output = self._attempt(example, None)
+        share = output["agent"].get("kept_share")
+        if self._has_controls and share is not None:
+            output["random"] = self._attempt(example, Control("random", 100 * share))
+        return output
+
+    def _attempt(self, example: Mapping[str, Any], control: Control | None) -> dict[str, Any]:
+        """Return what the agent did with a task, behind the proxy or, with a control, without it."""
         limits = {**DEFAULT_LIMITS, **(example.get("limits") or {})}
         with Workspace(example.get("files") or {}, limits["bytes"]) as workspace:
-            ending, log = self._work(str(example["question"]), workspace, limits)
+            work = _Work(str(example["question"]), workspace, limits)
+            ending, log = self._work(work, control)
             digests = workspace.digests()
             changes = workspace.changes()
         self._check_forwarded(log, ending)
@@ -138,30 +172,33 @@ class Agent:
             "changes": changes,
         }
 
-    def _work(
-        self, task: str, workspace: Workspace, limits: Mapping[str, int]
-    ) -> tuple[Ending, RequestLog]:
+    def _work(self, work: _Work, control: Control | None) -> tuple[Ending, RequestLog]:
         """Return how the work ended, and the requests as the policy received them, or else as they were sent."""
         if self._server is None:
             loop = ToolLoop(self._http, self._endpoint, self._model, self._api_key)
-            return loop.run(task, workspace, limits), loop.log
+            return loop.run(work.task, work.workspace, work.limits), loop.log
+        tap = self._tap if control is None else None
+        address = self._server.url
         key = _KEY + token_hex(12)
-        self._server.begin(key)
+        self._server.begin(key, control)
+        if tap is not None:
+            address = tap.url
+            tap.begin(key)
         try:
-            ending = self._run_agent(task, workspace, limits, key)
+            ending = self._run_agent(work, key, address)
         finally:
             log = self._server.end(key)
+            if tap is not None:
+                log.results_sent = tap.end(key)
         return ending, log
 
-    def _run_agent(
-        self, task: str, workspace: Workspace, limits: Mapping[str, int], key: str
-    ) -> Ending:
+    def _run_agent(self, work: _Work, key: str, address: str) -> Ending:
         """Return how the work on a task ended."""
         if self._program is not None:
-            base_url = self._address.rstrip("/").removesuffix("/v1")
-            places = {"task": task, "base_url": base_url, "key": key, "model": self._model}
-            return self._program.run(places, workspace, limits)
-        return ToolLoop(self._http, self._endpoint, self._model, key).run(task, workspace, limits)
+            places = {"task": work.task, "base_url": address, "key": key, "model": self._model}
+            return self._program.run(places, work.workspace, work.limits)
+        loop = ToolLoop(self._http, Endpoint.parse(address), self._model, key)
+        return loop.run(work.task, work.workspace, work.limits)
 
     def _check_forwarded(self, log: RequestLog, ending: Ending) -> None:
         if log.turns == 0 and ending.how == FINISHED:

@@ -7,6 +7,7 @@ from hashlib import sha256
 from typing import Any
 
 from context_bench.errors import ConfigurationError
+from context_bench.tokens import WordTokenizer
 
 _CLEARED = "[cleared]"
 DEFAULT_SIZES: Mapping[str, int] = {"head": 5000, "clear-results": 4, "random": 20}
@@ -17,15 +18,15 @@ class Control:
     """Cuts the results of tools in a request.
 
     Args:
-        name: ``head`` keeps the first characters of each result, ``clear-results`` the last results, ``random`` a share of
-            the lines of each result, the same lines each time; ``none`` changes nothing.
-        size: Characters, results, or percent of the lines; None for 5000, 4 and 20.
+        name: ``head`` keeps the first characters of each result, ``clear-results`` the last results, ``random`` lines of
+            each result with a share of its tokens, the same lines each time; ``none`` changes nothing.
+        size: Characters, results, or percent of the tokens; None for 5000, 4 and 20.
 
     Raises:
         ConfigurationError: The name is unknown, or the size is negative or set without a control.
     """
 
-    def __init__(self, name: str = "none", size: int | None = None) -> None:
+    def __init__(self, name: str = "none", size: float | None = None) -> None:
         if name not in CONTROLS:
             raise ConfigurationError(
                 f"control is {name!r}, but must be one of {', '.join(CONTROLS)}."
@@ -39,24 +40,44 @@ class Control:
         """Return a request of any of the three interfaces with results cut; the request is not changed."""
         if self._name == "none":
             return body
-        number = _count_results(body)
+        number = len(_results(body))
         kept_from = number - self._size if self._name == "clear-results" else 0
         return _with_results(body, lambda index, text: self._cut(text, is_old=index < kept_from))
 
     def _cut(self, text: str, *, is_old: bool) -> str:
         if self._name == "head":
-            return text[: self._size]
+            return text[: int(self._size)]
         if self._name == "clear-results":
             return _CLEARED if is_old else text
-        return "\n".join(line for line in text.split("\n") if _draw(line) < self._size)
+        return _random_lines(text, self._size / 100)
 
 
-def _draw(line: str) -> int:
-    """Return a number from 0 to 99 that depends on the line only."""
-    return int.from_bytes(sha256(line.encode("utf-8", "replace")).digest()[:8], "big") % 100
+def _random_lines(text: str, share: float) -> str:
+    """Return lines of a text, drawn by their hash, that have together at most a share of its tokens."""
+    tokenizer = WordTokenizer()
+    lines = text.split("\n")
+    left = share * tokenizer.count(text)
+    kept = set()
+    for number in sorted(range(len(lines)), key=lambda number: _draw(number, lines[number])):
+        tokens = tokenizer.count(lines[number])
+        if tokens <= left:
+            kept.add(number)
+            left -= tokens
+    return "\n".join(line for number, line in enumerate(lines) if number in kept)
 
 
-def _count_results(body: dict[str, Any]) -> int:
+def _draw(number: int, line: str) -> bytes:
+    return sha256(f"{number} {line}".encode("utf-8", "replace")).digest()
+
+
+def result_tokens(body: dict[str, Any]) -> int:
+    """Return the tokens in the results of tools in a request of any of the three interfaces."""
+    tokenizer = WordTokenizer()
+    return sum(tokenizer.count(text) for text in _results(body))
+
+
+def _results(body: dict[str, Any]) -> list[str]:
+    """Return the results of tools that are texts."""
     texts: list[str] = []
 
     def count(_: int, text: str) -> str:
@@ -64,7 +85,7 @@ def _count_results(body: dict[str, Any]) -> int:
         return text
 
     _with_results(body, count)
-    return len(texts)
+    return texts
 
 
 def _with_results(body: dict[str, Any], change: Callable[[int, str], str]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import json
 import threading
 from collections.abc import Mapping
 
-from context_bench_agents_live.controls import Control
+from context_bench_agents_live.controls import Control, result_tokens
 from context_bench_agents_live.policy import OraclePolicy
 from context_bench_agents_live.requests import RequestLog
 from context_bench_http.content_encoding import ContentEncodingError, decoded
@@ -14,8 +14,8 @@ from context_bench_http.local_server import Guard, LocalRequest, LocalResponse, 
 from context_bench_upstream.replies import Call, canned, dialect_of
 
 MODEL = "oracle"
-_MAX_BODY = 256 * 1024 * 1024
-_HOSTS = ("127.0.0.1", "localhost", "::1", "host.docker.internal")
+MAX_BODY = 256 * 1024 * 1024
+HOSTS = ("127.0.0.1", "localhost", "::1", "host.docker.internal")
 _JSON = "application/json"
 
 
@@ -45,7 +45,8 @@ class PolicyServer:
         self._control = control or Control()
         self._lock = threading.Lock()
         self._logs: dict[str, RequestLog] = {}
-        guard = Guard(hosts=_HOSTS, methods=("GET", "POST"), max_body=_MAX_BODY)
+        self._controls: dict[str, Control] = {}
+        guard = Guard(hosts=HOSTS, methods=("GET", "POST"), max_body=MAX_BODY)
         self._server = LocalServer(self._respond, port, guard)
         self.url = self._server.url
 
@@ -59,14 +60,16 @@ class PolicyServer:
         """Stop the server."""
         self._server.close()
 
-    def begin(self, key: str) -> None:
-        """Count the requests with a key from now on."""
+    def begin(self, key: str, control: Control | None = None) -> None:
+        """Count the requests with a key from now on, cut by a control of their own if there is one."""
         with self._lock:
             self._logs[key] = RequestLog()
+            self._controls[key] = control or self._control
 
     def end(self, key: str) -> RequestLog:
         """Return the counts of a key, and stop counting."""
         with self._lock:
+            del self._controls[key]
             return self._logs.pop(key)
 
     def _respond(self, request: LocalRequest) -> LocalResponse:
@@ -74,19 +77,23 @@ class PolicyServer:
             models = {"object": "list", "data": [{"id": MODEL, "object": "model"}]}
             return LocalResponse(json.dumps(models).encode(), content_type=_JSON)
         try:
-            raw = decoded(request.body, request.headers.get("content-encoding", ""), _MAX_BODY)
+            raw = decoded(request.body, request.headers.get("content-encoding", ""), MAX_BODY)
             body = json.loads(raw)
         except (ContentEncodingError, ValueError, RecursionError) as error:
             return _failure(f"The body is not JSON: {error}", 400)
         dialect = dialect_of(request.path)
         if dialect is None or not isinstance(body, dict):
             return _failure(f"The policy does not answer POST {request.path[:200]}.", 404)
-        body = self._control.apply(body)
-        reply = self._policy.reply(dialect, body)
         key = key_of(request.headers)
+        with self._lock:
+            control = self._controls.get(key, self._control)
+        sent = result_tokens(body)
+        body = control.apply(body)
+        reply = self._policy.reply(dialect, body)
         with self._lock:
             log = self._logs.get(key)
             if log is not None:
+                log.results_sent += sent
                 log.add(body, reply.text, reply.calls)
         calls = [Call(call.id, call.name, call.arguments) for call in reply.calls]
         status, content_type, content = canned(dialect, body, reply.text, calls)

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from context_bench.tokens import WordTokenizer
+from context_bench_agents_live.controls import result_tokens
 from context_bench_agents_live.conversation import Body, ToolCall, prompt_text
 
 
@@ -26,6 +27,9 @@ class RequestLog:
         self._offering = 0
         self._requests = 0
         self.tokens_sent = 0
+        self.tokens_side = 0
+        self.results_sent = 0
+        self.results_kept = 0
         self.tokens_cached = 0
         self.tokens_written = 0
 
@@ -38,7 +42,11 @@ class RequestLog:
             common = _common_prefix(self._previous, prompt)
             self._previous = prompt
         self._offering += bool(body.get("tools"))
-        self.tokens_sent += self._tokenizer.count(prompt)
+        tokens = self._tokenizer.count(prompt)
+        self.tokens_sent += tokens
+        if not body.get("tools") and self._offering:
+            self.tokens_side += tokens
+        self.results_kept += result_tokens(dict(body))
         self.tokens_cached += self._tokenizer.count(common)
         self.tokens_written += self._tokenizer.count(text)
         for call in calls:
@@ -52,12 +60,19 @@ class RequestLog:
         """The requests, without side requests."""
         return self._offering or self._requests
 
+    @property
+    def kept_share(self) -> float | None:
+        """The share of the tokens in results of tools that arrived; None where what was sent is unknown."""
+        return self.results_kept / self.results_sent if self.results_sent else None
+
     def record(self) -> Mapping[str, Any]:
         """Return the counts as a row stores them.
 
         ``turns``, ``side_requests``, ``calls`` by tool, ``re_reads`` (equal calls after the first), and tokens: ``tokens_sent``,
-        ``tokens_cached`` of these, and ``tokens_written`` by the model.
+        ``tokens_cached`` and ``tokens_side`` (of side requests) of these, and ``tokens_written`` by the model. ``kept_share`` is
+        the share of the tokens in results of tools that arrived, where it is known.
         """
+        kept = {} if self.kept_share is None else {"kept_share": self.kept_share}
         return {
             "turns": self.turns,
             "side_requests": self._requests - self.turns,
@@ -65,7 +80,9 @@ class RequestLog:
             "re_reads": sum(count - 1 for count in self._reads.values()),
             "tokens_sent": self.tokens_sent,
             "tokens_cached": self.tokens_cached,
+            "tokens_side": self.tokens_side,
             "tokens_written": self.tokens_written,
+            **kept,
         }
 
 

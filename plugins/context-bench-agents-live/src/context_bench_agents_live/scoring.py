@@ -17,14 +17,18 @@ class AgentTask:
 
     Score keys: ``task_success`` (0 or 1), ``task_share`` (share of the outputs that are correct), ``agent_turns``,
     ``agent_calls``, ``agent_re_reads`` (equal calls after the first), ``agent_tokens_sent``, ``agent_cached_share`` (share of
-    the tokens that equal the row's previous request up to the first change), and ``agent_bill``.
+    the tokens that equal the row's previous request up to the first change), ``agent_bill``, and ``agent_kept_share`` (share of
+    the tokens in results of tools that arrived) where it is known. With a matched control: ``random_success``,
+    ``random_turns``, ``random_bill``, and ``advantage``, the success minus that of the control.
 
-    The bill is in the unit of the prices. Tokens that are not read from the cache are billed at ``price_input``.
+    The bill is in the unit of the prices.
 
     Args:
         price_input: Price of a million tokens that are not read from the cache.
         price_cached: Price of a million tokens read from the cache.
         price_output: Price of a million tokens that the model writes.
+        price_cache_write: Price of a million tokens that are written into the cache: those of a turn that are not read from
+            it. None takes `price_input`.
 
     Raises:
         ConfigurationError: A price is negative or not a number.
@@ -33,9 +37,18 @@ class AgentTask:
     name = "agent_task"
 
     def __init__(
-        self, price_input: float = 3.0, price_cached: float = 0.3, price_output: float = 15.0
+        self,
+        price_input: float = 3.0,
+        price_cached: float = 0.3,
+        price_output: float = 15.0,
+        price_cache_write: float | None = None,
     ) -> None:
-        prices = {"input": price_input, "cached": price_cached, "output": price_output}
+        prices = {
+            "input": price_input,
+            "cached": price_cached,
+            "output": price_output,
+            "cache_write": price_input if price_cache_write is None else price_cache_write,
+        }
         for kind, price in prices.items():
             if not math.isfinite(price) or price < 0:
                 raise ConfigurationError(f"price_{kind} is {price}, but must be 0 or more.")
@@ -56,17 +69,28 @@ class AgentTask:
         if not isinstance(record, Mapping):
             return {}
         check = Check.of_record(record)
-        changes = processed.get("changes") or {}
-        files = {**(original.get("files") or {}), **changes}
+        files = original.get("files") or {}
+        scores = self._scores(check, files, processed)
+        control = processed.get("random")
+        if isinstance(control, Mapping):
+            matched = self._scores(check, files, control)
+            for name in ("success", "turns", "bill"):
+                key = "task_success" if name == "success" else f"agent_{name}"
+                scores[f"random_{name}"] = matched[key]
+            scores["advantage"] = scores["task_success"] - matched["task_success"]
+        return scores
+
+    def _scores(
+        self, check: Check, inputs: Mapping[str, str], output: Mapping[str, Any]
+    ) -> dict[str, float]:
+        """Return the scores of one attempt at a task."""
+        counts = output["agent"]
+        workspace = output["workspace"]
+        files = {**inputs, **(output.get("changes") or {})}
         texts = {path: text for path, text in files.items() if text is not None}
         sent = counts["tokens_sent"]
         cached = counts["tokens_cached"]
-        bill = (
-            (sent - cached) * self._prices["input"]
-            + cached * self._prices["cached"]
-            + counts["tokens_written"] * self._prices["output"]
-        ) / _MILLION
-        return {
+        scores = {
             "task_success": float(check.passes(workspace, texts)),
             "task_share": check.share(workspace, texts),
             "agent_turns": float(counts["turns"]),
@@ -74,5 +98,19 @@ class AgentTask:
             "agent_re_reads": float(counts["re_reads"]),
             "agent_tokens_sent": float(sent),
             "agent_cached_share": cached / sent if sent else 0.0,
-            "agent_bill": bill,
+            "agent_bill": self._bill(counts),
         }
+        if counts.get("kept_share") is not None:
+            scores["agent_kept_share"] = float(counts["kept_share"])
+        return scores
+
+    def _bill(self, counts: Mapping[str, Any]) -> float:
+        side = counts.get("tokens_side", 0)
+        cached = counts["tokens_cached"]
+        bill: float = (
+            side * self._prices["input"]
+            + (counts["tokens_sent"] - cached - side) * self._prices["cache_write"]
+            + cached * self._prices["cached"]
+            + counts["tokens_written"] * self._prices["output"]
+        )
+        return bill / _MILLION

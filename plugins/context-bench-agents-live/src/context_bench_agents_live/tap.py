@@ -1,0 +1,87 @@
+"""What an agent sends, in front of a proxy: a server that counts the results of tools and forwards each request."""
+
+from __future__ import annotations
+
+import json
+import threading
+
+from context_bench_agents_live.controls import result_tokens
+from context_bench_agents_live.policy_server import HOSTS, MAX_BODY, key_of
+from context_bench_http import Endpoint, EndpointError, HttpClient, HttpRequest, Network
+from context_bench_http.content_encoding import ContentEncodingError, decoded
+from context_bench_http.local_server import Guard, LocalRequest, LocalResponse, LocalServer
+
+_NOT_FORWARDED = ("host", "content-length", "connection", "accept-encoding", "transfer-encoding")
+
+
+class Tap:
+    """Forwards requests to an address unchanged, and counts the tokens in the results of tools for each key.
+
+    Args:
+        base_url: Where the requests go, with or without ``/v1``.
+        timeout: Seconds for one request.
+
+    Attributes:
+        url: Its own address, without ``/v1``.
+
+    Raises:
+        EndpointURLError: ``base_url`` is no address.
+    """
+
+    def __init__(self, base_url: str, timeout: float) -> None:
+        self._target = base_url.rstrip("/").removesuffix("/v1")
+        endpoint = Endpoint.parse(base_url)
+        self._http = HttpClient(Network(is_local=endpoint.is_local), timeout)
+        self._lock = threading.Lock()
+        self._tokens: dict[str, int] = {}
+        guard = Guard(hosts=HOSTS, methods=("GET", "POST"), max_body=MAX_BODY)
+        self._server = LocalServer(self._respond, 0, guard)
+        self.url = self._server.url
+
+    def close(self) -> None:
+        """Stop the server."""
+        self._server.close()
+        self._http.close()
+
+    def begin(self, key: str) -> None:
+        """Count the requests with a key from now on."""
+        with self._lock:
+            self._tokens[key] = 0
+
+    def end(self, key: str) -> int:
+        """Return the tokens of a key, and stop counting."""
+        with self._lock:
+            return self._tokens.pop(key)
+
+    def _respond(self, request: LocalRequest) -> LocalResponse:
+        headers = {
+            name: value for name, value in request.headers.items() if name not in _NOT_FORWARDED
+        }
+        query = f"?{request.query}" if request.query else ""
+        endpoint = Endpoint.of_url(self._target + request.path + query)
+        body = None
+        if request.method == "POST":
+            body = request.body
+            self._count(request)
+        try:
+            answer = self._http.fetch(HttpRequest(request.method, endpoint, headers, body))
+        except EndpointError as error:
+            message = json.dumps({"error": {"message": str(error)}}).encode()
+            return LocalResponse(message, 502, "application/json")
+        content_type = answer.headers.get("content-type", "application/json")
+        return LocalResponse(answer.body, answer.status, content_type)
+
+    def _count(self, request: LocalRequest) -> None:
+        """Count what can be read; the proxy decides about anything else."""
+        try:
+            raw = decoded(request.body, request.headers.get("content-encoding", ""), MAX_BODY)
+            body = json.loads(raw)
+        except (ContentEncodingError, ValueError, RecursionError):
+            return
+        if not isinstance(body, dict):
+            return
+        tokens = result_tokens(body)
+        key = key_of(request.headers)
+        with self._lock:
+            if key in self._tokens:
+                self._tokens[key] += tokens
