@@ -158,7 +158,7 @@ GROUPS: dict[str, str] = {
     "Scores": "agreement answer-quality bbh code ifeval judge judging math multiple-choice nli rag rouge scorers scorers-code "
     "scorers-embedding scorers-judge scorers-text summary-score",
     "Agent sessions": "controls session-reader survival",
-    "Compare and report": "compare html reports suites validation view",
+    "Compare and report": "compare html reports suites sweeps validation view",
 }
 """The packages by what people look for, as the README lists them; each package is in one group."""
 

@@ -22,9 +22,10 @@ from context_bench.console import hiding
 from context_bench.errors import DatasetError, MissingValueError
 from context_bench.plan.run_config import RunConfig
 from context_bench.plan.secrets import redact_errors, redactor_of
-from context_bench.plan.specs import SystemSpec, parse_system, specs_in
+from context_bench.plan.specs import SystemSpec, parse_system, several_values, specs_in
 from context_bench.plan.systems import baseline_of, labels_of, with_reader
 from context_bench.plugins.catalog import Catalog
+from context_bench.plugins.options import read_option
 from context_bench.run.examples import chosen, name_of
 from context_bench.run.systems import can_converse, endpoint_of
 from context_bench.runs import Run
@@ -34,7 +35,18 @@ from context_bench.session.systems import build_system
 if TYPE_CHECKING:
     from context_bench.session.rescoring import Recomputation
 
-__all__ = ["SystemConfig", "RunConfig", "examples_of", "load_config", "recompute", "run_options"]
+__all__ = [
+    "SystemConfig",
+    "SystemSpec",
+    "RunConfig",
+    "examples_of",
+    "labels_of",
+    "load_config",
+    "parse_system",
+    "recompute",
+    "run_options",
+    "several_values",
+]
 
 
 @frozen
@@ -82,12 +94,20 @@ class SystemConfig:
         return RunHooks(self._catalog).drive_conversation(system)
 
     def option(self, name: str) -> tuple[tuple[Any, ...], Any] | None:
-        """Return the choices and the value of an option of one of its steps; None without one."""
+        """Return the choices and the value of an option of one of its steps; None without one.
+
+        Raises:
+            ConfigurationError: The value is none of the option's type.
+        """
         for step in specs_in(self._spec):
             options = self._catalog.find("systems", step.name).manifest.options
             if name in options:
                 declared = options[name]
-                return declared.choices, _given(step).get(name, declared.default)
+                given = _given(step)
+                if name not in given:
+                    return declared.choices, declared.default
+                value = read_option(declared, given[name], f"system {step.name}")
+                return declared.choices, value
         return None
 
     def with_options(
@@ -164,15 +184,16 @@ def load_config(
         ConfigurationError: The project file or a spec cannot be read.
     """
     from context_bench.cli.options import catalog_of_environment
+    from context_bench.plan.expansion import expanded
     from context_bench.plan.project import project_request, proxies_of
     from context_bench.plugins.settings import load_project
 
-    request = project_request(load_project(project), catalog_of_environment())
+    catalog = catalog_of_environment()
+    request = project_request(load_project(project), catalog)
     further = [parse_system(spec) for spec in systems]
-    further += proxies_of(
-        {"proxies": proxies, "names": names, "model": model}, catalog_of_environment().proxy_system
-    )
-    return evolve(request, systems=(*request.systems, *further))
+    asked = {"proxies": proxies, "names": names, "model": model}
+    further += proxies_of(asked, catalog.proxy_system)
+    return expanded(catalog, evolve(request, systems=(*request.systems, *further)))
 
 
 def recompute(catalog: Catalog, run: Run) -> Recomputation:

@@ -59,6 +59,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
 
 if TYPE_CHECKING:
+    from context_bench.catalog import Catalog
     from context_bench.config import RunConfig
     from context_bench.plugins.wiring import DatasetPlan
     from context_bench.protocols import (
@@ -140,6 +141,28 @@ def _watches(specification: Function) -> Function:
 
 
 # Before the run
+
+
+@_decides
+def expand_request(request: RunConfig, catalog: Catalog) -> RunConfig | None:
+    """Turn what a request says in short into systems: a sweep, options that systems share, or a
+    baseline or reference that is none of the systems.
+
+    Decides. Each extension receives what the previous extension returned. Called once where a
+    request is made: by ``evaluate()`` or by the command line, also for ``--dry-run`` and ``lock``.
+    Not called when a run is resumed. The extension is built for this call alone. With
+    ``default = "shorthand"`` it is active where the request says something in short, and the lock
+    file does not name it: its result is part of the plan.
+
+    Args:
+        request: What the user requested. Change a copy with ``attrs.evolve``.
+        catalog: What is installed.
+
+    Returns:
+        A request whose ``baseline`` and ``reference`` are labels of its ``systems`` or None, whose
+        ``system_defaults`` are empty, and in which no option that is a number has several values;
+        None leaves it as it is.
+    """
 
 
 @_decides

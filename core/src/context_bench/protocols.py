@@ -20,6 +20,14 @@ else it has."""
 Output = Mapping[str, Any]
 """What a system returned: ``response``, a new ``context``, ``usage``, and whatever else it has."""
 
+CALL_OPTIONS = (
+    "model", "layout", "system_prompt", "prompt_template", "endpoint",
+    "temperature", "top_p", "top_k", "seed", "stop",
+    "max_tokens", "max_completion_tokens", "context_tokens", "thinking_budget", "extra_body",
+)  # fmt: skip
+"""Options of endpoints that decide what is asked: layout, sampling and limits. Two systems that
+differ in one of them are called differently."""
+
 
 @runtime_checkable
 class System(Protocol):

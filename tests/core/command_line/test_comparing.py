@@ -14,6 +14,7 @@ pytest.importorskip(
     "context_bench_answer_quality", reason="these runs need the answer-quality plugin"
 )
 pytest.importorskip("context_bench_efficiency", reason="these runs need its metrics")
+pytest.importorskip("context_bench_sweeps", reason="baselines are added here")
 
 Run = Callable[..., Any]
 

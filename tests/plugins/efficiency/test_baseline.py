@@ -157,12 +157,14 @@ def test_a_filtered_result_keeps_what_its_rows_were_held_against() -> None:
 
 
 def test_a_system_that_is_not_there_yet_is_added_as_the_baseline() -> None:
+    pytest.importorskip("context_bench_sweeps", reason="it adds the baseline")
     extra = Fixed("extra", (200, 400, 800))
     result = evaluate(systems("direct"), EXAMPLES, [Exact()], baseline=extra, progress=False)
     assert saved(result) == {"direct": 0.5, "extra": 0.0}
 
 
 def test_an_unknown_baseline_is_refused_with_the_labels_there_are() -> None:
+    pytest.importorskip("context_bench_sweeps", reason="it tells what comes close")
     with pytest.raises(UnknownNameError, match=r"'dirct'\. Did you mean 'direct'"):
         run("half", "direct", baseline="dirct")
 

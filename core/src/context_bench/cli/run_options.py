@@ -15,6 +15,7 @@ from context_bench.cli.reports import extending
 from context_bench.console import warn
 from context_bench.errors import UnusedOptionError
 from context_bench.plan.datasets import find_dataset
+from context_bench.plan.expansion import expanded
 from context_bench.plan.extensions import with_extension_options
 from context_bench.plan.project import flags_over, project_request, request_of_flags
 from context_bench.plan.run_config import PARAMETERS, RunConfig
@@ -103,7 +104,7 @@ def requested_config(flags: Mapping[str, Any], **more: Any) -> tuple[Catalog, Ru
     if "proxies" not in flags:
         return catalog, flags_over(project_request(project, catalog), flags)
     config = request_of_flags(catalog, project, {**flags, **more})
-    return catalog, with_declared_flags(catalog, config, flags)
+    return catalog, expanded(catalog, with_declared_flags(catalog, config, flags))
 
 
 def with_declared_flags(catalog: Catalog, config: RunConfig, flags: Mapping[str, Any]) -> RunConfig:

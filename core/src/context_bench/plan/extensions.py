@@ -62,15 +62,23 @@ class ActiveExtension:
         }
 
 
-def active_extensions(catalog: Catalog, request: RunConfig) -> list[ActiveExtension]:
+def active_extensions(
+    catalog: Catalog, request: RunConfig, conditions: Sequence[str] = ()
+) -> list[ActiveExtension]:
     """Return the active extensions of a request in the order of their calls; nothing is imported.
+
+    Args:
+        catalog: What is installed.
+        request: The request.
+        conditions: Conditions that the run meets beyond those that the request itself shows.
 
     Raises:
         ContextBenchError: A name is unknown, an extension cannot be used, or one that the request
             needs is not installed.
     """
     requested = _requested(catalog, request)
-    by_default = default_extensions(catalog, _conditions(catalog, request), requested)
+    met = [*_conditions(catalog, request), *conditions]
+    by_default = default_extensions(catalog, met, requested)
     active = [*requested, *by_default]
     if request.reference is not None and not any(
         "answer_source" in extension.component.extension.implements for extension in active

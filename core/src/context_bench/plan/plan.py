@@ -16,14 +16,13 @@ from typing import Any
 from attrs import frozen
 
 from context_bench.errors import NothingToCompressError, PluginError
-from context_bench.plan.baseline import resolve_baselines
 from context_bench.plan.datasets import describe_dataset, find_dataset, has_contexts
 from context_bench.plan.extensions import ActiveExtension, describe_extensions
 from context_bench.plan.lock_record import drift_of, lock_record
 from context_bench.plan.locked import known_extensions, known_metrics, lock_of
 from context_bench.plan.run_config import RunConfig, without_aliases
 from context_bench.plan.specs import DatasetSpec, Examples, SystemSpec, specs_in
-from context_bench.plan.systems import baseline_of, labels_of, with_reader
+from context_bench.plan.systems import baseline_of, labels_of, require_labels, with_reader
 from context_bench.plan.wiring import WiringHooks, WiringPlanner, load_wiring_hooks
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.component import Component
@@ -72,7 +71,7 @@ class Plan:
     """What a run does.
 
     Attributes:
-        config: The configuration, its baselines resolved.
+        config: The configuration, which is expanded.
         systems: The systems in their order.
         datasets: The datasets in their order.
         extensions: The extensions that are active, in the order of their calls.
@@ -128,7 +127,7 @@ def make_plan(catalog: Catalog, config: RunConfig, labels: Sequence[str] = ()) -
 
     Args:
         catalog: What is installed.
-        config: What the user asked for.
+        config: What the user asked for, expanded.
         labels: Labels beyond those of the datasets, for rows that name their dataset.
 
     Raises:
@@ -136,7 +135,7 @@ def make_plan(catalog: Catalog, config: RunConfig, labels: Sequence[str] = ()) -
             fit together.
     """
     warnings: list[str] = []
-    config = without_aliases(catalog, resolve_baselines(catalog, config))
+    config = without_aliases(catalog, config)
     extensions = tuple(known_extensions(catalog, config, warnings.append))
     hooks = load_wiring_hooks(extensions, warnings.append)
     systems = plan_systems(catalog, config)
@@ -161,12 +160,13 @@ def plan_systems(catalog: Catalog, config: RunConfig) -> tuple[PlannedSystem, ..
     """Return the systems of a configuration, each context transformer followed by the reader.
 
     Raises:
-        ContextBenchError: A name or option is unknown, a component cannot be used, or two systems
-            have one label.
+        ContextBenchError: A name, an option, the baseline or the reference is unknown, a component
+            cannot be used, or two systems have one label.
     """
     sources = with_reader(catalog, config.systems, config.reader)
     components = [_components_of(catalog, source) for source in sources]
     labels = labels_of(catalog, sources)
+    require_labels(labels, config.baseline, config.reference)
     baseline = baseline_of(labels, config.baseline)
     return tuple(
         PlannedSystem(label, source, steps, is_baseline=label == baseline)

@@ -42,7 +42,6 @@ from typing import Any
 from attrs import evolve
 
 from context_bench.errors import ConfigurationError, UnknownNameError
-from context_bench.plan.baseline import resolve_baselines
 from context_bench.plan.extensions import with_extension_options
 from context_bench.plan.run_config import PARAMETERS, RunConfig, called_here
 from context_bench.plan.specs import Examples, SystemSpec, numbered
@@ -203,7 +202,7 @@ def request_of_flags(
     request = flags_over(evolve(request, systems=()) if proxies else request, flags)
     request = settings_over(evolve(request, systems=(*request.systems, *proxies)), flags, catalog)
     unsaid = {name: one.usual for name, one in PARAMETERS.items() if getattr(request, name) is None}
-    return resolve_baselines(catalog, evolve(request, **unsaid))
+    return evolve(request, **unsaid)
 
 
 def request_of_arguments(catalog: Catalog, arguments: Mapping[str, Any]) -> RunConfig:

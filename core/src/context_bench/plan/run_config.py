@@ -62,7 +62,7 @@ class RunConfig:
         value_types.table(),
         "Options of every system given as a spec that has them and gives none itself.",
         key="systems.defaults",
-        stored=False,  # resolve_baselines puts them into the systems, which take secrets out
+        stored=False,  # an expanded request has them in its systems, which take secrets out
         keyed=True,
     )
     datasets: tuple[Any, ...] = parameter(

@@ -193,6 +193,25 @@ def specs_in(asked: Any) -> Iterator[Any]:
             yield from specs_in(step)
 
 
+def several_values(catalog: Catalog, spec: SystemSpec) -> dict[str, list[str]]:
+    """Return the values of the options of a system that are numbers and are given several, with
+    slashes between them, by option: ``bm25:ratio=0.1/0.25`` gives two for ``ratio``.
+
+    A component that declares no options has none.
+    """
+    given = {
+        key: value.split("/")
+        for key, value in spec.options.items()
+        if isinstance(value, str) and "/" in value
+    }
+    known = catalog.named("systems", spec.name) if given else []
+    if not known or not known[0].is_described:
+        return {}
+    declared = known[0].manifest.options
+    kinds = {key: getattr(declared.get(key.replace("-", "_")), "type", None) for key in given}
+    return {key: values for key, values in given.items() if kinds[key] in ("int", "float")}
+
+
 def _parts(text: str) -> list[str]:
     """Return what commas separate; those in a value in quotation marks do not, and the marks go.
 

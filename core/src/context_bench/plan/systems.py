@@ -9,7 +9,7 @@ from typing import Any
 
 from attrs import evolve
 
-from context_bench.errors import ConfigurationError, misfit
+from context_bench.errors import ConfigurationError, UnknownNameError, misfit
 from context_bench.plan.specs import SystemSpec, safe_spec, specs_in
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.component import Component
@@ -76,15 +76,23 @@ def followed(
     return [read(spec) for spec in systems]
 
 
-def labels_of(catalog: Catalog, systems: Sequence[SystemSpec | Any]) -> list[str]:
-    """Return the labels of systems; a spec without a label has its whole text if that is needed.
+def labels_of(
+    catalog: Catalog, systems: Sequence[SystemSpec | Any], reader: SystemSpec | None = None
+) -> list[str]:
+    """Return the labels that systems have in a run. A spec without a label has its name, or its
+    whole text where two would have one label.
+
+    Args:
+        catalog: What is installed.
+        systems: Specs and objects.
+        reader: What follows each context transformer among the specs.
 
     Raises:
         ConfigurationError: Two systems have one label.
     """
     named = [
         safe_spec(catalog, system) if isinstance(system, SystemSpec) else as_system(system)
-        for system in systems
+        for system in followed(catalog, systems, reader)
     ]
     labels = [storable(_short_label(system)) for system in named]
     repeated = {label for label in labels if labels.count(label) > 1}
@@ -112,6 +120,17 @@ def baseline_of(labels: Sequence[str], requested: str | None = None) -> str | No
 
 
 _BASELINES = ("direct", "baseline")
+
+
+def require_labels(labels: Sequence[str], baseline: object, reference: object) -> None:
+    """Check that the baseline and the reference of a run are labels of its systems.
+
+    Raises:
+        UnknownNameError: One of them is none.
+    """
+    for what, label in {"baseline": baseline, "reference": reference}.items():
+        if label is not None and label not in labels:
+            raise UnknownNameError(f"system of this run for the {what}", str(label), labels)
 
 
 def oracles(catalog: Catalog, systems: Iterable[Any]) -> list[str]:

@@ -39,11 +39,13 @@ INSTALLED = "installed"
 ENDPOINT = "endpoint"
 REFERENCE = "reference"
 CONVERSATION = "conversation"
+SHORTHAND = "shorthand"
 ACTIVE_WHEN = {
     INSTALLED: (),
     ENDPOINT: ("rate_limiter",),
     REFERENCE: ("answer_source",),
     CONVERSATION: ("drive_conversation",),
+    SHORTHAND: ("expand_request",),
 }
 """When an extension can be active by default, and which hooks it may then implement in addition to
 those that watch."""

@@ -6,12 +6,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-ASKED = (
-    "model", "layout", "system_prompt", "prompt_template", "endpoint",
-    "temperature", "top_p", "top_k", "seed", "stop",
-    "max_tokens", "max_completion_tokens", "context_tokens", "thinking_budget", "extra_body",
-)  # fmt: skip
-"""Options of endpoints that decide what is asked: layout, sampling and limits."""
+from context_bench.protocols import CALL_OPTIONS
+
 _NOT_SAMPLING = ("stream", "stream_options", "n", "user")
 
 
@@ -71,7 +67,9 @@ def _call_parameters(description: Mapping[str, Any]) -> dict[str, Any] | None:
     if not isinstance(fingerprint, Mapping) or not {"model", "parameters"} <= fingerprint.keys():
         return None
     parameters = {
-        name: fingerprint[name] for name in ASKED if name in fingerprint and name != "endpoint"
+        name: fingerprint[name]
+        for name in CALL_OPTIONS
+        if name in fingerprint and name != "endpoint"
     }
     sampling = fingerprint["parameters"]
     if isinstance(sampling, Mapping):

@@ -15,14 +15,19 @@ from uuid import uuid4
 from attrs import frozen
 
 from context_bench.errors import ConfigurationError, MetricError, MissingValueError
-from context_bench.plan.baseline import resolve_baselines
 from context_bench.plan.extensions import names_conversations
 from context_bench.plan.locked import lock_of, metrics_of
 from context_bench.plan.plan import Plan, check_plan
 from context_bench.plan.run_config import RunConfig
 from context_bench.plan.secrets import redact_errors, redactor_of
 from context_bench.plan.specs import specs_in
-from context_bench.plan.systems import baseline_of, needs_threads, with_reader
+from context_bench.plan.systems import (
+    baseline_of,
+    labels_of,
+    needs_threads,
+    require_labels,
+    with_reader,
+)
 from context_bench.plan.wiring import WiringPlanner
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.lock import check_revisions
@@ -55,7 +60,7 @@ class PreparedRun:
 
     Attributes:
         run_id: Id of the run.
-        config: The configuration, with its baselines and with the systems that extensions make of
+        config: The configuration, with the systems that extensions make of
             its own.
         recorded: The configuration as the run file stores it.
         systems: The systems in their order, derived ones last.
@@ -190,13 +195,16 @@ def _prepare(
 
 
 def prepare_config(catalog: Catalog, config: RunConfig, hooks: RunHooks) -> RunConfig:
-    """Return the configuration with the systems that extensions make of its own, and its baselines.
+    """Return the configuration with the systems that extensions make of its own.
 
     Raises:
-        ConfigurationError: A dataset is missing, or a secret that was removed when the
-            configuration was stored.
+        ConfigurationError: A dataset is missing, the baseline or the reference is no label of the
+            systems, or a secret is missing that was removed when the configuration was stored.
     """
-    config = resolve_baselines(catalog, hooks.prepare_systems(config))
+    if hooks.changes_systems:
+        config = hooks.prepare_systems(config)
+        labels = labels_of(catalog, config.systems, config.reader)
+        require_labels(labels, config.baseline, config.reference)
     require_complete(config)
     return config
 
@@ -386,9 +394,8 @@ def _recorded_config(
 ) -> dict[str, Any]:
     """Return the configuration for the run file: extensions will change the systems again when the
     run is resumed."""
-    if hooks.changes_systems:
-        config = resolve_baselines(catalog, requested)
-    return config.to_dict(catalog)
+    recorded = requested if hooks.changes_systems else config
+    return recorded.to_dict(catalog)
 
 
 def _workers(catalog: Catalog, config: RunConfig, systems: Sequence[RunSystem]) -> int:

@@ -99,6 +99,7 @@ def evaluate_request(arguments: Mapping[str, Any]) -> EvalResult:
     Args:
         arguments: The arguments by name.
     """
+    from context_bench.plan.expansion import expanded
     from context_bench.plan.project import request_of_arguments
     from context_bench.plugins.catalog_cache import remembered_catalog
 
@@ -115,7 +116,7 @@ def evaluate_request(arguments: Mapping[str, Any]) -> EvalResult:
         for line in broken_plugins(catalog):
             warnings.warn(line)
     with redact_errors(catalog, config):
-        plan = make_plan(catalog, config)
+        plan = make_plan(catalog, expanded(catalog, config))
     result = _execute(catalog, plan, location_of(config), warnings)
     warnings.catch_up()  # on the caller's thread
     return result

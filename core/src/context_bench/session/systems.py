@@ -230,13 +230,12 @@ def describe_derived(catalog: Catalog, config: RunConfig) -> list[str]:
     Raises:
         ContextBenchError: Something that the configuration needs cannot be used.
     """
-    from context_bench.plan.baseline import resolve_baselines
     from context_bench.plan.locked import known_extensions
     from context_bench.session.hooks import RunHooks
 
     with redact_errors(catalog, config):
         hooks = RunHooks(catalog, known_extensions(catalog, config))
-        config = resolve_baselines(catalog, hooks.prepare_systems(config))
+        config = hooks.prepare_systems(config)
         sources = with_reader(catalog, config.systems, config.reader)
         systems = build_requested(catalog, sources, run_id="")
         derived = build_derived(catalog, config, hooks, systems)
