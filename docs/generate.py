@@ -153,12 +153,12 @@ def packages() -> list[Package]:
 GROUPS: dict[str, str] = {
     "Run and operate": "audit conversations cost efficiency http kit limits preflight pytest testing tokenizers",
     "Systems": "agents-live anthropic command compress llama memory openai python replay upstream",
-    "Data": "agents code-datasets huggingface instruction knowledge lm-eval local long-context long-memory needle nli-datasets qa reasoning "
+    "Data": "agents code-datasets huggingface inspect instruction knowledge lm-eval local long-context long-memory needle nli-datasets qa reasoning "
     "sessions summarization tasks",
     "Scores": "agreement answer-quality bbh code ifeval judge judging math multiple-choice nli rag rouge scorers scorers-code "
     "scorers-embedding scorers-judge scorers-text summary-score",
     "Agent sessions": "controls session-reader survival",
-    "Compare and report": "compare html reports suites sweeps validation view",
+    "Compare and report": "compare html otel reports suites sweeps validation view",
 }
 """The packages by what people look for, as the README lists them; each package is in one group."""
 

@@ -8,6 +8,8 @@ from context_bench_answer_quality import ShortAnswer as ShortAnswer  # type: ign
 from context_bench_bbh import BBHExactMatch as BBHExactMatch  # type: ignore[import-not-found, unused-ignore]
 from context_bench_code import CodeExecution as CodeExecution  # type: ignore[import-not-found, unused-ignore]
 from context_bench_ifeval import IFEvalChecker as IFEvalChecker  # type: ignore[import-not-found, unused-ignore]
+from context_bench_inspect import InspectRecorded as InspectRecorded  # type: ignore[import-not-found, unused-ignore]
+from context_bench_inspect import InspectScorer as InspectScorer  # type: ignore[import-not-found, unused-ignore]
 from context_bench_instruction import AlpacaWinRate as AlpacaWinRate  # type: ignore[import-not-found, unused-ignore]
 from context_bench_judge import LLMJudge as LLMJudge  # type: ignore[import-not-found, unused-ignore]
 from context_bench_lm_eval import LMEvalMetrics as LMEvalMetrics  # type: ignore[import-not-found, unused-ignore]

@@ -22,6 +22,7 @@ from context_bench_compress import LexRankSummary as LexRankSummary  # type: ign
 from context_bench_compress import LuhnSummary as LuhnSummary  # type: ignore[import-not-found, unused-ignore]
 from context_bench_compress import Tail as Tail  # type: ignore[import-not-found, unused-ignore]
 from context_bench_compress import TfidfPassages as TfidfPassages  # type: ignore[import-not-found, unused-ignore]
+from context_bench_inspect import InspectReplay as InspectReplay  # type: ignore[import-not-found, unused-ignore]
 from context_bench_llama import Llama as Llama  # type: ignore[import-not-found, unused-ignore]
 from context_bench_lm_eval import LMEvalReplay as LMEvalReplay  # type: ignore[import-not-found, unused-ignore]
 from context_bench_memory import BM25MemorySystem as BM25MemorySystem  # type: ignore[import-not-found, unused-ignore]
