@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import doctest
-import pickle
-import sys
 from pathlib import Path
 
 import pytest
 
-import context_bench_answer_quality
-from context_bench_answer_quality import AnswerQuality, normalization, normalize_answer
-from context_bench_answer_quality import evaluator as evaluator_module
+from context_bench.catalog import open_catalog
+from context_bench_answer_quality import AnswerQuality, normalize_answer
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
-PLUGIN = Path(context_bench_answer_quality.__file__).parent
+suites = pytest.importorskip(
+    "context_bench_testing.suites", reason="context-bench-testing is not installed"
+)
 KEYS = ["f1", "exact_match", "recall", "contains"]
 ZERO = dict.fromkeys(KEYS, 0.0)
 ONE = dict.fromkeys(KEYS, 1.0)
@@ -263,38 +256,26 @@ def test_the_fingerprint_holds_every_option():
     }
 
 
-def test_an_evaluator_survives_pickling_for_a_worker_process():
-    clone = pickle.loads(pickle.dumps(AnswerQuality(tokens="characters")))
-    assert clone.fingerprint() == AnswerQuality(tokens="characters").fingerprint()
-    assert clone.score({"answer": "東京"}, {"response": "東京"}) == ONE
-
-
 def test_normalize_answer_is_the_text_that_is_compared():
     assert normalize_answer("  The U.S.A.,\n an  Answer") == "usa answer"
 
 
-def test_the_manifest_describes_the_class():
-    manifest = tomllib.loads((PLUGIN / "context_bench_plugin.toml").read_text(encoding="utf-8"))
-    component = manifest["evaluators"]["answer-quality"]
-    assert getattr(context_bench_answer_quality, component["class"]) is AnswerQuality
-    assert list(component["scores"]) == KEYS
-    assert component["wire"] == [{"always": True}]
-    defaults = {name: option["default"] for name, option in component["options"].items()}
-    assert AnswerQuality(**defaults).fingerprint() == AnswerQuality().fingerprint()
-
-
-@pytest.mark.parametrize("module", [evaluator_module, normalization])
-def test_docstring_examples_are_true(module):
-    assert doctest.testmod(module).failed == 0
-
-
-def test_readme_examples_are_true():
+class TestPackage(suites.PackageSuite):
+    distribution = "context-bench-answer-quality"
     readme = (
         Path(__file__).resolve().parents[3]
         / "plugins"
         / "context-bench-answer-quality"
         / "README.md"
     )
-    results = doctest.testfile(str(readme), module_relative=False)
-    assert results.attempted >= 5
-    assert results.failed == 0
+
+
+class TestAnswerQuality(suites.EvaluatorSuite):
+    component = "answer-quality"
+    expected = (({"answer": "東京"}, {"response": "東京"}, ONE),)
+
+
+def test_it_is_wired_to_everything():
+    manifest = open_catalog((), {}).find("evaluators", "answer-quality").manifest
+    assert [rule.always for rule in manifest.wire] == [True]
+    assert list(manifest.scores) == KEYS

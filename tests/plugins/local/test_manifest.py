@@ -1,9 +1,6 @@
 from __future__ import annotations
 
-import doctest
-import importlib
 import inspect
-import pkgutil
 import sys
 from importlib.resources import files
 from pathlib import Path
@@ -17,6 +14,11 @@ if sys.version_info >= (3, 11):
     import tomllib
 else:
     tomllib = pytest.importorskip("tomli", reason="reads TOML on Python 3.10")
+
+
+suites = pytest.importorskip(
+    "context_bench_testing.suites", reason="context-bench-testing is not installed"
+)
 
 
 @pytest.fixture
@@ -53,20 +55,6 @@ def test_every_suffix_that_is_claimed_can_be_read(component, write, name, compre
     assert len(list(local(path=write(name + compression, text)))) == 1
 
 
-def test_the_examples_in_the_docstrings_are_true():
-    names = [
-        f"context_bench_local.{module.name}"
-        for module in pkgutil.iter_modules(context_bench_local.__path__)
-    ]
-    results = [
-        doctest.testmod(importlib.import_module(name)) for name in ["context_bench_local", *names]
-    ]
-    assert sum(result.failed for result in results) == 0
-    assert sum(result.attempted for result in results) >= 7
-
-
-def test_the_examples_in_the_readme_are_true():
+class TestPackage(suites.PackageSuite):
+    distribution = "context-bench-local"
     readme = Path(__file__).resolve().parents[3] / "plugins" / "context-bench-local" / "README.md"
-    results = doctest.testfile(str(readme), module_relative=False, encoding="utf-8")
-    assert results.failed == 0
-    assert results.attempted >= 6

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from importlib import resources
-
 import pytest
 
-import context_bench_multiple_choice
+from context_bench.catalog import open_catalog
 from context_bench_multiple_choice import MultipleChoiceAccuracy, mmlu_pro_letter
+
+suites = pytest.importorskip(
+    "context_bench_testing.suites", reason="context-bench-testing is not installed"
+)
 
 ROW = {"choices": ["Lyon", "Berlin", "Paris", "Madrid"], "correct_letter": "C", "answer": "Paris"}
 
@@ -74,13 +76,6 @@ def test_the_right_options_text_counts_where_no_other_option_is_known(answer, re
     row = {"correct_letter": "C", "answer": answer}
     assert MultipleChoiceAccuracy().score(row, {"response": response}) == {"mc_accuracy": score}
     assert MultipleChoiceAccuracy().score(row, {"response": "C"}) == {"mc_accuracy": 1.0}
-
-
-def test_nothing_is_mutated():
-    row, output = dict(ROW, choices=list(ROW["choices"])), {"response": "C"}
-    MultipleChoiceAccuracy().score(row, output)
-    assert row == ROW
-    assert output == {"response": "C"}
 
 
 def test_a_huge_response_is_read_at_both_ends():
@@ -166,21 +161,20 @@ def test_the_fingerprint_holds_every_option():
     }
 
 
-def test_the_manifest_describes_the_evaluator():
-    tomllib = pytest.importorskip(
-        "tomllib", reason="the standard library reads TOML from Python 3.11 on"
-    )
-    text = (resources.files(context_bench_multiple_choice) / "context_bench_plugin.toml").read_text(
-        "utf-8"
-    )
-    manifest = tomllib.loads(text)["evaluators"]["multiple-choice"]
-    assert manifest["class"] == MultipleChoiceAccuracy.__name__
-    assert manifest["primary"] == "mc_accuracy"
-    assert set(manifest["scores"]) == set(MultipleChoiceAccuracy().score(ROW, {"response": "C"}))
-    assert set(manifest["options"]) == set(MultipleChoiceAccuracy().fingerprint())
-    assert manifest["wire"] == [
-        {"datasets": ["mmlu", "mmlu-pro", "arc-challenge", "gpqa", "hellaswag", "winogrande"]},
-        {"tags": ["multiple-choice"]},
+class TestMultipleChoiceAccuracy(suites.EvaluatorSuite):
+    component = "multiple-choice"
+    expected = ((ROW, {"response": "C"}, {"mc_accuracy": 1.0}),)
+
+
+class TestPackage(suites.PackageSuite):
+    distribution = "context-bench-multiple-choice"
+
+
+def test_it_is_wired_to_its_benchmarks():
+    manifest = open_catalog((), {}).find("evaluators", "multiple-choice").manifest
+    assert [rule.datasets or rule.tags for rule in manifest.wire] == [
+        ("mmlu", "mmlu-pro", "arc-challenge", "gpqa", "hellaswag", "winogrande"),
+        ("multiple-choice",),
     ]
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from importlib import resources
-
 import pytest
 
-import context_bench_nli
+from context_bench.catalog import open_catalog
 from context_bench_nli import NLILabelMatch
+
+suites = pytest.importorskip(
+    "context_bench_testing.suites", reason="context-bench-testing is not installed"
+)
 
 
 def test_a_wrong_label_and_no_label_are_both_zero_but_told_apart():
@@ -78,15 +80,18 @@ def test_there_is_no_parameter_that_changes_a_score():
     assert NLILabelMatch().fingerprint() == {}
 
 
-def test_the_manifest_describes_the_evaluator():
-    tomllib = pytest.importorskip(
-        "tomllib", reason="the standard library reads TOML from Python 3.11 on"
-    )
-    text = (resources.files(context_bench_nli) / "context_bench_plugin.toml").read_text("utf-8")
-    manifest = tomllib.loads(text)["evaluators"]["nli"]
-    assert manifest["class"] == NLILabelMatch.__name__
-    assert manifest["primary"] == "nli_accuracy"
-    assert set(manifest["scores"]) == set(
-        NLILabelMatch().score({"answer": "Yes"}, {"response": "Yes"})
-    )
-    assert manifest["wire"] == [{"datasets": ["contract-nli", "scifact"]}, {"tags": ["nli"]}]
+class TestNLILabelMatch(suites.EvaluatorSuite):
+    component = "nli"
+    expected = (({"answer": "Yes"}, {"response": "Yes"}, {"nli_accuracy": 1.0}),)
+
+
+class TestPackage(suites.PackageSuite):
+    distribution = "context-bench-nli"
+
+
+def test_it_is_wired_to_its_benchmarks():
+    manifest = open_catalog((), {}).find("evaluators", "nli").manifest
+    assert [rule.datasets or rule.tags for rule in manifest.wire] == [
+        ("contract-nli", "scifact"),
+        ("nli",),
+    ]

@@ -1,9 +1,6 @@
 from __future__ import annotations
 
-import doctest
-import importlib
 import inspect
-import pkgutil
 import sys
 from importlib.resources import files
 from pathlib import Path
@@ -17,6 +14,11 @@ if sys.version_info >= (3, 11):
     import tomllib
 else:
     tomllib = pytest.importorskip("tomli", reason="reads TOML on Python 3.10")
+
+
+suites = pytest.importorskip(
+    "context_bench_testing.suites", reason="context-bench-testing is not installed"
+)
 
 
 @pytest.fixture
@@ -47,20 +49,6 @@ def test_the_whole_example_is_read_so_no_reads_are_declared(component):
     assert component["capabilities"] == []
 
 
-def test_the_examples_in_the_docstrings_are_true():
-    names = [
-        f"context_bench_replay.{module.name}"
-        for module in pkgutil.iter_modules(context_bench_replay.__path__)
-    ]
-    results = [
-        doctest.testmod(importlib.import_module(name)) for name in ["context_bench_replay", *names]
-    ]
-    assert sum(result.failed for result in results) == 0
-    assert sum(result.attempted for result in results) >= 3
-
-
-def test_the_examples_in_the_readme_are_true():
+class TestPackage(suites.PackageSuite):
+    distribution = "context-bench-replay"
     readme = Path(__file__).resolve().parents[3] / "plugins" / "context-bench-replay" / "README.md"
-    results = doctest.testfile(str(readme), module_relative=False, encoding="utf-8")
-    assert results.failed == 0
-    assert results.attempted >= 8

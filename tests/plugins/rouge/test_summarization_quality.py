@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-
 import pytest
 
 from context_bench_rouge import SummarizationQuality, rouge_l
@@ -112,8 +110,3 @@ def test_a_megabyte_of_text_is_scored():
         1, abs=1e-5
     )
     assert score({"answer": "a word"}, text)["rouge_l_recall"] == 0.5
-
-
-def test_an_evaluator_survives_pickling_for_a_worker_process():
-    clone = pickle.loads(pickle.dumps(SummarizationQuality()))
-    assert (clone.name, clone.fingerprint()) == ("summarization_quality", {})

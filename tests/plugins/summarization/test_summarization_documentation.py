@@ -1,38 +1,13 @@
-"""The manifest and the docstrings say what the code does."""
+"""The package as a whole keeps its word: manifest, entry points, exports and docstrings."""
 
 from __future__ import annotations
 
-import doctest
-from importlib import import_module
-from pathlib import Path
-from pkgutil import iter_modules
+import pytest
 
-import context_bench_summarization
-from context_bench.plugins.discovery import discover
-from context_bench.plugins.loading import try_load
+suites = pytest.importorskip(
+    "context_bench_testing.suites", reason="context-bench-testing is not installed"
+)
 
 
-def test_the_manifest_holds():
-    ours = [
-        component
-        for component in discover()
-        if component.distribution.name == "context-bench-summarization"
-    ]
-    assert ours
-    for component in ours:
-        assert (component.state, component.reason, component.distribution.warnings) == (
-            "ok",
-            "",
-            (),
-        )
-        assert try_load(component)[0].state == "ok"
-
-
-def test_the_examples_of_the_docstrings_run():
-    folder = Path(context_bench_summarization.__file__).parent
-    names = [
-        "context_bench_summarization",
-        *(f"context_bench_summarization.{module.name}" for module in iter_modules([str(folder)])),
-    ]
-    results = [doctest.testmod(import_module(name)) for name in names]
-    assert all(result.failed == 0 for result in results)
+class TestSummarization(suites.PackageSuite):
+    distribution = "context-bench-summarization"

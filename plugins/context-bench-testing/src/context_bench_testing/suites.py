@@ -16,9 +16,14 @@ network access; see :mod:`context_bench_testing.engine`.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+import doctest
+from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
+from importlib import import_module
 from itertools import islice
+from pathlib import Path
+from pkgutil import walk_packages
+from types import ModuleType
 from typing import Any, ClassVar
 
 from context_bench.catalog import Component, open_catalog
@@ -121,7 +126,81 @@ class ComponentSuite:
         self._require_none(ACTS)
 
 
-class EvaluatorSuite(ComponentSuite):
+class PackageSuite:
+    """Tests of a whole package: that its components load, and that what it says about itself is true.
+
+    Attributes:
+        distribution: Name of the distribution; a subclass sets it.
+        readme: Its README, if that has ``>>>`` examples to try.
+    """
+
+    distribution: ClassVar[str] = ""
+    readme: ClassVar[Path | None] = None
+
+    @classmethod
+    def modules(cls) -> Iterator[ModuleType]:
+        """Yield the package and all of its modules, imported."""
+        package = import_module(cls.distribution.replace("-", "_"))
+        yield package
+        for module in walk_packages(package.__path__, f"{package.__name__}."):
+            if not module.name.endswith(".__main__"):
+                yield import_module(module.name)
+
+    def test_its_components_load(self) -> None:
+        """Each component has a manifest without a warning, and an entry point that leads to it."""
+        components = [
+            component
+            for component in open_catalog((), {})
+            if component.distribution.name == self.distribution
+        ]
+        assert components, f"{self.distribution} is not installed, or has no component"
+        faults = []
+        for component in components:
+            loaded, _ = component.examine()
+            warnings = (*component.manifest_faults(), *component.distribution.warnings)
+            faults += [f"{component.id}: {text}" for text in (loaded.reason, *warnings) if text]
+        assert not faults, "\n".join(faults)
+
+    def test_everything_that_it_exports_exists_and_is_explained(self) -> None:
+        """Each name of ``__all__`` is an attribute of the package, with a docstring where it can have one."""
+        package = import_module(self.distribution.replace("-", "_"))
+        names = getattr(package, "__all__", ())
+        missing = [name for name in names if not hasattr(package, name)]
+        assert not missing, missing
+        objects = {name: getattr(package, name) for name in names}
+        silent = [name for name, value in objects.items() if callable(value) and not value.__doc__]
+        assert not silent, silent
+
+    def test_the_examples_of_its_docstrings_are_true(self) -> None:
+        """Each ``>>>`` example returns what stands below it."""
+        failed = [module.__name__ for module in self.modules() if doctest.testmod(module).failed]
+        assert not failed, failed
+
+    def test_the_examples_of_its_readme_are_true(self) -> None:
+        """Each ``>>>`` example of :attr:`readme` returns what stands below it."""
+        if self.readme is not None:
+            result = doctest.testfile(str(self.readme), module_relative=False, encoding="utf-8")
+            assert result.attempted, "the README has no example"
+            assert not result.failed
+
+
+class _WithOptions(ComponentSuite):
+    """Tests of a component that is built from options."""
+
+    def test_its_defaults_are_those_of_its_code(self) -> None:
+        """Built from the defaults of the manifest, it has the fingerprint that it has without options."""
+        component = self.find()
+        options = component.manifest.options
+        defaults = {name: option.default for name, option in options.items()}
+        if any(option.required for option in options.values()):
+            return  # it cannot be built without options
+        unchanged = component.build({})
+        if callable(getattr(unchanged, "fingerprint", None)):
+            given = {name: value for name, value in defaults.items() if value is not None}
+            assert component.build(given).fingerprint() == unchanged.fingerprint()
+
+
+class EvaluatorSuite(_WithOptions):
     """Tests of an evaluator.
 
     Attributes:
@@ -170,7 +249,7 @@ class DatasetSuite(ComponentSuite):
             assert [dict(row) for row in rows] == [dict(row) for row in self.expected]
 
 
-class SystemSuite(ComponentSuite):
+class SystemSuite(_WithOptions):
     """Tests of a system.
 
     Attributes:
