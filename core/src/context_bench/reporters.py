@@ -27,7 +27,8 @@ class TableReporter:
         self._brief = brief
 
     def write(self, result: EvalResult, stream: TextIO) -> None:
-        """Write a line for each system, and what a reader must know beside the numbers."""
+        """Write the verdict, a line for each system, and what a reader must know beside the
+        numbers."""
         from rich.measure import Measurement
         from rich.text import Text
 
@@ -62,6 +63,9 @@ class TableReporter:
             for part in by_system if len(by_value) > 1 and is_shorter else by_value:
                 console.print(_drawn(part))
 
+        verdict = result.verdict()
+        if verdict is not None:
+            console.print(Text(verdict, style="bold"))
         cells = _cells(*result.table())
         if fits(_drawn(cells)):
             console.print(_drawn(cells))

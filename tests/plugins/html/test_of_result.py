@@ -52,7 +52,9 @@ def test_a_result_prints_as_its_table(two: Any) -> None:
 
 def test_notebooks_show_the_table_and_names_as_text(two: Any) -> None:
     shown = two._repr_html_()
-    assert shown.startswith("<table>")
+    assert shown.startswith(
+        "<p><strong>one has the best score, 1.0000 (40 rows).</strong></p><table>"
+    )
     assert "<img" not in shown
     assert "&lt;img" in shown
 

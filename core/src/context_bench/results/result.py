@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from context_bench.console import finite
-from context_bench.errors import ConfigurationError
+from context_bench.errors import ConfigurationError, UnknownNameError
+from context_bench.plugins.loading import attempted
 from context_bench.protocols import Metric
 from context_bench.records import AGREEMENT, ANY_KEY, Completeness, EvalRow, flatten, row_to_dict
 from context_bench.results.registry import with_declarations
@@ -244,6 +245,17 @@ class EvalResult:
         """
         return _installed("commands", "plot-result")(self, **settings)
 
+    def verdict(self) -> str | None:
+        """Return in one line which system keeps the answers, and how many tokens that takes: the
+        line above the table. None where there is nothing to say, or nothing installed says it;
+        context-bench-compare does."""
+        try:
+            function = _installed("commands", "verdict-result")
+        except UnknownNameError:
+            return None
+        line = attempted("verdict-result", function, self)
+        return None if line is None else one_line(str(line))
+
     def __str__(self) -> str:
         from io import StringIO
 
@@ -258,7 +270,9 @@ class EvalResult:
         headings, lines = self.table()
         rows = [_html_row("th", headings), *(_html_row("td", line) for line in lines)]
         notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes())
-        return f"<table>{''.join(rows)}</table>{notes}"
+        verdict = self.verdict()
+        above = "" if verdict is None else f"<p><strong>{escape(verdict)}</strong></p>"
+        return f"{above}<table>{''.join(rows)}</table>{notes}"
 
     def __repr__(self) -> str:
         return f"<EvalResult: {len(self.rows)} rows, {len(self.summary)} systems>"

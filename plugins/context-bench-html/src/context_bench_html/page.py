@@ -65,6 +65,7 @@ def report_page(
         "title": title_of(result),
         "result": result,
         "completeness": result.completeness,
+        "headline": result.verdict(),
         "decision": decision,
         "baseline": None if found.baseline is None else found.cells[found.baseline].label,
         "tables": main_tables(result),

@@ -16,8 +16,11 @@ class MarkdownReporter:
     name = "markdown"
 
     def write(self, result: EvalResult, stream: TextIO) -> None:
-        """Write a title, the table, the further scores, the notes, and what was run."""
+        """Write a title, the verdict, the table, the further scores, the notes, and what was run."""
         stream.write("# context-bench result\n\n")
+        verdict = result.verdict()
+        if verdict is not None:
+            stream.write(f"{_cell(verdict)}\n\n")
         _write_table(stream, *result.table(everything=True))
         headings, lines = result.score_table()
         if lines:
