@@ -56,6 +56,11 @@ def written(reporter: Reporter, what: EvalResult) -> str:
     return stream.getvalue()
 
 
+def below_verdict(text: str) -> str:
+    """Return the tables of a report, without the line above them, which names systems too."""
+    return text[text.index(" system ") :]
+
+
 def test_json_is_strict_and_holds_every_row() -> None:
     told = json.loads(written(JsonReporter(), result(NASTY)), parse_constant=pytest.fail)
     assert len(told["rows"]) == 4
@@ -101,7 +106,7 @@ def test_a_table_of_many_systems_breaks_no_name(
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
     labels = [f"bm25:ratio=0.{number:02}" for number in range(count)]
-    text = written(TableReporter(), several(labels))
+    text = below_verdict(written(TableReporter(), several(labels)))
     assert len({text.count(label) for label in labels}) == 1
     assert labels[0] in text
     assert text.count("system ") <= 4  # parts of the table
@@ -111,7 +116,7 @@ def test_a_table_of_many_systems_breaks_no_name(
 def test_twelve_systems_with_long_names_stand_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "100")
     labels = [f"a compressor with a long name, setting {number}" for number in range(12)]
-    lines = written(TableReporter(), several(labels)).splitlines()
+    lines = below_verdict(written(TableReporter(), several(labels))).splitlines()
     shown = [line.split("  ")[0].strip() for line in lines if line.strip().startswith("a compr")]
     assert len(set(shown)) == 12
     assert len(shown) <= 24

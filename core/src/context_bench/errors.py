@@ -102,7 +102,7 @@ class UnknownNameError(ConfigurationError):
     """A name does not exist.
 
     Attributes:
-        kind: What was looked for, such as ``"evaluator"``.
+        kind: What was looked for, such as ``"evaluator"`` or ``"key of [run] in a.toml"``.
         name: The name as it was given.
         known: The names that would have worked.
     """
@@ -113,7 +113,12 @@ class UnknownNameError(ConfigurationError):
         self.kind = kind
         self.name = name
         self.known = tuple(sorted(set(known)))
-        sentences = [f"Unknown {kind} {name!r}.", did_you_mean(name, self.known), hint]
+        noun, space, place = kind.partition(" of ") if " of " in kind else kind.partition(" in ")
+        sentences = [
+            f"Unknown {noun} {name!r}{space}{place}.",
+            did_you_mean(name, self.known),
+            hint,
+        ]
         super().__init__(" ".join(filter(None, sentences)))
 
 

@@ -191,7 +191,7 @@ def test_a_faulty_project_file_is_told_and_everything_else_as_well(
     done = context_bench("doctor", "--json")
     assert done.code == 2
     assert (
-        "Unknown key of [run] in context-bench.toml 'limt'"
+        "Unknown key 'limt' of [run] in context-bench.toml"
         in section(done, "installation")["project file"][1]
     )
     assert "acme-tools box" in section(done, "checks of plugins")

@@ -29,7 +29,7 @@ def test_the_project_file_and_set_tell_theirs(
     Path("context-bench.toml").write_text(f"[run]\n{name} = 3\n")
     assert execute(["run", "-s", "identity", "-d", "toy"]) == 2
     assert (
-        f"Unknown key of [run] in context-bench.toml '{name}'. Here it is run.limit."
+        f"Unknown key '{name}' of [run] in context-bench.toml. Here it is run.limit."
         in capsys.readouterr().err
     )
 
@@ -56,3 +56,23 @@ def test_every_name_of_every_parameter_is_told_where_it_is_another() -> None:
             told = called_here(name, lambda parameter: parameter.key)
             assert told.startswith("Here it is run."), name
     assert called_here("nothing-like-it", lambda parameter: parameter.key) == ""
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("[run]\nlimti = 3\n", "Unknown key 'limti' of [run] in other.toml. Did you mean 'limit'?"),
+        ('[run]\nlimit = "x"\n', "other.toml: run.limit must be a positive integer, got 'x'."),
+        ("[plugins]\nalow = []\n", "Unknown key 'alow' of [plugins] in other.toml."),
+        ('[[systems]]\nlabell = "x"\n', "Unknown key 'labell' of systems[0] in other.toml."),
+        ("[[tabel]]\n", "Unknown table 'tabel' of other.toml."),
+    ],
+    ids=["key", "value", "plugins", "system", "table"],
+)
+def test_a_message_names_the_project_file_that_was_given(
+    content: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("other.toml").write_text(content)
+    assert execute(["run", "--project", "other.toml"]) == 2
+    assert message in capsys.readouterr().err

@@ -18,7 +18,6 @@ from scipy import stats
 from context_bench import evaluate
 from context_bench.cli import execute
 from context_bench.errors import ContextBenchError
-from context_bench.runs import open_run
 from context_bench_compare.below_table import verdicts
 from context_bench_compare.gate_extension import Gates
 from context_bench_compare.rendering import _cell
@@ -553,15 +552,17 @@ def test_a_gate_on_rows_in_clusters_knows_no_more_than_their_clusters(
         ("right:min=0.5/right:max-rise=1pp", "holds one system only"),
     ],
 )
-def test_a_gate_that_cannot_be_judged_is_told_with_the_first_row(
+def test_a_gate_without_a_baseline_is_refused_before_the_first_call(
     here: Path, gate: str, words: str
 ) -> None:
-    part = Gates(gate.split("/"))
-    with open_run("old.sqlite") as opened:
-        row = next(iter(opened.rows()))
-    part.before_first_call(here / "old.sqlite")
+    class Uncalled(Sometimes):
+        def process(self, example: dict[str, Any]) -> dict[str, Any]:
+            raise AssertionError("it was called")
+
     with pytest.raises(ContextBenchError, match=words):
-        part.should_stop(row)
+        Gates(gate.split("/")).before_first_call(here / "old.sqlite")
+    with pytest.raises(ContextBenchError, match=words):
+        run(here / "one system.sqlite", Uncalled("proxy", 1, 1), gate=gate)
 
 
 def test_a_baseline_that_is_not_there_is_told_before_anything_is_asked(here: Path) -> None:

@@ -49,7 +49,7 @@ from context_bench.plan.value_types import parse_pairs
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.options import Option
 from context_bench.plugins.remedies import install_line
-from context_bench.plugins.settings import PROJECT_FILE
+from context_bench.plugins.settings import file_name_of
 
 _KEYS = {one.key: one for one in PARAMETERS.values() if one.key is not None}
 _DEFAULTS = _KEYS["systems.defaults"].name
@@ -69,29 +69,31 @@ def project_request(project: Mapping[str, Any], catalog: Catalog) -> RunConfig:
     values: dict[str, Any] = {}
     of_extensions: dict[str, Any] = {}
     own = extension_keys(catalog)
-    for key, value in _by_key(_with_defaults_apart(_with_extensions(catalog, project))).items():
+    file_name = file_name_of(project)
+    table = _with_defaults_apart(_with_extensions(catalog, project))
+    for key, value in _by_key(table, file_name).items():
         if key in own:
             of_extensions[key] = value
         elif key in _KEYS:
-            values[_KEYS[key].name] = _KEYS[key].type.of_file(value, f"{PROJECT_FILE}: {key}")
+            values[_KEYS[key].name] = _KEYS[key].type.of_file(value, f"{file_name}: {key}")
         else:
-            raise _unknown(key, own)
+            raise _unknown(key, own, file_name)
     return with_extension_options(catalog, RunConfig(**values), of_extensions, "key")
 
 
-def _by_key(project: Mapping[str, Any]) -> dict[str, Any]:
+def _by_key(project: Mapping[str, Any], file_name: str) -> dict[str, Any]:
     """Return what the project file says of a run, by the keys that parameters declare."""
     run = project.get("run", {})
     if not isinstance(run, Mapping):
-        raise ConfigurationError(f"{PROJECT_FILE}: run must be a table.")
+        raise ConfigurationError(f"{file_name}: run must be a table.")
     found = {key: value for key, value in project.items() if key not in _TABLES}
     return found | {f"run.{key}": value for key, value in run.items()}
 
 
-def _unknown(key: str, own: Iterable[str]) -> UnknownNameError:
+def _unknown(key: str, own: Iterable[str], file_name: str) -> UnknownNameError:
     if not key.startswith("run."):
         known = [*(one for one in (*_KEYS, *own) if "." not in one), *_TABLES]
-        return UnknownNameError(f"table of {PROJECT_FILE}", key, known, absent_key(key))
+        return UnknownNameError(f"table of {file_name}", key, known, absent_key(key))
     name = key.removeprefix("run.")
     here = _called_here(name)
     known = (
@@ -99,7 +101,7 @@ def _unknown(key: str, own: Iterable[str]) -> UnknownNameError:
         if here
         else [one.removeprefix("run.") for one in (*_KEYS, *own) if one.startswith("run.")]
     )
-    return UnknownNameError(f"key of [run] in {PROJECT_FILE}", name, known, absent_key(key) or here)
+    return UnknownNameError(f"key of [run] in {file_name}", name, known, absent_key(key) or here)
 
 
 def extension_keys(catalog: Catalog) -> frozenset[str]:

@@ -149,7 +149,7 @@ def _entry(kind: type[Spec], entry: Any, where: str) -> Any:
     """Return what the project file says of a system or dataset, as a text or as a table."""
     if isinstance(entry, str):
         return _PARSERS[kind](entry)
-    values = dict(_table(kind, entry, where.rpartition(" ")[2]))
+    values = dict(_table(kind, entry, where))
     if "steps" in values:
         steps = enumerate(values["steps"])
         values["steps"] = tuple(
@@ -171,21 +171,28 @@ _BESIDE = ("label", "steps", "fields")
 
 def _table(kind: type[Spec], entry: Any, where: str) -> Mapping[str, Any]:
     """Return a table of the project file: of a spec and what stands beside it, or of what it would
-    hold as well."""
+    hold as well.
+
+    Args:
+        kind: What the table describes.
+        entry: The table.
+        where: File and key, as messages name them: ``context-bench.toml: systems[0]``.
+    """
+    file_name, _, key_of_entry = where.rpartition(": ")
     if not isinstance(entry, Mapping):
-        raise bad_value(f"{PROJECT_FILE}: {where}", "a spec or a table", entry)
+        raise bad_value(f"{where}", "a spec or a table", entry)
     known = ("spec", *fields_dict(kind))
     for key, value in entry.items():
         if key not in known:
-            raise UnknownNameError(f"key of {where} in {PROJECT_FILE}", key, known)
-        _OF_AN_ENTRY.get(key, _a_text)(value, f"{PROJECT_FILE}: {where}.{key}")
+            raise UnknownNameError(
+                f"key of {key_of_entry} in {file_name or PROJECT_FILE}", key, known
+            )
+        _OF_AN_ENTRY.get(key, _a_text)(value, f"{where}.{key}")
     if ("spec" in entry) == ("name" in entry):
-        raise ConfigurationError(f"{PROJECT_FILE}: {where} needs either name or spec.")
+        raise ConfigurationError(f"{where} needs either name or spec.")
     for key in entry:
         if "spec" in entry and key not in ("spec", *_BESIDE):
-            raise ConfigurationError(
-                f"{PROJECT_FILE}: {where} has a spec, so {key} must stand inside of it."
-            )
+            raise ConfigurationError(f"{where} has a spec, so {key} must stand inside of it.")
     return entry
 
 

@@ -79,15 +79,16 @@ class PluginSettings(NamedTuple):
         if project is None:
             project = {}
         _check(project)
+        file_name = file_name_of(project)
         environ = environ or {}
         layers = (
             Layer(
                 switches=tuple((name, False) for name in project.get("disable", ())),
-                off=f"plugins.disable in {PROJECT_FILE}",
+                off=f"plugins.disable in {file_name}",
                 undo="`context-bench plugins enable {name}` takes it out there; -p {name} uses it "
                 "this once",
                 allowed=frozenset(project["allow"]) if "allow" in project else None,
-                list=f"plugins.allow in {PROJECT_FILE}",
+                list=f"plugins.allow in {file_name}",
                 admit="add {name} there, or give -p {name} to use it this once",
             ),
             Layer(
@@ -186,9 +187,10 @@ def _first_party_names() -> set[str]:
 def _check(project: object) -> None:
     if not isinstance(project, Mapping):
         raise ConfigurationError(f"{PROJECT_FILE}: plugins must be a table.")
+    file_name = file_name_of(project)
     for key, value in project.items():
         if key not in _PROJECT_KEYS:
-            raise UnknownNameError(f"key of [plugins] in {PROJECT_FILE}", key, _PROJECT_KEYS)
+            raise UnknownNameError(f"key of [plugins] in {file_name}", key, _PROJECT_KEYS)
         if key == "prefer":
             fits = isinstance(value, Mapping) and all(
                 isinstance(name, str) for name in value.values()
@@ -199,7 +201,7 @@ def _check(project: object) -> None:
             expected = 'a list of names: ["rouge"]'
         if not fits:
             raise ConfigurationError(
-                f"{PROJECT_FILE}: plugins.{key} must be {expected}, got {value!r}."
+                f"{file_name}: plugins.{key} must be {expected}, got {value!r}."
             )
 
 
@@ -229,7 +231,7 @@ def load_project(
     try:
         with open(path, "rb") as file:
             content = file.read()
-        return tomli.loads(content.removeprefix(codecs.BOM_UTF8).decode("utf-8"))
+        table = tomli.loads(content.removeprefix(codecs.BOM_UTF8).decode("utf-8"))
     except FileNotFoundError as error:
         raise ConfigurationError(f"The project file {path} does not exist.") from error
     except OSError as error:
@@ -237,3 +239,23 @@ def load_project(
         raise ConfigurationError(f"The project file {path} cannot be read: {reason}.") from error
     except (ValueError, RecursionError) as error:  # of tomli, or of the encoding
         raise ConfigurationError(f"The project file {path} is not valid TOML: {error}") from error
+    if isinstance(table.get("plugins"), dict):
+        table["plugins"] = ProjectTable(table["plugins"], path)
+    return ProjectTable(table, path)
+
+
+def file_name_of(table: object) -> str:
+    """Return what the file is called that a table is from."""
+    return table.file_name if isinstance(table, ProjectTable) else PROJECT_FILE
+
+
+class ProjectTable(dict[str, Any]):
+    """What a project file contains, and what the file is called.
+
+    Attributes:
+        file_name: The path as the user gave it; messages name it.
+    """
+
+    def __init__(self, values: Mapping[str, Any], file_name: str) -> None:
+        super().__init__(values)
+        self.file_name = file_name

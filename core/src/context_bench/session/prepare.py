@@ -9,6 +9,7 @@ step writes the run file, so a run with a fault leaves nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -337,8 +338,8 @@ def check_metrics(
         MetricError: A metric asks for a score that nothing of the run gives, or has a threshold
             that its score cannot have.
     """
-    for metric in metrics:
-        _check_threshold(metric.metric, wiring)
+    check_thresholds(metrics, wiring)
+    wiring.check_label = partial(check_thresholds, metrics, wiring)
     known = [key for label in wiring.by_label.values() for key in label.keys]
     if any(dataset.label is None for dataset in datasets):
         known += wiring.possible_keys()
@@ -348,6 +349,16 @@ def check_metrics(
         return
     for metric in metrics:
         check_score_field(metric.metric, (), known)
+
+
+def check_thresholds(metrics: Sequence[RunMetric], wiring: Wiring) -> None:
+    """Refuse a threshold outside the range of the scores that are known so far.
+
+    Raises:
+        MetricError: It is outside of each range in which the score is declared.
+    """
+    for metric in metrics:
+        _check_threshold(metric.metric, wiring)
 
 
 def _check_threshold(metric: Any, wiring: Wiring) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -45,6 +45,8 @@ class Wiring:
         planner: As above.
         reference: As above.
         by_label: The wirings made so far, by label.
+        check_label: Called when a label is wired that was not known before the run: it raises where
+            a metric does not fit the scores.
     """
 
     def __init__(
@@ -60,6 +62,7 @@ class Wiring:
         self._ready: dict[str, Scorer] = {}
         self._evaluator_numbers: dict[str, int] = {}
         self._label_numbers: dict[str, int] = {}
+        self.check_label: Callable[[], None] | None = None
         if store is not None:
             self._evaluator_numbers = {entry["id"]: entry["number"] for entry in store.evaluators()}
             self._label_numbers = {label.label: label.number for label in store.labels()}
@@ -128,6 +131,8 @@ class Wiring:
 
     def _wired(self, wiring: LabelWiring) -> LabelWiring:
         self.by_label[wiring.label] = wiring
+        if self.check_label is not None:
+            self.check_label()
         self._record(wiring)
         return wiring
 

@@ -21,7 +21,7 @@ from context_bench.hookspecs import hookimpl
 from context_bench.runs import open_run
 from context_bench_compare.baselines import BASELINES, find_baseline, story_of
 from context_bench_compare.gates import exit_code, gates_of_table, parse_gate
-from context_bench_compare.gating import judge, require_judgeable
+from context_bench_compare.gating import judge, require_baseline, require_judgeable
 from context_bench_compare.looks import Looks
 from context_bench_compare.rendering import gate_sentence
 
@@ -64,10 +64,12 @@ class Gates:
         """Note the run file, and the rows that earlier sessions finished.
 
         Raises:
-            ConfigurationError: A named baseline is not there.
+            ConfigurationError: A named baseline is not there, or a gate needs one and the run has one system.
         """
         for name in self._named():
             find_baseline(name, self._folder)
+        with open_run(run_file) as opened:
+            require_baseline(opened, self._gates)
         self._path = run_file
         if self._sequence is not None:
             self._sequence.start(run_file)
@@ -78,7 +80,7 @@ class Gates:
 
         Raises:
             GatesDecidedError: The run stops, because nothing is left to be found out.
-            ConfigurationError: A gate cannot be judged, as the first row tells: there is no baseline, or no such score.
+            ConfigurationError: A gate cannot be judged, as the first row tells: there is no such score.
         """
         if self._path is not None and not row.failed:
             path, self._path = self._path, None

@@ -154,15 +154,22 @@ def require_judgeable(run: Run, gates: Sequence[Gate], row: EvalRow) -> None:
         row: Its first answered row. Where there are several datasets, others may have further scores.
 
     Raises:
-        ConfigurationError: A gate needs a baseline and there is none.
         UnknownNameError: No evaluator gives its score.
     """
-    if len(entrants_of([run])) < 2:
-        _require_own(run, gates)
     known = {*row.keys, *row.scores, *MEASURES, PRIMARY, *_OWN_NAMES}
     for gate in gates if len(run.datasets) < 2 and not any(ANY_KEY in key for key in known) else ():
         if _metric_of(gate, run) not in known:
             raise UnknownNameError(f"score in {run.path}", gate.metric, sorted(known))
+
+
+def require_baseline(run: Run, gates: Sequence[Gate]) -> None:
+    """Refuse gates that compare with a baseline in a run of one system.
+
+    Raises:
+        ConfigurationError: A gate needs a baseline and names none.
+    """
+    if len(entrants_of([run])) < 2:
+        _require_own(run, gates)
 
 
 def _require_own(run: Run, gates: Sequence[Gate]) -> None:
