@@ -99,12 +99,12 @@ def test_the_project_file_names_a_baseline(
     [
         (
             "drect",
-            "Unknown system of this run for the baseline 'drect'. Did you mean 'direct'?",
+            "Unknown system 'drect' of this run for the baseline. Did you mean 'direct'?",
         ),
         ("openai", "'openai' is the name of 2 systems. Take a label: half, direct."),
         (
             "x=openai:base_url",
-            "Unknown system of this run for the baseline 'x=openai:base_url'",
+            "Unknown system 'x=openai:base_url' of this run for the baseline",
         ),
         ("half=http://127.0.0.1:9", "Two systems are called 'half'"),
     ],
@@ -195,7 +195,7 @@ def test_the_project_file_names_the_reference(
     (tmp_path / "context-bench.toml").write_text('reference-from = "direct"\n')
     assert summary(context_bench(*unanswered, "-q"))["half"]["agreement"] == 1.0
     done = context_bench(*unanswered, "-q", "--reference-from", "dirct")
-    assert (done.code, "Unknown system of this run for the reference 'dirct'" in done.err) == (
+    assert (done.code, "Unknown system 'dirct' of this run for the reference" in done.err) == (
         2,
         True,
     )

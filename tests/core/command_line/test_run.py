@@ -145,7 +145,7 @@ def test_a_system_takes_its_configuration_where_a_dataset_does(
         ),
         (
             ["-s", "replay:feild=pred", "-d", "rows.jsonl"],
-            "Unknown option of system replay 'feild'. Did you mean 'field'",
+            "Unknown option 'feild' of system replay. Did you mean 'field'",
         ),
         (["-s", "replay:field", "-d", "rows.jsonl"], "'field' is no option: write key=value"),
         (["-s", "replay:", "-d", "rows.jsonl"], "ends with a colon"),
@@ -174,7 +174,7 @@ def test_a_system_takes_its_configuration_where_a_dataset_does(
         ),
         (
             ["-s", "replay", "-d", "rows.jsonl", "--set", "evaluators.answer-quality.x=1"],
-            "Unknown option of evaluator answer-quality 'x'",
+            "Unknown option 'x' of evaluator answer-quality",
         ),
         (["-s", "replay", "-d", "rows.jsonl", "--set", "nonsense=1"], "there is no such setting"),
         (

@@ -15,7 +15,7 @@ from context_bench.plan.run_config import PARAMETERS
 
 @pytest.mark.parametrize("name", ["limit", "n"])
 def test_evaluate_tells_its_own_name(name: str) -> None:
-    with pytest.raises(UnknownNameError, match=f"'{name}'. Here it is max_examples."):
+    with pytest.raises(UnknownNameError, match=f"'{name}' of .*Here it is max_examples."):
         evaluate(lambda example: "x", [{"answer": "x"}], progress=False, **{name: 1})
 
 

@@ -92,9 +92,9 @@ def test_functions_classes_objects_and_factories_are_asked(
         (
             "{m}:answer",
             {"topk": 3},
-            r"Unknown option of {m}:answer 'topk'\. Did you mean 'top_k'\?",
+            r"Unknown option 'topk' of {m}:answer\. Did you mean 'top_k'\?",
         ),
-        ("{m}:Rag", {"k": 3}, r"Unknown option of {m}:Rag 'k'"),
+        ("{m}:Rag", {"k": 3}, r"Unknown option 'k' of {m}:Rag"),
         ("{m}:rag", {"top_k": 3}, "takes no options: it is an object already"),
         ("{m}:build", {"factory": True}, "needs top_k, which is no option that was given"),
         ("{m}:answer", {"call": "async"}, "has no async way of being called"),
