@@ -152,6 +152,17 @@ class Run:
         return str(self._reader.run()["status"])
 
     @property
+    def created(self) -> str:
+        """When the run started, in ISO 8601."""
+        return str(self._reader.run()["created"])
+
+    @property
+    def finished(self) -> str | None:
+        """When the last session ended, in ISO 8601; None while one writes."""
+        ended = self._reader.run()["finished"]
+        return None if ended is None else str(ended)
+
+    @property
     def request(self) -> Mapping[str, Any]:
         """The configuration of the run, as it was stored, without secrets."""
         return dict(self._reader.run()["config"])

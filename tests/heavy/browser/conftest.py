@@ -64,8 +64,7 @@ class Watched:
 
 @pytest.fixture
 def watched(browser: Browser, request: Any) -> Iterator[Watched]:
-    context = browser.new_context(
-        viewport={"width": 1240, "height": 900}, **getattr(request, "param", {})
-    )
+    usual = {"viewport": {"width": 1240, "height": 900}}
+    context = browser.new_context(**{**usual, **getattr(request, "param", {})})
     yield Watched(context.new_page())
     context.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import shutil
 import subprocess
 import sys
 import urllib.error
@@ -51,10 +52,16 @@ def asked(
     app: Any, path: str, method: str = "GET", query: str = "", **headers: str
 ) -> tuple[int, dict[str, str], str]:
     """Return status, headers and body of an answer, without a socket."""
+    return sent(app, path, method, query, b"", **headers)
+
+
+def sent(
+    app: Any, path: str, method: str, query: str, content: bytes, **headers: str
+) -> tuple[int, dict[str, str], str]:
     told = {"host": ADDRESS} | {name.replace("_", "-"): value for name, value in headers.items()}
-    guard = Guard(hosts=("127.0.0.1",), port=PORT, secret=TOKEN)
+    guard = Guard(hosts=("127.0.0.1",), port=PORT, secret=TOKEN, methods=("GET", "HEAD", "POST"))
     target = f"{path}?{query}" if query else path
-    answer = respond(app.answer, guard, method=method, raw_path=target, headers=told, body=b"")
+    answer = respond(app.answer, guard, method=method, raw_path=target, headers=told, body=content)
     shown = {**HEADERS, **answer.headers, "content-type": answer.content_type}
     return answer.status, shown, answer.body.decode()
 
@@ -217,6 +224,141 @@ def test_its_own_pages_are_not_refused(app: Any) -> None:
     assert "access-control-allow-origin" not in asked(app, f"/{TOKEN}/", **headers)[1]
 
 
+def noted(app: Any, name: str, note: Any, **headers: str) -> tuple[int, dict[str, str], str]:
+    """Send a note about a run of the folder."""
+    content = note if isinstance(note, bytes) else json.dumps(note).encode()
+    kind = {"content_type": "application/json", **headers}
+    return sent(app, f"/{TOKEN}/run/{name}/notes", "POST", "", content, **kind)
+
+
+@pytest.fixture
+def reviewed(folder: Path, tmp_path: Path) -> Path:
+    """Return a folder with a copy of a run, to write notes beside."""
+    shutil.copyfile(folder / "one.sqlite", tmp_path / "one.sqlite")
+    return tmp_path
+
+
+ROW = {"dataset": "", "id": "3", "repetition": 0}
+
+
+def test_a_note_is_stored_beside_the_run_and_exported(reviewed: Path) -> None:
+    app = Pages(reviewed, TOKEN)
+    before = (reviewed / "one.sqlite").read_bytes()
+    note = {**ROW, "rating": "bad", "note": f"wrong {ATTACK}", "who": "Ana"}
+    status, _, body = noted(app, "one.sqlite", note)
+    assert status == 200
+    assert "<" not in body
+    query = "dataset=&id=3&repetition=0"
+    found = json.loads(asked(app, f"/{TOKEN}/run/one.sqlite/notes", query=query)[2])["notes"]
+    assert [one["note"] for one in found] == [note["note"]]
+    other = asked(app, f"/{TOKEN}/run/one.sqlite/notes", query="dataset=&id=4&repetition=0")[2]
+    assert json.loads(other)["notes"] == []
+    status, headers, body = asked(app, f"/{TOKEN}/run/one.sqlite/notes.jsonl")
+    assert (status, headers["content-disposition"]) == (200, "attachment")
+    [line] = map(json.loads, body.splitlines())
+    assert {name: line[name] for name in note} == note
+    assert line["run"] == "one.sqlite"
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", line["when"])
+    assert body == (reviewed / "one.sqlite.notes.jsonl").read_text("utf-8")
+    assert (reviewed / "one.sqlite").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("note", "status"),
+    [
+        ({**ROW, "rating": "great"}, 422),
+        ({**ROW, "rating": "", "note": "  "}, 422),
+        ({**ROW, "rating": "good", "note": "x" * 10_001}, 422),
+        ({**ROW, "rating": "good", "note": 3}, 422),
+        ({**ROW, "id": "none", "rating": "good"}, 404),
+        ({"rating": "good"}, 404),
+        (["good"], 422),
+        (b"not json", 422),
+        (b"[" * 100_001, 415),
+        ({"tags": "one"}, 422),
+        ({"tags": [1]}, 422),
+        ({"tags": ["x"] * 21}, 422),
+    ],
+    ids=lambda value: str(value)[:30],
+)
+def test_what_is_no_note_is_refused_and_nothing_is_stored(
+    reviewed: Path, note: Any, status: int
+) -> None:
+    assert noted(Pages(reviewed, TOKEN), "one.sqlite", note)[0] == status
+    assert not (reviewed / "one.sqlite.notes.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"content_type": "text/plain"},
+        {"content_type": "application/x-www-form-urlencoded"},
+        {"origin": "http://evil.example"},
+        {"sec_fetch_site": "cross-site"},
+    ],
+    ids=lambda headers: " ".join(headers.values()),
+)
+def test_other_pages_store_nothing(reviewed: Path, headers: dict[str, str]) -> None:
+    note = {**ROW, "rating": "good"}
+    assert noted(Pages(reviewed, TOKEN), "one.sqlite", note, **headers)[0] in (403, 415)
+    assert not (reviewed / "one.sqlite.notes.jsonl").exists()
+
+
+def test_notes_that_somebody_broke_are_told_with_their_line(reviewed: Path) -> None:
+    (reviewed / "one.sqlite.notes.jsonl").write_text('{"id": "3"}\nnot json\n')
+    app = Pages(reviewed, TOKEN)
+    status, _, body = asked(app, f"/{TOKEN}/run/one.sqlite/notes.jsonl")
+    assert status == 422
+    assert "one.sqlite.notes.jsonl, line 2" in body
+    assert asked(app, f"/{TOKEN}/")[0] == 200
+
+
+def test_runs_are_tagged_filtered_and_grouped(reviewed: Path, folder: Path) -> None:
+    shutil.copyfile(folder / "a run.sqlite", reviewed / "two.sqlite")
+    app = Pages(reviewed, TOKEN)
+    assert noted(app, "one.sqlite", {"tags": ["nightly", " main ", "main"]})[0] == 200
+    assert RunFolder(reviewed).listed()[1].tags == ("nightly", "main")
+    _, _, body = asked(app, f"/{TOKEN}/", query="tag=nightly")
+    assert "1 of 2 runs" in body
+    _, _, body = asked(app, f"/{TOKEN}/", query="group=tag")
+    assert re.findall(r"<h2>(.*?)</h2>", body) == ["main", "nightly", "without a tag"]
+    noted(app, "one.sqlite", {"tags": []})
+    assert RunFolder(reviewed).listed()[1].tags == ()
+
+
+def test_the_list_has_date_score_duration_and_a_trend(reviewed: Path, folder: Path) -> None:
+    shutil.copyfile(folder / "one.sqlite", reviewed / "two.sqlite")
+    listed = RunFolder(reviewed).listed()
+    assert listed[0].scores == (("all", 1.0), ("half", 0.5))
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d", listed[0].date)
+    assert listed[0].seconds is not None
+    assert listed[0].seconds >= 0
+    _, _, body = asked(Pages(reviewed, TOKEN), f"/{TOKEN}/")
+    assert "all 1.0000, half 0.5000" in body
+    assert 'aria-label="Scores of 2 runs' in body
+    assert body.count("<circle") == 4 + 2  # two points of each line, and a mark beside its name
+
+
+def test_the_list_is_sorted_by_its_columns(folder: Path) -> None:
+    app = Pages(folder, TOKEN)
+    names = {}
+    for sort in ("score", "-score", "name"):
+        _, _, body = asked(app, f"/{TOKEN}/", query=f"sort={sort}")
+        names[sort] = re.findall(r'<tr data-run="(.*?)"', body)
+    assert names["-score"][0] == "one.sqlite"
+    assert names["score"] == names["-score"][::-1]
+    assert names["name"] == sorted(names["name"])
+
+
+def test_the_list_is_told_by_an_event_what_changed(app: Any) -> None:
+    status, headers, body = asked(app, f"/{TOKEN}/events")
+    assert (status, headers["content-type"]) == (200, "text/event-stream; charset=utf-8")
+    told = {run["name"]: run for run in event(body, "runs")["runs"]}
+    assert told["one.sqlite"]["state"] == "60 rows: complete."
+    assert told["one.sqlite"]["score"] == "all 1.0000, half 0.5000"
+    assert "refresh" not in asked(app, f"/{TOKEN}/")[2]
+
+
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS"])
 def test_only_reading_is_possible(app: Any, method: str) -> None:
     assert asked(app, f"/{TOKEN}/", method=method)[0] == 405
@@ -261,7 +403,7 @@ def test_a_run_that_goes_on_is_followed(tmp_path: Path) -> None:
     def system(example: dict[str, Any]) -> str:
         if example["id"] in ("10", "29") and path.exists():
             [listed] = folder.listed()
-            told = json.loads(asked_on_a_thread(app, f"/{TOKEN}/run/live.sqlite/status"))
+            told = event(asked_on_a_thread(app, f"/{TOKEN}/run/live.sqlite/status"), "status")
             seen.append((listed.status, told["status"], told["rows_done"]))
         return str(example["answer"])
 
@@ -272,7 +414,16 @@ def test_a_run_that_goes_on_is_followed(tmp_path: Path) -> None:
     assert counts == sorted(counts)
     [listed] = folder.listed()
     assert listed.status == "finished"
-    assert json.loads(asked(app, f"/{TOKEN}/run/live.sqlite/status")[2])["rows_done"] == 30
+    last = event(asked(app, f"/{TOKEN}/run/live.sqlite/status")[2], "status")
+    assert last["rows_done"] == 30
+
+
+def event(body: str, name: str) -> Any:
+    """Return what the one server-sent event of a body says."""
+    retry, kind, data = body.strip().split("\n")
+    assert re.fullmatch(r"retry: \d+", retry)
+    assert kind == f"event: {name}"
+    return json.loads(data.removeprefix("data: "))
 
 
 def asked_on_a_thread(app: Any, path: str) -> str:

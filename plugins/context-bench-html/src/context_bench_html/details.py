@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -37,6 +38,7 @@ def _row(row: EvalRow) -> dict[str, Any]:
         "system": row.system,
         "response": row.response,
         "context": context if isinstance(context, str) else None,
+        "messages": _conversation(row.output),
         "score": row.score,
         "primary": row.primary,
         "failed": row.failed,
@@ -85,10 +87,47 @@ def _reason(details: Mapping[str, Any], key: str) -> str | None:
     return own if isinstance(own, str) else None
 
 
-def _message(message: Any) -> dict[str, str]:
-    if isinstance(message, Mapping):
-        return {"role": str(message.get("role", "")), "text": _text(message.get("content")) or ""}
-    return {"role": "user", "text": _text(message) or ""}
+def _message(message: Any) -> dict[str, Any]:
+    """Return who says what in a message, and the tools that it calls."""
+    if not isinstance(message, Mapping):
+        return {"role": "user", "text": _text(message) or "", "calls": []}
+    content = message.get("content")
+    parts = content if isinstance(content, list) else [content]
+    role = str(message.get("role", ""))
+    name = message.get("name") or message.get("tool_call_id")
+    return {
+        "role": f"{role} ({name})" if name else role,
+        "text": "\n".join(text for text in map(_part, parts) if text),
+        "calls": [_call(call) for call in message.get("tool_calls") or () if call],
+    }
+
+
+def _part(part: Any) -> str:
+    """Return the text of a part of a message; a call or a result of a tool as it was written."""
+    if isinstance(part, Mapping):
+        text = part.get("text")
+        return text if isinstance(text, str) else json.dumps(part, ensure_ascii=False, default=str)
+    return _text(part) or ""
+
+
+def _call(call: Any) -> dict[str, str]:
+    """Return the name and the arguments of a call of a tool."""
+    function = call.get("function", call) if isinstance(call, Mapping) else {}
+    if not isinstance(function, Mapping):
+        return {"name": str(call), "arguments": ""}
+    arguments = function.get("arguments", function.get("input", ""))
+    shown = (
+        arguments
+        if isinstance(arguments, str)
+        else json.dumps(arguments, ensure_ascii=False, default=str)
+    )
+    return {"name": str(function.get("name", "")), "arguments": shown}
+
+
+def _conversation(output: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the messages that a system left or wrote; none where it answers with a text alone."""
+    messages = output.get("messages")
+    return [_message(one) for one in messages] if isinstance(messages, list) else []
 
 
 def _text(value: Any) -> str | None:

@@ -39,12 +39,14 @@ class Opened:
         address: Where a server has each line's, and None in a file.
         status: Where a server says how far the run is, for a page that follows it; None in a file.
         home: Where the list of runs is; None in a file.
+        notes: Where a server keeps what persons say of rows; None in a file.
     """
 
     texts: Texts
     address: str | None = None
     status: str | None = None
     home: str | None = None
+    notes: str | None = None
 
 
 def report_page(
@@ -79,7 +81,7 @@ def report_page(
         "lines": len(found.lines),
         "left_out": opened.texts.left_out,
         "provenance": provenance_of(result),
-        "rows": rows_payload(found, states, opened.texts, opened.address),
+        "rows": rows_payload(found, states, opened.texts, opened.address, opened.notes),
         "opened": opened,
     }
     parts: Iterable[str] = template("report.html").generate(**values)

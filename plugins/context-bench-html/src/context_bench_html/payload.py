@@ -86,7 +86,11 @@ def _by_importance(states: Sequence[int]) -> Iterator[tuple[str, int]]:
 
 
 def rows_payload(
-    found: SideBySide, states: Sequence[int], texts: Texts | None, address: str | None = None
+    found: SideBySide,
+    states: Sequence[int],
+    texts: Texts | None,
+    address: str | None = None,
+    notes: str | None = None,
 ) -> Markup:
     """Return the columns of all rows as JSON.
 
@@ -95,6 +99,7 @@ def rows_payload(
         states: What each line is.
         texts: Which full texts the page holds.
         address: Where a server has the others; the number of the line is appended. None where there is no server.
+        notes: Where a server keeps what persons say of rows; None where there is no server.
     """
     datasets = found.datasets
     numbers = {label: number for number, label in enumerate(datasets)}
@@ -121,6 +126,7 @@ def rows_payload(
             "block": [block_of.get(line, -1) for line in range(len(found.lines))],
             "systems": [_column(cells) for cells in found.cells],
             "address": address,
+            "notes": notes,
         }
     )
 

@@ -29,7 +29,9 @@ def view(folder: Path, port: int) -> None:
     token = secrets.token_urlsafe(24)
     pages = Pages(folder, token)
     try:
-        server = LocalServer(pages.answer, port, Guard(secret=token, is_exact=True))
+        server = LocalServer(
+            pages.answer, port, Guard(secret=token, is_exact=True, methods=("GET", "HEAD", "POST"))
+        )
     except (OSError, OverflowError) as error:
         raise ConfigurationError(
             f"Port {port} cannot be listened on: {error}. Name another with --port."

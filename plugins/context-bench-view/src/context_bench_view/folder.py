@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections import OrderedDict
 from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -12,12 +14,18 @@ from attrs import frozen
 
 from context_bench import EvalResult
 from context_bench.errors import StoreError
+from context_bench.records import shown_seconds
 from context_bench.runs import Run, open_run, run_files
 from context_bench_html.pictures import Picture, pictures_of
 from context_bench_html.reporter import detail_reader, read
 from context_bench_html.side_by_side import SideBySide
+from context_bench_view.notes import notes_path, tags_of
 
 _KEPT = 4
+_SHOWN_SCORES = 3
+_SHOWN_LABELS = 6
+_MOST_ROWS = 20_000
+"""Rows of a run whose scores the list still shows: of a larger one, opening it tells."""
 
 
 @frozen
@@ -29,6 +37,11 @@ class Listed:
         systems, datasets: Labels.
         sentence: How much of it is there; or what is wrong with the file.
         status: ``finished``, ``running`` and so on; ``broken`` for a file that cannot be read.
+        created: When it started, in ISO 8601; empty where it is not known.
+        seconds: How long it took, from its start to the end of its last session; None while it goes on.
+        scores: Mean score by the label of the system; empty where there is none, or the run is too large for a list.
+        cost: Money of all rows; None where no row knows its own.
+        tags: What persons called it.
     """
 
     name: str
@@ -36,13 +49,50 @@ class Listed:
     datasets: str
     sentence: str
     status: str
+    created: str = ""
+    seconds: float | None = None
+    scores: tuple[tuple[str, float], ...] = ()
+    cost: float | None = None
+    tags: tuple[str, ...] = ()
 
     def has(self, text: str) -> bool:
         """Whether a text stands in any of it."""
-        return (
-            text.lower()
-            in "\n".join((self.name, self.systems, self.datasets, self.sentence)).lower()
-        )
+        parts = (self.name, self.systems, self.datasets, self.sentence, *self.tags)
+        return text.lower() in "\n".join(parts).lower()
+
+    @property
+    def best(self) -> float | None:
+        """The highest score."""
+        return max((score for _, score in self.scores), default=None)
+
+    @property
+    def date(self) -> str:
+        """When it started, to the minute."""
+        return self.created[:16].replace("T", " ")
+
+    @property
+    def duration(self) -> str:
+        """How long it took, in words."""
+        return "" if self.seconds is None else shown_seconds(self.seconds)
+
+    @property
+    def score_text(self) -> str:
+        """The scores of up to three systems, and how many more there are."""
+        shown = [f"{label} {score:.4f}" for label, score in self.scores[:_SHOWN_SCORES]]
+        more = len(self.scores) - _SHOWN_SCORES
+        return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
+
+    @property
+    def systems_text(self) -> str:
+        """Labels of up to six systems, and how many more there are."""
+        labels = self.systems.split(", ")
+        more = len(labels) - _SHOWN_LABELS
+        return ", ".join(labels[:_SHOWN_LABELS]) + (f" and {more} more" if more > 0 else "")
+
+    @property
+    def cost_text(self) -> str:
+        """The cost; empty where it is not known."""
+        return "" if self.cost is None else f"{self.cost:.4g}"
 
 
 @frozen(eq=False)
@@ -76,7 +126,7 @@ class RunFolder:
         """Return all runs, the newest first; those that have not changed are not read again."""
         told = []
         for path in run_files([self._path]):
-            state = _state_of(path)
+            state = (*_state_of(path), *_state_of(notes_path(path)))
             known = self._listed.get(path.name)
             if known is None or known[0] != state or known[1].status not in ("finished", "broken"):
                 self._listed[path.name] = known = (state, _listed(path))
@@ -115,6 +165,12 @@ class RunFolder:
             self._pictures[path.name] = known = (state, pictures_of(run))
         return known[1]
 
+    def has_row(self, path: Path, key: Mapping[str, Any]) -> bool:
+        """Whether a run has a row with this ``dataset``, ``id`` and ``repetition``."""
+        wanted = (str(key.get("dataset")), str(key.get("id")), key.get("repetition"))
+        lines = self.shown(path).found.lines
+        return any((line.dataset, line.id, line.identity[2]) == wanted for line in lines)
+
     def detail(self, path: Path, line: int) -> Mapping[str, Any] | None:
         """Return everything about a line of a run; None when it has no such line."""
         shown = self.shown(path)
@@ -145,7 +201,37 @@ def _listed(path: Path) -> Listed:
 
 
 def _described(name: str, run: Run) -> Listed:
-    completeness = run.completeness
-    systems = ", ".join(str(system["label"]) for system in run.systems)
-    datasets = ", ".join(str(dataset["label"]) for dataset in run.datasets if dataset["label"])
-    return Listed(name, systems, datasets, completeness.sentence, completeness.status)
+    import context_bench
+
+    rows = len(run)
+    created, finished = run.created, run.finished
+    result = context_bench.open(run.path) if 0 < rows <= _MOST_ROWS else None
+    completeness = run.completeness if result is None else result.completeness
+    scores: list[tuple[str, float]] = []
+    costs: list[float] = []
+    if result is not None:
+        for label, values in result.summary.items():
+            if values.get("mean_score") is not None:
+                scores.append((str(label), float(values["mean_score"])))
+        costs = [row.cost for row in result.rows if row.cost is not None]
+    return Listed(
+        name=name,
+        systems=", ".join(str(system["label"]) for system in run.systems),
+        datasets=", ".join(str(dataset["label"]) for dataset in run.datasets if dataset["label"]),
+        sentence=completeness.sentence,
+        status=completeness.status,
+        created=created,
+        seconds=_seconds_between(created, finished),
+        scores=tuple(scores),
+        cost=math.fsum(costs) if costs else None,
+        tags=tags_of(run.path),
+    )
+
+
+def _seconds_between(created: str, finished: str | None) -> float | None:
+    try:
+        return (
+            datetime.fromisoformat(str(finished)) - datetime.fromisoformat(created)
+        ).total_seconds()
+    except (ValueError, TypeError):  # it goes on, or a stranger wrote the file
+        return None

@@ -1,28 +1,47 @@
-"""The pages: a list of runs, a run, how two or more compare. Everything is read when it is asked for; nothing is written."""
+"""The pages: a list of runs, a run, how two or more compare. Everything is read when it is asked for. What is written are the notes
+of persons, beside the run; run files are only read."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, quote
+from urllib.parse import parse_qs, quote, urlencode
 
 from attrs import frozen
+from markupsafe import Markup
 
 from context_bench.console import escape_control
-from context_bench.errors import ContextBenchError
+from context_bench.errors import ConfigurationError, ContextBenchError
 from context_bench.runs import open_run
 from context_bench_compare.comparing import overview
 from context_bench_compare.verdicts import Rules
 from context_bench_html import charts
 from context_bench_html.deciding import Difference, Trade
-from context_bench_html.embedding import embedded
+from context_bench_html.embedding import embedded, policy_hash
 from context_bench_html.page import Opened, policy, report_page, template
 from context_bench_html.payload import Texts
 from context_bench_http.local_server import LocalRequest, LocalResponse, plain
-from context_bench_view.folder import RunFolder
+from context_bench_view.folder import Listed, RunFolder
+from context_bench_view.notes import add_note, notes_of_row, notes_path, read_notes, set_tags
+from context_bench_view.trend import drawn_trend, trends_of
+
+_SCRIPT = (files("context_bench_view") / "static" / "runs.js").read_text("utf-8")
+_SORTS: Mapping[str, Any] = {
+    "date": lambda run: (run.created, run.name),
+    "name": lambda run: run.name,
+    "score": lambda run: -1.0 if run.best is None else run.best,
+    "duration": lambda run: run.seconds or 0.0,
+    "cost": lambda run: run.cost or 0.0,
+    "tags": lambda run: run.tags,
+}
+_LARGEST_NOTE = 100_000
+_SOON, _LATER = 2000, 10_000
+"""Milliseconds until a page asks again: while a run goes on, and else."""
 
 
 @frozen
@@ -63,10 +82,15 @@ class Pages:
     def answer(self, request: LocalRequest) -> LocalResponse:
         """Return the answer to a request, whose path has no token any more; what is wrong is told in one line."""
         try:
-            response = self._page(Address.of(request))
+            address = Address.of(request)
+            if request.method == "POST":
+                response = self._stored(address, request)
+            else:
+                response = self._page(address)
         except ContextBenchError as error:
             response = plain(422, escape_control(error, lines=False))
-        headers = {**response.headers, "content-security-policy": policy(connects=True)}
+        own = policy(connects=True).replace("script-src ", f"script-src {policy_hash(_SCRIPT)} ")
+        headers = {**response.headers, "content-security-policy": own}
         return replace(response, headers=headers)
 
     def _page(self, address: Address) -> LocalResponse:
@@ -75,6 +99,12 @@ class Pages:
                 return self.runs(address)
             case ("compare",):
                 return self.compare(address)
+            case ("events",):
+                return self.events()
+            case ("run", name, "notes"):
+                return self.notes(name, address)
+            case ("run", name, "notes.jsonl"):
+                return self.export(name)
             case ("run", name):
                 return self.run(name)
             case ("run", name, "row", line):
@@ -84,20 +114,74 @@ class Pages:
         return _missing()
 
     def runs(self, address: Address) -> LocalResponse:
-        """Return the list of runs; ``text`` and ``status`` filter it."""
-        text = address.last("text")
-        status = address.last("status")
+        """Return the list of runs; ``text``, ``status`` and ``tag`` filter it, ``sort`` orders it, ``group=tag`` groups it."""
+        wanted = {name: address.last(name) for name in ("text", "status", "tag", "sort", "group")}
         every = self._folder.listed()
-        chosen = [run for run in every if run.has(text) and status in ("", run.status)]
+        chosen = [run for run in every if _is_wanted(run, wanted)]
+        order = wanted["sort"].removeprefix("-")
+        if order in _SORTS:
+            chosen.sort(key=_SORTS[order], reverse=wanted["sort"].startswith("-"))
+        shown = [(run, self._address(run.name)) for run in chosen]
         values = {
-            "runs": [(run, self._address(run.name)) for run in chosen],
+            "groups": _grouped(shown) if wanted["group"] == "tag" else [("", shown)],
+            "count": len(chosen),
             "total": len(every),
-            "text": text,
-            "status": status,
+            "wanted": wanted,
             "statuses": sorted({run.status for run in every}),
+            "tags": sorted({tag for run in every for tag in run.tags}),
+            "trends": [(trend, drawn_trend(trend)) for trend in trends_of(chosen)],
+            "sorts": {name: _sort_address(wanted, name) for name in _SORTS},
             "home": f"{self._home}/",
+            "runs_script": Markup(_SCRIPT),
         }
         return _html(template("runs.html", "context_bench_view").render(values))
+
+    def events(self) -> LocalResponse:
+        """Return how the runs of the list are, as an event: the browser connects again after the time that it names."""
+        runs = self._folder.listed()
+        is_running = any(run.status == "running" for run in runs)
+        told = {"runs": [_told(run) for run in runs]}
+        return _event("runs", told, _SOON if is_running else _LATER)
+
+    def notes(self, name: str, address: Address) -> LocalResponse:
+        """Return what persons say of a row of a run."""
+        path = self._folder.path_of(name)
+        if path is None:
+            return _missing()
+        key = {one: address.last(one) for one in ("dataset", "id", "repetition")}
+        return _json({"notes": notes_of_row(path, key)})
+
+    def export(self, name: str) -> LocalResponse:
+        """Return all notes of a run as JSON lines."""
+        path = self._folder.path_of(name)
+        if path is None:
+            return _missing()
+        read_notes(path)  # what is no JSON is told here, and not passed on
+        body = notes_path(path).read_bytes() if notes_path(path).is_file() else b""
+        told = {"content-disposition": "attachment"}
+        return LocalResponse(body, content_type="application/x-ndjson; charset=utf-8", headers=told)
+
+    def _stored(self, address: Address, request: LocalRequest) -> LocalResponse:
+        """Store what a person says of a row, or the tags of a run, and return it."""
+        if address.parts[:1] != ("run",) or address.parts[2:] != ("notes",):
+            return plain(405, "Only notes are stored.")
+        path = self._folder.path_of(address.parts[1])
+        if path is None:
+            return _missing()
+        kind = request.headers.get("content-type", "").partition(";")[0].strip()
+        if kind != "application/json" or len(request.body) > _LARGEST_NOTE:
+            return plain(415, "A note is a JSON object of at most 100 kB.")
+        try:
+            note = json.loads(request.body)
+        except (ValueError, RecursionError):
+            note = None
+        if not isinstance(note, dict):
+            raise ConfigurationError("A note is a JSON object.")
+        if "tags" in note:
+            return _json(set_tags(path, note))
+        if not self._folder.has_row(path, note):
+            return _missing()
+        return _json(add_note(path, note))
 
     def run(self, name: str) -> LocalResponse:
         """Return the report of a run; its rows' texts are fetched when they are opened."""
@@ -106,7 +190,13 @@ class Pages:
             return _missing()
         shown = self._folder.shown(path)
         address = self._address(path.name)
-        opened = Opened(Texts((), {}, {}), f"{address}/row/", f"{address}/status", f"{self._home}/")
+        opened = Opened(
+            texts=Texts((), {}, {}),
+            address=f"{address}/row/",
+            status=f"{address}/status",
+            home=f"{self._home}/",
+            notes=f"{address}/notes",
+        )
         with open_run(path) as run:
             pictures = self._folder.pictures(path, run)
             return _html("".join(report_page(shown.result, shown.found, run, opened, pictures)))
@@ -120,9 +210,11 @@ class Pages:
         return _missing() if found is None else _json(found)
 
     def status(self, name: str) -> LocalResponse:
-        """Return how far a run is."""
+        """Return how far a run is, as an event."""
         path = self._folder.path_of(name)
-        return _missing() if path is None else _json(self._folder.status_of(path))
+        if path is None:
+            return _missing()
+        return _event("status", self._folder.status_of(path), _SOON)
 
     def compare(self, address: Address) -> LocalResponse:
         """Return how the runs named by ``run`` compare, on the rows that they share; ``baseline`` names a system."""
@@ -147,6 +239,47 @@ class Pages:
 
     def _address(self, name: str) -> str:
         return f"{self._home}/run/{quote(name, safe='')}"
+
+
+def _is_wanted(run: Listed, wanted: Mapping[str, str]) -> bool:
+    if wanted["tag"] and wanted["tag"] not in run.tags:
+        return False
+    return run.has(wanted["text"]) and wanted["status"] in ("", run.status)
+
+
+def _grouped(shown: Sequence[tuple[Listed, str]]) -> list[tuple[str, list[tuple[Listed, str]]]]:
+    """Return the runs of each tag, and those without one last; a run with two tags is in both."""
+    groups: dict[str, list[tuple[Listed, str]]] = {}
+    for run, address in shown:
+        for tag in run.tags or ("",):
+            groups.setdefault(tag, []).append((run, address))
+    names = sorted(groups, key=lambda tag: (not tag, tag))
+    return [(name or "without a tag", groups[name]) for name in names]
+
+
+def _sort_address(wanted: Mapping[str, str], name: str) -> str:
+    """Return the query that sorts by a column; a second time, the other way round."""
+    order = f"-{name}" if wanted["sort"] == name else name
+    kept = {key: value for key, value in wanted.items() if value and key != "sort"}
+    return "?" + urlencode({**kept, "sort": order})
+
+
+def _told(run: Listed) -> dict[str, Any]:
+    return {
+        "name": run.name,
+        "status": run.status,
+        "state": run.sentence,
+        "score": run.score_text,
+        "duration": run.duration,
+        "cost": run.cost_text,
+        "tags": ", ".join(run.tags),
+    }
+
+
+def _event(name: str, value: Mapping[str, Any], retry: int) -> LocalResponse:
+    """Return one server-sent event; the stream then ends, and the browser opens the next after so many milliseconds."""
+    body = f"retry: {retry}\nevent: {name}\ndata: {embedded(value)}\n\n"
+    return LocalResponse(body.encode(), content_type="text/event-stream; charset=utf-8")
 
 
 def _missing() -> LocalResponse:

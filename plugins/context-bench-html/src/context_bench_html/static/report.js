@@ -26,7 +26,8 @@
     system.broken = new Set(system.failed);
     columns.push({ name: system.label, width: "minmax(74px,.8fr)", value: i => system.score[i], system });
   }
-  const template = columns.map(c => c.width).join(" ");
+  const every = [...columns], hidden = new Set();
+  let template = columns.map(c => c.width).join(" ");
 
   // ---- which rows, in which order
   const wanted = { bits: 0, dataset: "", text: "", column: null, descending: false };
@@ -62,11 +63,18 @@
   const head = make("div", { class: "grid-head", role: "row" });
   const grid = make("div", { class: "grid", role: "grid", "aria-labelledby": "rows-heading", "aria-colcount": String(columns.length) },
     make("div", { role: "rowgroup" }, head), viewport);
-  head.style.gridTemplateColumns = template;
-  head.style.minWidth = viewport.style.minWidth = columns.reduce((sum, column) => sum + parseInt(column.width.match(/\d+/)[0]) + 10, 30) + "px";  // what does not fit is scrolled to
-  for (const column of columns)
-    head.append(make("span", { role: "columnheader", "aria-sort": "none" }, make("button", { type: "button", title: "Sort by " + column.name,
-      onclick: () => { wanted.descending = wanted.column === column && !wanted.descending; wanted.column = column; refresh(); } }, column.name)));
+  function drawHead() {
+    columns.splice(0, columns.length, ...every.filter(column => !hidden.has(column.name)));
+    template = columns.map(c => c.width).join(" ");
+    grid.setAttribute("aria-colcount", String(columns.length));
+    head.replaceChildren();
+    head.style.gridTemplateColumns = template;
+    head.style.minWidth = viewport.style.minWidth = columns.reduce((sum, column) => sum + parseInt(column.width.match(/\d+/)[0]) + 10, 30) + "px";  // what does not fit is scrolled to
+    for (const column of columns)
+      head.append(make("span", { role: "columnheader", "aria-sort": "none" }, make("button", { type: "button", title: "Sort by " + column.name,
+        onclick: () => { wanted.descending = wanted.column === column && !wanted.descending; wanted.column = column; refresh(); } }, column.name)));
+  }
+  drawHead();
   const scale = () => Math.max(1, order.length * ROW / MOST_PIXELS);
   const first = () => Math.floor(viewport.scrollTop * scale() / ROW);
   function draw() {
@@ -104,6 +112,7 @@
     grid.setAttribute("aria-rowcount", String(order.length + 1));
     inner.style.height = Math.max(ROW, Math.min(order.length * ROW, MOST_PIXELS)) + "px";
     inner.style.position = "relative";
+    remember();
     counted.textContent = order.length.toLocaleString("en") + " of " + size.toLocaleString("en") + " lines";
     draw();
   }
@@ -136,14 +145,21 @@
     viewport.scrollTop = 0;
     refresh();
   }
-  let waiting = 0;
+  let waiting = 0, isReady = false;
   const search = make("input", { type: "search", id: "search", "aria-label": "Search ids, questions, answers and responses", placeholder: "search",
     oninput: () => { clearTimeout(waiting); waiting = setTimeout(() => { wanted.text = search.value; viewport.scrollTop = 0; refresh(); }, size > 5000 ? 80 : 0); } });
   const dataset = make("select", { "aria-label": "Dataset", id: "dataset", onchange: () => { wanted.dataset = dataset.value; viewport.scrollTop = 0; refresh(); } },
     make("option", { value: "" }, "all datasets"), data.datasets.map((label, n) => make("option", { value: String(n) }, label || "(no dataset)")));
   const all = make("button", { type: "button", id: "all", onclick: () => { boxes.forEach(([, box]) => { box.checked = false; }); restrict(); } }, "all lines");
+  const chooser = make("details", { id: "columns" }, make("summary", {}, "columns"), make("fieldset", {}, make("legend", {}, "Columns"), every.map((column, n) => {
+    const box = make("input", { type: "checkbox", id: "column-" + n, onchange: () => {
+      if (box.checked) hidden.delete(column.name); else if (hidden.size < every.length - 1) hidden.add(column.name); else box.checked = true;
+      drawHead(); refresh(); } });
+    column.box = box;
+    return make("label", { for: "column-" + n }, box, " " + column.name);
+  })));
   place.append(make("div", { class: "controls" }, make("fieldset", {}, make("legend", {}, "Show only"), boxes.map(([, , label]) => label)), all,
-    data.datasets.length > 1 ? dataset : null, search,
+    data.datasets.length > 1 ? dataset : null, search, chooser,
     make("span", { class: "note" }, make("kbd", {}, "/"), " search ", make("kbd", {}, "↑↓"), " move ", make("kbd", {}, "Enter"), " open")), counted, grid);
 
   // ---- one row
@@ -156,8 +172,10 @@
   // The browser's own closing tells of it in a later task, and the row it would give the focus back to may be drawn anew:
   // so Escape and the close button shut the dialog here, and the row has the focus before the key is let go.
   const giveBack = () => { if (!dialog.open && !viewport.contains(document.activeElement)) (document.getElementById("row-" + active) || viewport).focus({ preventScroll: true }); };
-  function shut() { dialog.close(); giveBack(); }
+  function shut() { dialog.close(); giveBack(); remember(); }
   dialog.addEventListener("keydown", event => {
+    const isTyping = /INPUT|TEXTAREA|SELECT/.test(event.target.tagName || "");
+    if (isTyping && event.key !== "Escape") return;
     if (event.key === "ArrowLeft") step(-1); else if (event.key === "ArrowRight") step(1);
     else if (event.key === "Escape") { event.preventDefault(); shut(); }
   });
@@ -173,9 +191,10 @@
     body.replaceChildren(make("p", {}, "…"));
     if (!dialog.open) dialog.showModal();
     heading.focus();
+    remember();
     const detail = await detailOf(i);
     if (order[active] !== i) return;
-    body.replaceChildren(...(detail ? told(detail) : excerpts(i)));
+    body.replaceChildren(...(detail ? told(detail) : excerpts(i)), ...(data.notes ? [review(i)] : []));
     body.removeAttribute("aria-busy");
     dialog.setAttribute("data-row", String(active));
   }
@@ -189,6 +208,29 @@
     const answer = await fetch(data.address + i);
     return answer.ok ? answer.json() : null;
   }
+  // ---- what a person says of a row: kept by the viewer beside the run; a draft stays while rows are opened
+  const drafts = new Map();
+  let who = "";
+  function review(i) {
+    const draft = drafts.get(i) || { rating: "", note: "" };
+    drafts.set(i, draft);
+    const rating = make("select", { id: "rating", onchange: () => { draft.rating = rating.value; } }, ["", "good", "bad", "unsure"].map(word => make("option", { value: word }, word || "no rating")));
+    const note = make("textarea", { id: "note", rows: "2", oninput: () => { draft.note = note.value; } });
+    const name = make("input", { id: "who", autocomplete: "name", oninput: () => { who = name.value; } });
+    rating.value = draft.rating; note.value = draft.note; name.value = who;
+    const list = make("ul", { "aria-label": "Notes of this row" }), said = make("span", { role: "status", class: "note", id: "saved" });
+    const add = one => list.append(make("li", {}, [one.rating, one.note].filter(Boolean).join(": ") + " – " + [one.who, one.when].filter(Boolean).join(", ")));
+    const key = { dataset: data.datasets[data.dataset[i]], id: String(data.id[i]), repetition: data.repetition ? data.repetition[i] : 0 };
+    fetch(data.notes + "?" + new URLSearchParams(key)).then(answer => answer.json()).then(found => found.notes.forEach(add)).catch(() => { said.textContent = "The notes cannot be read."; });
+    const save = async () => {
+      const answer = await fetch(data.notes, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ ...key, rating: rating.value, note: note.value, who }) }).catch(() => null);
+      if (!answer || !answer.ok) { said.textContent = answer ? await answer.text() : "The server does not answer; nothing is stored."; return; }
+      add(await answer.json());
+      drafts.delete(i); rating.value = note.value = ""; said.textContent = "stored";
+    };
+    return make("section", { class: "review", "aria-label": "Your rating" }, make("label", { for: "rating" }, "rating ", rating), make("label", { for: "note" }, "note ", note),
+      make("label", { for: "who" }, "who ", name), make("button", { type: "button", id: "save-note", onclick: save }, "save"), said, list);
+  }
   const text = (value, label) => make("div", { class: "text", tabindex: "0", role: "group", "aria-label": label }, value);
   function excerpts(i) {
     return [make("p", { class: "note" }, "The full texts of this line are not in the file; context-bench view shows them."),
@@ -198,15 +240,28 @@
   }
   function told(detail) {
     const parts = [make("h3", {}, "Question"), text(shown(detail.question), "Question")];
-    for (const message of detail.messages) parts.push(make("p", { class: "note" }, message.role), text(message.text, "Message of " + message.role));
+    parts.push(...conversation(detail.messages, ""));
     parts.push(make("h3", {}, "Right answer"), text(detail.gold.join("\n") || "none", "Right answer"));
     parts.push(make("div", { class: "sides" }, detail.rows.map(row => side(row, detail))));
     if (detail.context) parts.push(make("details", {}, make("summary", {}, "Original context"), text(detail.context, "Original context")));
     if (Object.keys(detail.fields).length) parts.push(make("details", {}, make("summary", {}, "Other fields"), text(JSON.stringify(detail.fields, null, 2), "Other fields")));
     return parts;
   }
+  function conversation(messages, of) {
+    return messages.flatMap(message => [make("p", { class: "note" }, message.role), message.text ? text(message.text, "Message of " + message.role + of) : null,
+      ...message.calls.map(call => { const box = text("calls " + call.name + " " + call.arguments, "Call of " + call.name + of); box.classList.add("call"); return box; })]).filter(Boolean);
+  }
+  function folded(title, fill) {  // filled when it is opened
+    const box = make("details", {}, make("summary", {}, title));
+    box.addEventListener("toggle", () => { if (box.open && box.children.length === 1) box.append(fill()); });
+    return box;
+  }
   function side(row, detail) {
     const parts = [make("h3", {}, row.system), text(row.response === null ? "no response" : row.response === "" ? "(empty)" : row.response, "Response of " + row.system)];
+    const base = against === null ? null : detail.rows.find(one => one.system === data.systems[against].label);
+    if (base && base !== row && base.response !== null && row.response !== null && base.response !== row.response)
+      parts.push(folded("Words that differ from " + base.system, () => difference(base.response, row.response, row.system, "Response of " + row.system + " against " + base.system)));
+    if (row.messages.length) parts.push(folded("Messages (" + row.messages.length + ")", () => make("div", {}, conversation(row.messages, ", " + row.system))));
     for (const failure of row.failures)
       parts.push(make("p", { class: "warning" }, failure.text + (failure.attempts > 1 ? " (" + failure.attempts + " attempts)" : "")),
         failure.traceback ? make("details", {}, make("summary", {}, "Traceback"), text(failure.traceback, "Traceback")) : "");
@@ -229,10 +284,10 @@
 
   // ---- the words that two texts share
   const LARGEST = 3e7;
-  function difference(before, after, system) {
+  function difference(before, after, system, label = "Context of " + system + " against the original") {
     const left = before.match(/\s*\S+/g) || [], right = after.match(/\s*\S+/g) || [];
     const kept = aligned(left.map(word => word.trim()), right.map(word => word.trim()));
-    const box = make("div", { class: "text", tabindex: "0", role: "group", "aria-label": "Context of " + system + " against the original" });
+    const box = make("div", { class: "text", tabindex: "0", role: "group", "aria-label": label });
     let i = 0, j = 0, removed = 0;
     const put = (tag, words) => { if (words.length) box.append(tag ? make(tag, {}, words.join("")) : visible(words.join(""))); };
     for (let k = 0; k <= kept.length; k++) {
@@ -283,6 +338,54 @@
     return pairs;
   }
 
+  // ---- the address: filters, search, order, columns and the opened row stand behind the #
+  function remember() {
+    if (!isReady) return;
+    const state = new URLSearchParams();
+    const only = boxes.filter(([, box]) => box.checked).map(([, box]) => box.id.slice(5));
+    state.set("only", only.join(","));
+    if (wanted.text) state.set("text", wanted.text);
+    if (wanted.dataset !== "") state.set("dataset", data.datasets[+wanted.dataset]);
+    if (wanted.column) state.set("sort", (wanted.descending ? "-" : "") + wanted.column.name);
+    if (hidden.size) state.set("hide", [...hidden].join("\u001f"));
+    if (dialog.open && order.length) {
+      const i = order[active];
+      state.set("row", data.id[i]);
+      if (data.datasets.length > 1) state.set("of", data.datasets[data.dataset[i]]);
+      if (data.repetition && data.repetition[i]) state.set("repetition", String(data.repetition[i]));
+    }
+    history.replaceState(null, "", "#rows?" + state);
+  }
+  function recall() {
+    const [, query] = location.hash.split("?");
+    if (query === undefined) return false;
+    const state = new URLSearchParams(query), only = (state.get("only") || "").split(","), sort = state.get("sort") || "";
+    boxes.forEach(([, box]) => { box.checked = only.includes(box.id.slice(5)); });
+    search.value = wanted.text = state.get("text") || "";
+    const chosen = data.datasets.indexOf(state.get("dataset"));
+    dataset.value = wanted.dataset = chosen < 0 ? "" : String(chosen);
+    wanted.descending = sort.startsWith("-");
+    wanted.column = every.find(column => column.name === sort.replace(/^-/, "")) || null;
+    hidden.clear();
+    (state.get("hide") || "").split("\u001f").filter(name => every.some(column => column.name === name)).forEach(name => hidden.add(name));
+    every.forEach(column => { column.box.checked = !hidden.has(column.name); });
+    drawHead();
+    restrict();
+    document.getElementById("rows").scrollIntoView();
+    if (state.get("row") !== null) {
+      const repetition = +(state.get("repetition") || 0), of = state.get("of");
+      const line = data.id.findIndex((id, i) => String(id) === state.get("row") && (of === null || data.datasets[data.dataset[i]] === of) && (data.repetition ? data.repetition[i] : 0) === repetition);
+      if (line >= 0) show(line);
+    } else if (dialog.open) shut();
+    return true;
+  }
+  function show(line) {
+    if (!order.includes(line)) { boxes.forEach(([, box]) => { box.checked = false; }); search.value = wanted.text = ""; dataset.value = wanted.dataset = ""; restrict(); }
+    move(order.indexOf(line));
+    open(active);
+  }
+  window.addEventListener("hashchange", recall);
+
   // ---- keys of the whole page, and a run that goes on
   document.addEventListener("keydown", event => {
     if (event.key === "/" && !/INPUT|TEXTAREA/.test(document.activeElement.tagName)) { event.preventDefault(); search.focus(); }
@@ -290,15 +393,14 @@
   const status = document.querySelector("[data-status]");
   if (status && status.classList.contains("warning")) {
     const shownRows = status.textContent;
-    const ask = async () => {
-      const answer = await fetch(status.dataset.status).catch(() => null);
-      if (!answer || !answer.ok) return;
-      const now = await answer.json();
+    const events = new EventSource(status.dataset.status);  // what is ticked, typed and opened stays: only this line changes
+    events.addEventListener("status", event => {
+      const now = JSON.parse(event.data);
       if (now.sentence !== shownRows.trim())
-        status.replaceChildren(visible(now.sentence), " ", make("a", { href: "" }, "Show the rows so far"));
-      if (now.status === "running") setTimeout(ask, 2000);
-    };
-    setTimeout(ask, 2000);
+        status.replaceChildren(visible(now.sentence), " ", make("a", { href: "", onclick: click => { click.preventDefault(); location.reload(); } }, "Show the rows so far"));
+      if (now.status !== "running") events.close();
+    });
   }
-  restrict();
+  if (!recall()) restrict();
+  isReady = true;
 })();
