@@ -20,14 +20,14 @@ from generate import GROUPS, component_reference, packages
 ROOT = Path(__file__).resolve().parents[1]
 
 SECTIONS: dict[str, str] = {
-    "Get started": "tutorials/first-run tutorials/first-benchmark",
+    "Get started": "tutorials/first-run tutorials/first-benchmark how-to/come-from-another-tool",
     "Compare": "how-to/compare-two-proxies how-to/compare-proxies how-to/compare-two-proxies-on-your-sessions "
     "how-to/measure-your-own-code how-to/score-outputs-you-already-have how-to/run-a-benchmark how-to/run-a-suite "
     "how-to/coming-from-lm-eval-and-inspect "
     "how-to/measure-a-memory-system how-to/measure-your-agents-compaction how-to/does-my-proxy-keep-agents-working how-to/read-a-report how-to/query-with-duckdb",
     "Operate": "how-to/preflight how-to/doctor how-to/limit-a-run how-to/resume-rescore-and-reuse "
     "how-to/verify-and-explain-a-run how-to/gate-ci how-to/gate-pull-requests how-to/test-a-system-with-pytest how-to/lock-the-wiring how-to/choose-plugins how-to/release",
-    "Extend": "how-to/write-an-evaluator-plugin how-to/write-a-dataset-plugin how-to/write-a-system-plugin "
+    "Extend": "how-to/which-kind-of-plugin how-to/write-an-evaluator-plugin how-to/write-a-dataset-plugin how-to/write-a-system-plugin "
     "how-to/write-a-metric-plugin how-to/write-a-reporter-plugin how-to/write-a-command-plugin "
     "how-to/write-a-tokenizer-plugin how-to/write-an-extension how-to/test-a-plugin how-to/validate-an-evaluator",
     "Concepts": "concepts/architecture concepts/how-sure-is-this concepts/security concepts/reading-answers "
