@@ -83,6 +83,20 @@ def test_each_citation_of_ours_has_authors_a_year_and_an_entry() -> None:
     assert found > 50
 
 
+def test_each_work_of_ours_is_cited_in_full_and_everywhere_the_same() -> None:
+    """A name such as `SCROLLS` finds no paper, and one paper of two years is two entries of a bibliography."""
+    cited: dict[str, set[Work]] = {}
+    for manifest in ROOT.glob("plugins/*/src/*/context_bench_plugin.toml"):
+        tables = tomli.loads(manifest.read_text(encoding="utf-8"))
+        for kind in ("datasets", "evaluators", "systems"):
+            for table in tables.get(kind, {}).values():
+                for work in works_in(table.get("citation", "")):
+                    cited.setdefault(work.title.partition(":")[0], set()).add(work)
+    assert [works for works in cited.values() if len(works) > 1] == []
+    titles = [work.title for works in cited.values() for work in works]
+    assert [title for title in titles if len(title.split()) < 4] == []
+
+
 class Same:
     name = "same"
 
