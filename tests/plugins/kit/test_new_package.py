@@ -7,6 +7,8 @@ import json
 import os
 import subprocess
 import sys
+import sysconfig
+import venv
 import zipfile
 from pathlib import Path
 
@@ -19,20 +21,31 @@ from context_bench_kit.new_package import TEMPLATES
 pytestmark = pytest.mark.one_python
 
 
-def run(folder: Path, site: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run a Python module in a folder, with the package of a site."""
+def run(folder: Path, python: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a Python module in a folder, with an environment's Python; no installer of it uses a network."""
     return subprocess.run(
-        [sys.executable, "-m", *arguments],
+        [python, "-m", *arguments],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(site), "COLUMNS": "200"},
+        env={**os.environ, "COLUMNS": "200", "PIP_NO_INDEX": "1"},
         capture_output=True,
         text=True,
         check=False,
     )
 
 
-def installed(project: Path, site: Path) -> None:
-    """Build the wheel of a project as an installer does, and unpack it."""
+def fresh_environment(folder: Path) -> str:
+    """Return the Python of a new environment that has what this one has, and nothing installed of its own."""
+    venv.EnvBuilder(with_pip=False, symlinks=os.name != "nt").create(folder)
+    [site] = [*folder.glob("lib/python*/site-packages"), *folder.glob("Lib/site-packages")]
+    ours = dict.fromkeys(sysconfig.get_path(name) for name in ("purelib", "platlib"))
+    lines = [f"import site; site.addsitedir({path!r})" for path in ours]
+    (site / "ours.pth").write_text("\n".join(lines), encoding="utf-8")
+    [python] = [*folder.glob("bin/python"), *folder.glob("Scripts/python.exe")]
+    return str(python)
+
+
+def install(project: Path, python: str) -> None:
+    """Build the wheel of a project, and install it in an environment as a user does, from the file alone."""
     build = "import hatchling.build; print(hatchling.build.build_wheel('built'))"
     (project / "built").mkdir()
     done = subprocess.run(
@@ -44,7 +57,9 @@ def installed(project: Path, site: Path) -> None:
         package = project.name.replace("-", "_")
         names = {f"{package}/{name}" for name in ("context_bench_plugin.toml", "py.typed")}
         assert names <= set(packed.namelist())
-        packed.extractall(site)
+    into = ("--python", python, "--disable-pip-version-check", "install", "--no-deps", str(wheel))
+    done = run(project, sys.executable, "pip", *into)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -52,6 +67,7 @@ def test_a_new_package_passes_everything_as_it_is_written(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("hatchling", reason="the package is built")
+    pytest.importorskip("pip", reason="the package is installed")
     monkeypatch.chdir(tmp_path)
     name = f"acme-new-{kind}"
     assert execute(["plugins", "new", kind, name]) == 0
@@ -60,52 +76,73 @@ def test_a_new_package_passes_everything_as_it_is_written(
     marks = [path for path in project.rglob("*") if path.is_file() and "@" in path.read_text()]
     assert {path.suffix for path in marks} <= {".yml", ".py"}  # actions/checkout@v4, decorators
 
-    checked = run(tmp_path, tmp_path, "context_bench", "plugins", "check", f"./{name}", "--run")
+    checked = run(
+        tmp_path, sys.executable, "context_bench", "plugins", "check", f"./{name}", "--run"
+    )
     assert checked.returncode == 0, checked.stdout + checked.stderr
     assert "not called" not in checked.stdout or kind == "option-group"
 
-    site = tmp_path / "site"
-    installed(project, site)
-    listed = run(tmp_path, site, "context_bench", "plugins", "list", "--json")
+    python = fresh_environment(tmp_path / "environment")
+    install(project, python)
+    listed = run(tmp_path, python, "context_bench", "plugins", "list", "--json")
     [entry] = [one for one in json.loads(listed.stdout) if one["id"] == f"{name}/{name}"]
     assert entry["state"] == "ok"
-    checked = run(tmp_path, site, "context_bench", "plugins", "check", name, "--run")
+    checked = run(tmp_path, python, "context_bench", "plugins", "check", name, "--run")
     assert checked.returncode == 0, checked.stdout
-    tested = run(project, site, "pytest", "-q", "-p", "no:cacheprovider")
+    tested = run(project, python, "pytest", "-q", "-p", "no:cacheprovider")
     assert tested.returncode == 0, tested.stdout
+
+
+PROGRAM = """
+from context_bench import evaluate
+
+def answer(example):
+    return "paris"
+
+result = evaluate(answer, "acme-all-dataset", progress=False, run_file="run.sqlite",
+    add_evaluators=["acme-all-evaluator"], add_metrics=["acme-all-metric"],
+    extensions=["acme-all-extension"], tokenizer="acme-all-tokenizer")
+print(len(result.rows), result.summary["answer"]["acme_all_metric"],
+    [row.scores["acme_all_evaluator"] for row in result.rows])
+shorter = evaluate("acme-all-system:words=2", [{"context": "one two three"}], [], progress=False)
+print([row.failed for row in shorter.rows])
+"""
 
 
 def test_new_packages_of_all_kinds_run_together(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("hatchling", reason="the packages are built")
+    pytest.importorskip("pip", reason="the packages are installed")
     monkeypatch.chdir(tmp_path)
-    site = tmp_path / "site"
-    for kind in ("dataset", "system", "evaluator", "metric", "reporter", "extension", "tokenizer"):
+    python = fresh_environment(tmp_path / "environment")
+    for kind in KINDS:
         assert execute(["plugins", "new", kind, f"acme-all-{kind}"]) == 0
-        installed(tmp_path / f"acme-all-{kind}", site)
-    (tmp_path / "reader.py").write_text(
-        "def answer(example):\n    return 'paris'\n", encoding="utf-8"
-    )
-    program = (
-        "from context_bench import evaluate\n"
-        "from reader import answer\n"
-        "result = evaluate(answer, 'acme-all-dataset', progress=False,\n"
-        "    add_evaluators=['acme-all-evaluator'], add_metrics=['acme-all-metric'],\n"
-        "    extensions=['acme-all-extension'], tokenizer='acme-all-tokenizer')\n"
-        "print(len(result.rows), result.summary['answer']['acme_all_metric'],\n"
-        "    [row.scores['acme_all_evaluator'] for row in result.rows])\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(site), str(tmp_path)])},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+        if kind == "evaluator":
+            use_group(tmp_path, "acme-all-option-group")
+        install(tmp_path / f"acme-all-{kind}", python)
+    (tmp_path / "program.py").write_text(PROGRAM, encoding="utf-8")
+    done = run(tmp_path, python, "program")
     assert done.returncode == 0, done.stderr
-    assert done.stdout == "3 1.0 [1.0, 0.0, 0.0]\n"
+    assert done.stdout == "3 1.0 [1.0, 0.0, 0.0]\n[False]\n"
+    reported = run(
+        tmp_path, python, "context_bench", "report", "run.sqlite", "--format", "acme-all-reporter"
+    )
+    assert reported.stdout == "answer: 0.3333\n", reported.stderr
+    counted = run(tmp_path, python, "context_bench", "acme-all-command", "run.sqlite")
+    assert counted.stdout == "3 rows\n", counted.stderr
+    helped = run(tmp_path, python, "context_bench", "run", "--help-all")
+    assert "--acme-all-option-group-timeout" in helped.stdout
+
+
+def use_group(folder: Path, group: str) -> None:
+    """Have the new evaluator use the options of a group, as its package's README shows."""
+    manifest = folder / "acme-all-evaluator/src/acme_all_evaluator/context_bench_plugin.toml"
+    text = manifest.read_text(encoding="utf-8")
+    assert text.count("wire = []") == 1
+    manifest.write_text(
+        text.replace("wire = []", f'wire = []\noption_groups = ["{group}"]'), encoding="utf-8"
+    )
 
 
 def test_the_command_offers_every_template() -> None:
