@@ -1,6 +1,6 @@
 """How often the test of a paired difference alarms, covers and finds, beside the standard procedures.
 
-    python tests/benchmarks/bench_statistics.py --repeats 200 -o grid.csv
+    python tests/benchmarks/bench_statistics.py --repeats 400 -o grid.csv
     python tests/benchmarks/bench_statistics.py --table grid.csv
 
 Each cell of the grid is a number of rows, a distribution of what parts the two systems, and a way in which rows hang together.
@@ -185,7 +185,7 @@ def intervals(values: np.ndarray, draw: np.random.Generator) -> Iterator[tuple[s
     """Yield the interval of each procedure."""
     rows = values.ravel()
     found = difference_test(rows, numbers_of(values)).interval
-    bound = guaranteed_difference(rows, numbers_of(values))
+    bound = guaranteed_difference(rows, numbers_of(values), tested=found)
     for name, one in (("ours", found), ("guarantee", bound)):
         yield name, (one.low, one.high) if isinstance(one, Interval) else (-2.0, 2.0)
     yield "t", student(rows)
@@ -201,9 +201,9 @@ def cell(kind: str, structure: Structure, rows: int, repeats: int) -> Iterator[d
     draw = np.random.default_rng([KINDS.index(kind), STRUCTURES.index(structure), rows])
     effect = min(0.5, POWER_AT * deviation(kind) / math.sqrt(rows))
     shares: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
-    for _ in range(4 * repeats):
+    for _ in range(repeats):
         for name, is_alarm in alarms(sample(kind, structure, rows, 0.0, draw), draw):
-            shares[name]["alarms"] += is_alarm / (4 * repeats)
+            shares[name]["alarms"] += is_alarm / repeats
     for _ in range(repeats):
         for name, (low, high) in intervals(sample(kind, structure, rows, effect, draw), draw):
             shares[name]["covered"] += (low <= effect <= high) / repeats
@@ -280,7 +280,7 @@ def structure_class(line: dict[str, str]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeats", type=int, default=200)
+    parser.add_argument("--repeats", type=int, default=400)
     parser.add_argument("-o", "--output", type=Path, default=Path("grid.csv"))
     parser.add_argument("--part", type=int, nargs=2, default=(0, 1), metavar=("K", "N"))
     parser.add_argument("--table", type=Path, nargs="+")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from context_bench_compare.differences import (
 )
 from context_bench_compare.intervals import Clusters, Floats, Interval, TooFew
 from context_bench_compare.paired_passes import mid_p, passes_interval, tango_score
-from context_bench_compare.sign_flip import chances_of_more, flip_p_value
+from context_bench_compare.sign_flip import chance_of_more, chances_of_more, flip_p_value
 
 
 @pytest.mark.parametrize(
@@ -41,6 +42,49 @@ def test_few_units_get_the_permutation_test_of_scipy(units: int, effect: float) 
         (values,), np.mean, permutation_type="samples", n_resamples=np.inf
     )
     assert flip_p_value(values) == pytest.approx(reference.pvalue, abs=1e-12)
+
+
+@pytest.mark.parametrize("size", [2, 5])
+@pytest.mark.parametrize("units", [6, 8, 10])
+def test_few_clusters_of_passes_get_scipys_permutations_and_count_equal_sums_by_half(
+    units: int, size: int
+) -> None:
+    draw = np.random.default_rng(10 * units + size)
+    numbers = np.repeat(np.arange(units), size)
+    for _ in range(10):
+        rows = draw.choice([-1.0, 0.0, 1.0], units * size, p=[0.15, 0.4, 0.45])
+        sums = np.bincount(numbers, weights=rows)
+        reference = stats.permutation_test(
+            (sums,),
+            np.sum,
+            permutation_type="samples",
+            n_resamples=np.inf,
+            alternative="greater",
+        )
+        signs = np.array(list(product((-1.0, 1.0), repeat=units)))
+        equal = float(np.isclose(signs @ sums, sums.sum()).mean())
+        above = float(reference.pvalue) - equal / 2
+        assert chance_of_more(sums, are_passes=True) == pytest.approx(above, abs=1e-12)
+        expected = min(1.0, 2 * min(above, 1 - above))
+        by_row = mid_p(int((rows > 0).sum()), int((rows < 0).sum()))
+        assert difference_p_value(rows, numbers) == pytest.approx(max(expected, by_row))
+
+
+@pytest.mark.parametrize(("units", "size"), [(20, 5), (12, 5), (30, 2)])
+def test_clusters_of_passes_find_nearly_as_much_as_t_of_their_means(units: int, size: int) -> None:
+    draw = np.random.default_rng(units)
+    numbers = np.repeat(np.arange(units), size)
+    ours, by_t, alarms = 0, 0, 0
+    runs = 800
+    for _ in range(runs):
+        equal = draw.choice([-1.0, 0.0, 1.0], units * size, p=[0.09, 0.82, 0.09])
+        alarms += difference_p_value(equal, numbers) < 0.05
+        rows = draw.choice([-1.0, 0.0, 1.0], units * size, p=[0.01, 0.82, 0.17])
+        means = rows.reshape(units, size).mean(axis=1)
+        ours += difference_p_value(rows, numbers) < 0.05
+        by_t += bool(np.ptp(means)) and stats.ttest_1samp(means, 0.0).pvalue < 0.05
+    assert alarms <= 0.06 * runs
+    assert ours >= 0.9 * by_t
 
 
 @pytest.mark.parametrize("units", [15, 40, 200])
@@ -142,14 +186,13 @@ def test_rows_that_hang_together_never_make_a_difference_surer(shape: str) -> No
 @pytest.mark.parametrize("shape", SHAPES)
 def test_an_answer_that_is_repeated_changes_nothing(shape: str) -> None:
     values = SHAPES[shape](np.random.default_rng(6), 60)
-    if shape.endswith("passes"):
-        values = values * 0.9  # one answer of each is tested as passes and fails, several are not
     times = np.repeat(np.arange(60), 3)
     once, thrice = (
         difference_test(values),
         difference_test(np.repeat(values, 3), times, examples=times),
     )
     assert thrice.p_value == pytest.approx(once.p_value)
+    assert thrice.test == once.test
     assert isinstance(once.interval, Interval)
     assert isinstance(thrice.interval, Interval)
     assert (thrice.interval.low, thrice.interval.high) == pytest.approx(

@@ -203,3 +203,60 @@ def test_ranked_systems_that_the_test_does_not_part_are_tied(tmp_path: Path) -> 
         [systems[0], systems[2]], rows, [Right()], progress=False, run_file=tmp_path / "2.sqlite"
     )
     assert verdicts(apart) is None
+
+
+class Halves:
+    """Gives a primary score, and further ones."""
+
+    name = "halves"
+
+    def score(self, original: dict[str, Any], processed: dict[str, Any]) -> dict[str, float]:
+        value = float(processed["response"])
+        found = {"score": value, "half": value / 2, "passed": float(value > 0.5), "tokens": 40.0}
+        if original["id"] == "3":
+            del found["half"]
+        return found
+
+
+def test_every_further_score_has_its_interval(tmp_path: Path) -> None:
+    drawn = np.random.default_rng(2)
+    scores = (np.repeat(drawn.uniform(0.2, 0.8, 12), 5) + drawn.normal(0, 0.05, 60)).clip(0, 1)
+    rows = [
+        {"id": str(number), "question": str(number), "answer": "1", "cluster": f"c{number // 5}"}
+        for number in range(60)
+    ]
+    path = tmp_path / "r.sqlite"
+    for clustered in (True, False):
+        for row in rows:
+            row["cluster"] = row["cluster"] if clustered else row["id"]
+        system = Scored({str(number): [float(value)] for number, value in enumerate(scores)})
+        path = tmp_path / f"{clustered}.sqlite"
+        result = evaluate([system], rows, [Halves()], progress=False, run_file=path)
+        told = result.summary["scored"]["scores"]["*"]
+        kept = np.delete(np.arange(60), 3)
+        halves = scores[kept] / 2
+        if clustered:
+            units = kept // 5
+            sums, sizes = np.bincount(units, weights=halves), np.bincount(units)
+            apart = sums - halves.mean() * sizes
+            half = stats.t.ppf(0.975, 11) * np.sqrt((apart**2).sum() * 12 / 11) / 59
+        else:
+            half = stats.t.ppf(0.975, 58) * stats.sem(halves)
+            passed = stats.binomtest(int((scores > 0.5).sum()), 60).proportion_ci(method="wilson")
+            assert (told["passed"]["low"], told["passed"]["high"]) == pytest.approx(
+                (passed.low, passed.high)
+            )
+        ends_of_halves = (told["half"]["low"], told["half"]["high"])
+        assert ends_of_halves == pytest.approx((halves.mean() - half, halves.mean() + half))
+        assert "low" not in told["tokens"]
+        assert read_result(path).summary["scored"]["scores"] == result.summary["scored"]["scores"]
+        lines = {line[0]: line[2] for line in result.score_table()[1]}
+        low, high = ends_of_halves
+        assert lines["half"] == f"{halves.mean():.4f} ({low:.4f} to {high:.4f})"
+
+
+def test_few_rows_have_no_interval_of_a_further_score(tmp_path: Path) -> None:
+    rows = [{"id": str(number), "question": str(number), "answer": "1"} for number in range(5)]
+    system = Scored({str(number): [0.5] for number in range(5)})
+    result = evaluate([system], rows, [Halves()], progress=False, run_file=tmp_path / "r.sqlite")
+    assert all("low" not in one for one in result.summary["scored"]["scores"]["*"].values())

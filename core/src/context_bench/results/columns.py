@@ -101,11 +101,20 @@ class Columns:
         names: Dataset labels, in the order of appearance.
         scores: The mean of every score.
         summary: What the metrics made of these columns so far, for a metric that compares systems.
+        further: Score keys that are no row's primary score and whose values are known, as where a
+            metric has ``reads_units``.
+        score_ends: Both ends of the interval of the mean of a further score, by key; metrics note
+            them here.
         knows_units: Whether :meth:`units` and :meth:`examples` are known, as for the rows of a run
             file where a metric has ``reads_units``.
     """
 
-    def __init__(self, fields: Iterable[str] = ("score",), units: Units | None = None) -> None:
+    def __init__(
+        self,
+        fields: Iterable[str] = ("score",),
+        units: Units | None = None,
+        further: Iterable[str] = (),
+    ) -> None:
         self.knows_units = units is not None
         is_repeated = units is not None and units.is_repeated
         is_shared = units is not None and units.is_shared
@@ -156,7 +165,10 @@ class Columns:
         self._runs = array("I")  # number of a label, and of how many rows in a row: 0, 500, 1, 500
         self._better: list[dict[str, str]] = []  # by number of a label and by field
         self._asked = frozenset(fields) or {"score"}
-        self._values = {field: array("d") for field in dict.fromkeys(("score", *self._asked))}
+        self.further = tuple(field for field in further if field not in self._asked)
+        self.score_ends: dict[str, tuple[float, float]] = {}
+        fields = dict.fromkeys(("score", *self._asked, *self.further))
+        self._values = {field: array("d") for field in fields}
         self._failed: dict[tuple[str, bool], int] = defaultdict(
             int
         )  # by field, and whether the row counts something for it
@@ -504,6 +516,12 @@ def unit_of(example: int, cluster: str | None) -> int:
     return int.from_bytes(digest, "big", signed=True)
 
 
+def further_scores(store: RunReader) -> list[str]:
+    """Return the score keys of a run file that are no row's primary score, in order."""
+    primaries = {label.primary for label in store.labels()}
+    return [key for key in queries.score_keys(store) if key not in primaries]
+
+
 def read_columns(
     store: RunReader, fields: Iterable[str] = ("score",), has_units: bool = False
 ) -> dict[str, Columns]:
@@ -518,7 +536,8 @@ def read_columns(
     fields = list(fields)
     systems = {system["system_number"]: system["label"] for system in store.systems()}
     units = units_of(store) if has_units else None
-    columns = {label: Columns(fields, units) for label in systems.values()}
+    further = further_scores(store) if has_units else ()
+    columns = {label: Columns(fields, units, further) for label in systems.values()}
     unit_at = no_unit if units is None else units.reader()
     labels = {label.number: label for label in store.labels()}
     datasets = {label.number: label.dataset for label in labels.values()}

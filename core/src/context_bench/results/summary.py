@@ -12,7 +12,14 @@ from attrs import Factory, define, frozen
 from context_bench.errors import ContextBenchError, MetricError, did_you_mean, message_of
 from context_bench.protocols import Metric
 from context_bench.records import ANY_KEY, EvalRow
-from context_bench.results.columns import SOURCES, Columns, no_unit, read_columns, units_of
+from context_bench.results.columns import (
+    SOURCES,
+    Columns,
+    further_scores,
+    no_unit,
+    read_columns,
+    units_of,
+)
 from context_bench.results.findings import outcome_warnings, silence_warnings, weak_baseline
 from context_bench.results.registry import RunMetric
 from context_bench.run.stopping import CaughtError, capture
@@ -86,7 +93,7 @@ def summarize(
         computation.compare(metric.metric)
     summary: dict[str, dict[str, Any]] = {}
     for label, columns in columns_by_system.items():
-        summary[label] = {**columns.summary, SCORES: columns.scores.to_dict()}
+        summary[label] = {**columns.summary, SCORES: _scores_of(columns)}
         if columns.sources:
             summary[label][SOURCES] = {
                 key: {"source": source, "covered": share}
@@ -98,6 +105,18 @@ def summarize(
         findings += weak_baseline(columns_by_system, baseline)
     keys = {name: list(keys) for name, keys in computation.keys.items()}
     return Summary(summary, keys, tuple(findings))
+
+
+def _scores_of(columns: Columns) -> dict[str, dict[str, dict[str, Any]]]:
+    """Return the mean of every score, with ``low`` and ``high`` where a metric noted its
+    interval."""
+    found = columns.scores.to_dict()
+    for scores in found.values():
+        for key, score in scores.items():
+            ends = columns.score_ends.get(key)
+            if ends is not None and score["n"] == len(columns.values(key)):
+                score["low"], score["high"] = ends
+    return found
 
 
 @define
@@ -234,10 +253,11 @@ def _columns(rows: Sequence[EvalRow], fields: Sequence[str], has_units: bool) ->
     reader = rows.reader if isinstance(rows, ChosenRows) else None
     units = units_of(reader) if has_units and reader is not None else None
     unit_at = no_unit if units is None else units.reader()
+    further = further_scores(reader) if has_units and reader is not None else ()
     columns: dict[str, Columns] = {}
     for row in rows:
         if row.system not in columns:
-            columns[row.system] = Columns(fields, units)
+            columns[row.system] = Columns(fields, units, further)
         columns[row.system].add(row, unit_at(RowId(row.dataset_number, row.position).pack()))
     return columns
 

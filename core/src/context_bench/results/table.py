@@ -142,7 +142,7 @@ def score_table(summary: Summary, left_out: Iterable[str]) -> tuple[list[str], l
         if key in excluded or not any(score["n"] - score["failed"] for score in scores):
             continue
         short_name = evaluator.rpartition("/")[2].strip(ANY_KEY)
-        lines.append([key, short_name, *map(_mean_text, scores)])
+        lines.append([key, short_name, *map(mean_text, scores)])
         unscored.append(sum(score["unscored"] for score in scores))
     headings = ["score", "by", *summary]
     if any(unscored):
@@ -160,5 +160,12 @@ def _score_keys(scores_by_system: Sequence[Mapping[str, Any]]) -> list[tuple[str
     return list(keys)
 
 
-def _mean_text(score: Mapping[str, Any]) -> str:
-    return _FORMATTERS["score"](score["mean"]) if score["n"] else "-"
+def mean_text(score: Mapping[str, Any]) -> str:
+    """Return the mean of a score as text, with its interval where there is one."""
+    if not score.get("n"):
+        return "-"
+    shown = _FORMATTERS["score"]
+    mean = shown(score["mean"])
+    if "low" not in score:
+        return mean
+    return f"{mean} ({shown(score['low'])} to {shown(score['high'])})"

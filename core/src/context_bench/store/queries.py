@@ -130,6 +130,11 @@ def rows_with_failures(reader: RunReader) -> list[int]:
     ]
 
 
+def score_keys(reader: RunReader) -> list[str]:
+    """Return every score key that a row has, in order."""
+    return [key for (key,) in reader.lines("SELECT DISTINCT name FROM scores ORDER BY 1")]
+
+
 def unscored(reader: RunReader, label: int, evaluator: int) -> Iterator[int]:
     """Yield the packed identities of a label's answered rows of which an evaluator has said
     nothing."""

@@ -87,7 +87,8 @@ def difference_test(
     """
     differences = np.asarray(differences, dtype=float)
     levels = _levels(clusters, examples)
-    name = OF_PASSES if len(levels) == 1 and are_passes(differences, measured) else OF_SCORES
+    is_of_passes = _count_as_passes(differences, levels[-1], measured)
+    name = OF_PASSES if is_of_passes else OF_SCORES
     needed = MINIMUM_UNITS if name == OF_PASSES else units_needed(confidence)
     missing = too_few_units(len(differences), levels[-1], needed)
     if missing is not None:
@@ -108,10 +109,11 @@ def difference_p_value(
         return 1.0
     found = []
     for level in levels:
-        if level is None and are_passes(differences):
-            found.append(mid_p(int((differences > 0).sum()), int((differences < 0).sum())))
+        sums = cluster_sums(differences, level)
+        if _count_as_passes(differences, level):
+            found.append(mid_p(int((sums > 0).sum()), int((sums < 0).sum())))
         else:
-            found.append(flip_p_value(cluster_sums(differences, level)))
+            found.append(flip_p_value(sums, are_passes(differences)))
     return max(found)
 
 
@@ -123,15 +125,18 @@ def guaranteed_difference(
     examples: Clusters | None = None,
     *,
     open_end: str | None = None,
+    tested: Interval | TooFew | None = None,
 ) -> Interval | TooFew:
     """Return the interval of the mean of paired differences that holds whatever was not seen.
 
     Args:
         differences, clusters, confidence, measured, examples: As for :func:`difference_test`.
         open_end: ``"low"`` or ``"high"``: towards which side few rows of a measure rule out nothing; None for scores.
+        tested: The interval of :func:`difference_test` of the same, where it is known already.
     """
     differences = np.asarray(differences, dtype=float)
-    tested = difference_test(differences, clusters, confidence, measured, examples).interval
+    if tested is None:
+        tested = difference_test(differences, clusters, confidence, measured, examples).interval
     if isinstance(tested, TooFew):
         return tested
     is_score = measured is None and float(np.abs(differences).max()) <= 1
@@ -177,6 +182,22 @@ def too_few_units(
     return None
 
 
+def _count_as_passes(
+    differences: Floats, level: Clusters | None, measured: float | None = None
+) -> bool:
+    """Return whether each unit differs by a pass for a fail in all of its rows, or not at all, and all have as many rows.
+
+    So a question that was asked three times, with the same answers, counts as one that was asked once.
+    """
+    if not are_passes(differences, measured):
+        return False
+    sizes = cluster_sizes(level)
+    if sizes is None:
+        return True
+    sums = cluster_sums(differences, level)
+    return bool((sizes == sizes[0]).all() and np.isin(sums, (-sizes[0], 0.0, sizes[0])).all())
+
+
 def _levels(clusters: Clusters | None, examples: Clusters | None) -> list[Clusters | None]:
     """Return by what rows are put together: not at all, by example, by cluster; the widest last."""
     found: list[Clusters | None] = [None]
@@ -187,13 +208,14 @@ def _levels(clusters: Clusters | None, examples: Clusters | None) -> list[Cluste
 def _parts(
     differences: Floats, level: Clusters | None, confidence: float, measured: float | None
 ) -> Iterator[_Part]:
-    if level is None and are_passes(differences, measured):
-        yield _of_signs(differences, 1.0, confidence)
-        return
     sums, sizes = cluster_sums(differences, level), cluster_sizes(level)
+    if _count_as_passes(differences, level, measured):
+        yield _of_signs(sums, 1.0, confidence)
+        return
     weights = np.ones(len(sums)) if sizes is None else sizes
-    ends = flip_interval(sums, weights, confidence)
-    yield _Part(flip_p_value(sums), ends[0], ends[1])
+    is_of_passes = are_passes(differences, measured)
+    ends = flip_interval(sums, weights, confidence, is_of_passes)
+    yield _Part(flip_p_value(sums, is_of_passes), ends[0], ends[1])
     if np.count_nonzero(sums) < MINIMUM_UNITS:  # so few do not tell by how much units differ
         yield _of_signs(sums, _largest(differences, measured), confidence)
 

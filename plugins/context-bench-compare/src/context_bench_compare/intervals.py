@@ -5,16 +5,14 @@ Gaffke's interval where they decide a gate: see :mod:`~context_bench_compare.bou
 they are shown. Differences are in :mod:`~context_bench_compare.differences`, ratios of sums and means of seconds or tokens in
 :mod:`~context_bench_compare.ratio_intervals`.
 
-A percentile of rows that stand alone lies between two of the values, as the binomial distribution says which. Percentiles of
-clusters or of pairs get the BCa bootstrap (Efron 1987), seeded, whose ends are moved out as Student's quantile is from the normal
-one (Hesterberg 2015): what few rows draw is too much alike.
+A percentile lies between two of the values, as the beta distribution says which; see :func:`percentile_interval`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from functools import lru_cache, partial
+from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -154,7 +152,7 @@ def mean_interval(
     values = np.asarray(values, dtype=float)
     if not bool(np.all((values >= 0) & (values <= 1))):
         raise ValueError(
-            "mean_interval() takes values between 0 and 1; use bootstrap_interval() for others"
+            "mean_interval() takes values between 0 and 1; use mean_of_any_interval() for others"
         )
     missing = too_few(len(values), clusters)
     if missing is not None:
@@ -268,37 +266,6 @@ def wilson(rate: float, rows: float, quantile: float) -> tuple[float, float]:
     return max(0.0, centre - half), min(1.0, centre + half)
 
 
-def bootstrap_interval(
-    columns: tuple[Floats, ...],
-    statistic: Callable[..., Floats],
-    clusters: Clusters | None = None,
-    confidence: float = 0.95,
-    seed: int = 0,
-    draws: int = 2000,
-) -> Interval | TooFew:
-    """Return the BCa bootstrap interval of a statistic of rows that are drawn together.
-
-    Args:
-        columns: Columns of the rows, each of shape (rows,).
-        statistic: Takes the columns with a leading axis for draws, each of shape (draws, rows), and returns shape
-            (draws,). Where there are clusters, a column holds sums over clusters, shape (draws, clusters).
-        clusters: Number of the cluster of each row; whole clusters are drawn then.
-        confidence: Share of such intervals that hold the true value.
-        seed: Seed of the draws: equal seeds give equal intervals.
-        draws: Bootstrap samples.
-    """
-    missing = too_few(len(columns[0]), clusters, least_clusters=MINIMUM_DRAWN)
-    if missing is not None:
-        return missing
-    if clusters is not None:
-        columns = tuple(cluster_sums(column, clusters) for column in columns)
-    distinct = max(_distinct(column) for column in columns)
-    if distinct < MINIMUM_DISTINCT:
-        return TooFew(_alike(distinct, "row"))
-    unit = "rows" if clusters is None else "clusters"
-    return _bca_interval(columns, statistic, unit, confidence, seed, draws, len(columns[0]))
-
-
 def rows_for_far_off(rows: int, clusters: Clusters | None, confidence: float) -> int:
     """Return how many rows show one that is far off the others but for the error of one end; 0 where so many are there.
 
@@ -325,64 +292,90 @@ def percentile_interval(
     share: float,
     clusters: Clusters | None = None,
     confidence: float = 0.95,
-    seed: int = 0,
-    draws: int = 2000,
 ) -> Interval | TooFew:
     """Return the interval of a percentile, or of what parts the percentiles of two columns.
 
-    Percentiles interpolate linearly. That of one column of rows that stand alone gets the order statistics between which it lies,
-    whatever the distribution (David and Nagaraja 2003, section 7.1), all else the BCa bootstrap. Of rows that hang together
-    whole clusters are drawn, and each of their rows counts as often as its cluster was drawn.
+    A percentile lies between two of the values, whatever the distribution: the share of all values below the r-th of n has a beta
+    distribution, of r and n + 1 - r. Ranks between two rows are interpolated (Hutson 1999), so that the promise is kept and not
+    overdone. Of rows that hang together as many count as would leave the share of rows below the percentile as uncertain as it is
+    between clusters (Korn and Graubard 1998). What parts two percentiles has the ends of both, put together by how rows that are
+    below the one are below the other (MOVER, Zou and Donner 2008).
 
     No values show an end of the interval that lies beyond them. As many rows, or clusters, as put one of them beyond the
     percentile on either side are 72 for the 95th at a confidence of 0.95, and 368 for the 99th. Of fewer rows that stand alone
     one column has one end, the other is infinite; all else has no interval.
 
     Args:
-        columns: One column of the rows, or two of rows that are drawn together, each of shape (rows,).
+        columns: One column of the rows, or two of the same rows, each of shape (rows,).
         share: 0.95 for the 95th percentile.
         clusters: Number of the cluster of each row, shape (rows,); None when every row stands alone.
         confidence: Share of such intervals that hold the true value.
-        seed: Seed of the draws: equal seeds give equal intervals.
-        draws: Bootstrap samples.
     """
     beyond = _rows_beyond(share, confidence)
-    if clusters is None and len(columns) == 1:
-        missing = too_few(len(columns[0]), None)
-        return (
-            _between_values(columns[0], share, confidence, max(MINIMUM_ROWS, beyond))
-            if missing is None
-            else missing
-        )
+    stands_alone = clusters is None and len(columns) == 1
     missing = too_few(
-        len(columns[0]), clusters, max(MINIMUM_ROWS, beyond), max(MINIMUM_DRAWN, beyond)
+        len(columns[0]),
+        clusters,
+        MINIMUM_ROWS if stands_alone else max(MINIMUM_ROWS, beyond),
+        max(MINIMUM_DRAWN, beyond),
     )
+    if missing is None and not stands_alone:
+        missing = _alike(columns, clusters)
     if missing is not None:
         return missing
-    if clusters is None:
-        return bootstrap_interval(
-            columns, _apart(partial(_quantile, share)), None, confidence, seed, draws
-        )
-    distinct = max(len(np.unique(clusters[column != _most_frequent(column)])) for column in columns)
-    if distinct < MINIMUM_DISTINCT:
-        return TooFew(_alike(distinct, "cluster"))
-    names, numbers = np.unique(clusters, return_inverse=True)
-    orders = [np.argsort(column, kind="stable") for column in columns]
-    ordered = [(column[order], numbers[order]) for column, order in zip(columns, orders)]
+    needed = max(MINIMUM_ROWS, beyond) if stands_alone else 0
+    ends = [_between_values(column, share, clusters, confidence) for column in columns]
+    if len(ends) == 1:
+        return Interval(ends[0].low, ends[0].high, "order statistics", confidence, needed)
+    low, high = ends_apart(*ends)
+    return Interval(low, high, "order statistics of both", confidence)
 
-    def statistic(drawn: Clusters) -> Floats:
-        times = np.stack([np.bincount(one, minlength=len(names)) for one in drawn])
-        found = [_weighted_quantile(values, times[:, own], share) for values, own in ordered]
-        return found[0] if len(found) == 1 else found[0] - found[1]
 
-    return _bca_interval(
-        (np.arange(len(names)),), statistic, "clusters", confidence, seed, draws, len(clusters)
+def _alike(columns: tuple[Floats, ...], clusters: Clusters | None) -> TooFew | None:
+    """Return that too few rows, or clusters, differ from the most frequent value; None where enough do."""
+    unit = "row" if clusters is None else "cluster"
+    numbers = np.arange(len(columns[0])) if clusters is None else clusters
+    distinct = max(len(np.unique(numbers[column != _most_frequent(column)])) for column in columns)
+    if distinct >= MINIMUM_DISTINCT:
+        return None
+    verb = "differs" if distinct == 1 else "differ"
+    return TooFew(
+        f"{counted(distinct, unit)} {verb} from the most frequent value, {MINIMUM_DISTINCT} are needed"
     )
 
 
-def _alike(distinct: int, unit: str) -> str:
-    verb = "differs" if distinct == 1 else "differ"
-    return f"{counted(distinct, unit)} {verb} from the most frequent value, {MINIMUM_DISTINCT} are needed"
+@frozen(eq=False)
+class Estimate:
+    """A value that is estimated from rows, with its interval.
+
+    Attributes:
+        value: The estimate.
+        low, high: Its interval.
+        moved: By how much each unit moves the estimate, up to a factor, shape (units,).
+    """
+
+    value: float
+    low: float
+    high: float
+    moved: Floats
+
+
+def ends_apart(ours: Estimate, theirs: Estimate) -> tuple[float, float]:
+    """Return the interval of what parts two estimates from the same rows, from the interval of each.
+
+    Each end combines the widths towards it as the standard errors of a difference are combined, less what the two have in common
+    (MOVER, Zou and Donner 2008), so that the interval is as skewed as those of the two.
+    """
+    squares = float(ours.moved @ ours.moved) * float(theirs.moved @ theirs.moved)
+    common = float(ours.moved @ theirs.moved) / math.sqrt(squares) if squares > 0 else 0.0
+    below = _width_apart(ours.value - ours.low, theirs.high - theirs.value, common)
+    above = _width_apart(ours.high - ours.value, theirs.value - theirs.low, common)
+    apart = ours.value - theirs.value
+    return apart - below, apart + above
+
+
+def _width_apart(ours: float, theirs: float, common: float) -> float:
+    return math.sqrt(max(0.0, ours**2 + theirs**2 - 2 * common * ours * theirs))
 
 
 def _rows_beyond(share: float, confidence: float) -> int:
@@ -391,107 +384,45 @@ def _rows_beyond(share: float, confidence: float) -> int:
     return math.ceil(max(tail / math.log(share), tail / math.log1p(-share)))
 
 
-def _between_values(values: Floats, share: float, confidence: float, least: int) -> Interval:
-    """Return the values between which a percentile lies: so many of the rows are below it as a binomial draw."""
-    below = normal.binomial_quantile((1 - confidence) / 2, len(values), share)
-    above = normal.binomial_quantile((1 + confidence) / 2, len(values), share)
-    ordered = np.concatenate(([-math.inf], np.sort(values), [math.inf]))
-    return Interval(
-        float(ordered[below]), float(ordered[above + 1]), "order statistics", confidence, least
-    )
+def _between_values(
+    values: Floats, share: float, clusters: Clusters | None, confidence: float
+) -> Estimate:
+    """Return a percentile with the values between which it lies; an end that lies beyond all rows is infinite."""
+    clusters = that_matter(clusters)
+    value = float(np.quantile(values, share))
+    below = (values <= value).astype(np.float64)
+    moved = cluster_sums(below - below.mean(), clusters)
+    count = float(len(values))
+    if clusters is not None:
+        count = _rows_that_count(moved, count, share, confidence)
+    tail = (1 - confidence) / 2
+    low = normal.beta_rank(1 - tail, count, share)
+    high = count + 1 - normal.beta_rank(1 - tail, count, 1 - share)
+    scale = (len(values) + 1) / (count + 1)
+    ordered = np.sort(values)
+    ends = [_value_at(ordered, scale * rank, clusters is None) for rank in (low, high)]
+    return Estimate(value, ends[0], ends[1], moved)
 
 
-def _quantile(share: float, values: Floats) -> Floats:
-    return np.asarray(np.quantile(values, share, axis=-1))
+def _rows_that_count(moved: Floats, rows: float, share: float, confidence: float) -> float:
+    """Return how many rows that stand alone would leave a share of rows as uncertain as it is between clusters."""
+    clusters = len(moved)
+    variance = float(moved @ moved) * clusters / (clusters - 1) / rows**2
+    if variance <= 0:
+        return rows
+    few = _student(confidence, rows - 1) / _student(confidence, clusters - 1)
+    return min(rows, share * (1 - share) / variance) * few**2
 
 
-def _apart(statistic: Callable[[Floats], Floats]) -> Callable[..., Floats]:
-    """Return what takes one column or two, and gives the statistic of the one, or the first one's less the second one's."""
-    return lambda ours, *theirs: statistic(ours) - sum(map(statistic, theirs))
-
-
-def _weighted_quantile(values: Floats, times: NDArray[np.int64], share: float) -> Floats:
-    """Return the percentile of rising values of which each stands there so many times, shape (draws,).
-
-    Args:
-        values: Shape (rows,).
-        times: How often each of them counts, shape (draws, rows).
-        share: Which percentile, interpolated linearly (Hyndman and Fan's type 7).
-    """
-    below = np.cumsum(times, axis=-1)
-    places = (below[:, -1] - 1) * share
-    first = np.floor(places)
-    low, high = (
-        values[np.minimum((below <= place[:, None]).sum(axis=-1), len(values) - 1)]
-        for place in (first, np.ceil(places))
-    )
-    return np.asarray(low + (high - low) * (places - first))
-
-
-def _bca_interval(
-    columns: tuple[NDArray[Any], ...],
-    statistic: Callable[..., Floats],
-    unit: str,
-    confidence: float,
-    seed: int,
-    draws: int,
-    rows: int,
-) -> Interval | TooFew:
-    """Return the BCa interval of a statistic of what is drawn: ``unit`` by its name, of so many rows in all."""
-    found = statistic(*(column[None, :] for column in columns))[0]
-    drawn = _drawn(columns, statistic, np.random.default_rng(seed), draws, rows)
-    drawn = drawn[np.isfinite(drawn)]
-    if len(drawn) < draws // 2:
-        return TooFew("most bootstrap samples have no value")
-    jackknifed = _jackknifed(columns, statistic)
-    count = len(columns[0])
-    moved_out = math.sqrt(count / (count - 1)) * _student(confidence, count - 1)
-    low, high = np.quantile(drawn, _bca_shares(float(found), drawn, jackknifed, moved_out))
-    return Interval(float(low), float(high), f"BCa bootstrap of {count} {unit}", confidence)
-
-
-def _drawn(
-    columns: tuple[NDArray[Any], ...],
-    statistic: Callable[..., Floats],
-    generator: np.random.Generator,
-    draws: int,
-    width: int,
-) -> Floats:
-    """Return the statistic of each bootstrap sample, a block of samples of so many rows at a time: memory stays bounded."""
-    rows = len(columns[0])
-    block = max(1, min(draws, 4_000_000 // max(width, 1)))
-    found = []
-    for start in range(0, draws, block):
-        places = generator.integers(0, rows, size=(min(block, draws - start), rows))
-        found.append(statistic(*(column[places] for column in columns)))
-    return np.concatenate(found)
-
-
-def _jackknifed(
-    columns: tuple[NDArray[Any], ...], statistic: Callable[..., Floats], most: int = 200
-) -> Floats:
-    """Return the statistic without each of up to ``most`` groups of rows."""
-    rows = len(columns[0])
-    groups = np.array_split(np.arange(rows), min(rows, most))
-    found = [
-        statistic(*(np.delete(column, group)[None, :] for column in columns))[0] for group in groups
-    ]
-    return np.asarray(found, dtype=float)
-
-
-def _bca_shares(
-    found: float, drawn: Floats, jackknifed: Floats, limit: float
-) -> tuple[float, float]:
-    below = (float((drawn < found).mean()) + float((drawn <= found).mean())) / 2
-    bias = normal.quantile(min(max(below, 1 / (2 * len(drawn))), 1 - 1 / (2 * len(drawn))))
-    centred = jackknifed.mean() - jackknifed
-    scale = float(np.square(centred).sum()) ** 1.5
-    acceleration = float((centred**3).sum()) / (6 * scale) if scale > 0 else 0.0
-    ends = []
-    for end in (-limit, limit):
-        quantile = bias + end
-        ends.append(float(normal.below(bias + quantile / (1 - acceleration * quantile))))
-    return ends[0], ends[1]
+def _value_at(ordered: Floats, rank: float, is_open: bool) -> float:
+    """Return the value at a rank from 1 on, between two values in proportion; beyond all of them infinity, or the last."""
+    rank = round(rank, 9)  # so that the last row is not missed by an error of rounding
+    if is_open and rank < 1:
+        return -math.inf
+    if is_open and rank > len(ordered):
+        return math.inf
+    places = np.arange(1, len(ordered) + 1)
+    return float(np.interp(rank, places, ordered))
 
 
 def cluster_sums(values: Floats, clusters: Clusters | None) -> Floats:

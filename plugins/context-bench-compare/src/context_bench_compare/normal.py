@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+_HALVINGS = 60
+
 
 @cache
 def _special() -> Any:
@@ -46,14 +48,22 @@ def student_quantile(share: float, degrees: float) -> float:
     return float(_special().stdtrit(degrees, share))
 
 
-def binomial_quantile(share: float, rows: int, chance: float) -> int:
-    """Return the least count that so many draws, each with that chance, stay at or below with that share (0 to 1)."""
-    found: int = math.ceil(_special().bdtrik(share, rows, chance) - 1e-9)
-    while found > 0 and _special().bdtr(found - 1, rows, chance) >= share:
-        found -= 1
-    while _special().bdtr(found, rows, chance) < share:
-        found += 1
-    return found
+def beta_rank(chance: float, rows: float, share: float) -> float:
+    """Return the rank, 0 to rows + 1, of the value that with this chance has at most that share of all values below it.
+
+    Args:
+        chance: 0 to 1, both left out.
+        rows: From which the value is taken; they need not be whole, and nor is the rank.
+        share: 0 to 1, both left out.
+    """
+    low, high = 0.0, rows + 1.0
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        if float(_special().betainc(middle, rows + 1 - middle, share)) > chance:
+            low = middle
+        else:
+            high = middle
+    return low
 
 
 def chance_of_as_many(least: int, rows: int, share: float) -> float:

@@ -30,12 +30,12 @@ MINIMUM_UNITS = 6
 
 @frozen
 class MeanInterval:
-    """The interval of the mean score and of the pass rate, by the rows that were seen.
+    """The interval of the mean score and of the pass rate, and of the mean of every further score, by the rows that were seen.
 
     Rows that hang together are one unit: the repetitions of an example, and examples with one ``cluster``, one ``session_id``
     or one context. Passes and fails that stand alone have Wilson's interval (1927), all else Student's of the means of units.
-    Keys: ``mean_score_low`` and ``mean_score_high``, ``pass_rate_low`` and ``pass_rate_high``, with a confidence of 95 %. There
-    is none below six units, and none of a score with values outside 0 and 1 or of rows that are not from a run file.
+    Keys: ``mean_score_low`` and ``mean_score_high``, ``pass_rate_low`` and ``pass_rate_high``, with a confidence of 95 %; those
+    of further scores are ``low`` and ``high`` beside the mean. There is none below six units, and none of a score with values outside 0 and 1 or of rows that are not from a run file.
 
     Attributes:
         threshold: Score that passes.
@@ -54,15 +54,20 @@ class MeanInterval:
 
     def compute_columns(self, columns: Columns) -> dict[str, float]:
         """Return the ends of both intervals, from the columns of the rows."""
+        for field in columns.further:
+            further = values_of(columns, field)
+            ends = None if further is None else _mean_ends(further)
+            if ends is not None:
+                columns.score_ends[field] = ends
         known = values_of(columns, self.score_field)
         if known is None:
             return {}
         found: dict[str, float] = {}
-        if float(known.values.min()) >= 0 and float(known.values.max()) <= 1:
-            found |= _ends("mean_score", known.values, known.units)
+        found |= _named("mean_score", _mean_ends(known))
         better = columns.better(self.score_field)
         if better in ("higher", "lower"):
-            found |= _ends("pass_rate", known.passing(self.threshold, better), known.units)
+            passing = known.passing(self.threshold, better)
+            found |= _named("pass_rate", _ends(passing, known.units))
         return found
 
     def notes(
@@ -158,15 +163,25 @@ class Values:
         return found.view("int8")
 
 
-def _ends(key: str, values: NDArray[Any], units: NDArray[Any] | None) -> dict[str, float]:
-    """Return both ends of the interval of a mean under the names of a key; nothing where the rows are too few."""
+def _named(key: str, ends: tuple[float, float] | None) -> dict[str, float]:
+    """Return both ends of an interval under the names of a key; nothing where there is none."""
+    return {} if ends is None else {f"{key}_low": ends[0], f"{key}_high": ends[1]}
+
+
+def _mean_ends(known: Values) -> tuple[float, float] | None:
+    """Return the interval of the mean of values between 0 and 1; None for others, and for too few."""
+    if float(known.values.min()) < 0 or float(known.values.max()) > 1:
+        return None
+    return _ends(known.values, known.units)
+
+
+def _ends(values: NDArray[Any], units: NDArray[Any] | None) -> tuple[float, float] | None:
+    """Return both ends of the interval of a mean; None where the rows are too few."""
     from context_bench_compare.intervals import Interval, interval_of_units
 
     sums, sizes = (None, None) if units is None else _added_up(values, units)
     interval = interval_of_units(values, sums, sizes, CONFIDENCE)
-    if not isinstance(interval, Interval):
-        return {}
-    return {f"{key}_low": interval.low, f"{key}_high": interval.high}
+    return (interval.low, interval.high) if isinstance(interval, Interval) else None
 
 
 def _added_up(values: NDArray[Any], units: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:

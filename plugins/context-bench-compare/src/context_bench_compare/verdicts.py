@@ -260,7 +260,7 @@ def compare(pairs: Pairs, rules: Rules = Rules(), family: str = PRIMARY) -> Comp
         baseline_mean=float(pairs.theirs.mean()),
         difference=float(differences.mean()),
         interval=tested.interval,
-        guarantee=guaranteed_difference(differences, *how),
+        guarantee=guaranteed_difference(differences, *how, tested=tested.interval),
         answered_difference=float(both.mean()) if len(both) else None,
         p_value=tested.p_value,
         corrected=tested.p_value,

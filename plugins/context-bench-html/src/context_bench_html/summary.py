@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from attrs import frozen
@@ -53,6 +54,14 @@ def score_table(result: Any) -> SummaryTable:
     for evaluator, key in names:
         found = [scores.get(evaluator, {}).get(key) or {} for scores in by_system]
         unscored = sum(int(score.get("unscored") or 0) for score in found)
-        means = (f"{score['mean']:.4f}" if score.get("n") else "-" for score in found)
+        means = map(_mean_text, found)
         lines.append((key, evaluator.strip("*"), *means, str(unscored)))
     return SummaryTable(("score", "evaluator", *result.summary, "unscored"), tuple(lines))
+
+
+def _mean_text(score: Mapping[str, Any]) -> str:
+    """Return the mean of a score as text, with its interval where there is one."""
+    if not score.get("n"):
+        return "-"
+    mean = f"{score['mean']:.4f}"
+    return f"{mean} ({score['low']:.4f} to {score['high']:.4f})" if "low" in score else mean
