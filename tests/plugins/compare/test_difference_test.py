@@ -67,6 +67,9 @@ def test_few_clusters_of_passes_get_scipys_permutations_and_count_equal_sums_by_
         assert chance_of_more(sums, are_passes=True) == pytest.approx(above, abs=1e-12)
         expected = min(1.0, 2 * min(above, 1 - above))
         by_row = mid_p(int((rows > 0).sum()), int((rows < 0).sum()))
+        signs_alone = mid_p(int((sums > 0).sum()), int((sums < 0).sum()))
+        if np.count_nonzero(sums) < 6:
+            expected = max(expected, signs_alone)
         assert difference_p_value(rows, numbers) == pytest.approx(max(expected, by_row))
 
 
@@ -160,6 +163,24 @@ def test_the_interval_leaves_out_zero_where_the_test_rejects(
         assert isinstance(found.interval, Interval)
         leaves_out = found.interval.low > 0 or found.interval.high < 0
         assert (found.p_value < 1 - confidence) == leaves_out
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_clusters_of_any_size_keep_the_order_of_the_answers(shape: str) -> None:
+    """Sizes differ, answers are repeated, signs are turned: the p-value alone is that of the whole test."""
+    draw = np.random.default_rng(8)
+    for rows in (15, 31, 64, 110):
+        values = SHAPES[shape](draw, rows)
+        numbers = draw.integers(0, max(7, rows // 4), rows)
+        alone, found = difference_test(values), difference_test(values, numbers)
+        assert difference_p_value(values, numbers) == pytest.approx(found.p_value)
+        assert found.p_value >= alone.p_value
+        times = np.repeat(np.arange(rows), 2)
+        twice = difference_test(np.repeat(values, 2), np.repeat(numbers, 2), examples=times)
+        turned = difference_test(-values, numbers)
+        for same in (twice, turned):
+            assert same.p_value == pytest.approx(found.p_value)
+            assert same.test == found.test
 
 
 @pytest.mark.parametrize("shape", SHAPES)

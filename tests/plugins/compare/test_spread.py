@@ -213,6 +213,7 @@ class Halves:
     def score(self, original: dict[str, Any], processed: dict[str, Any]) -> dict[str, float]:
         value = float(processed["response"])
         found = {"score": value, "half": value / 2, "passed": float(value > 0.5), "tokens": 40.0}
+        found["turns"] = 10 + value
         if original["id"] == "3":
             del found["half"]
         return found
@@ -249,6 +250,11 @@ def test_every_further_score_has_its_interval(tmp_path: Path) -> None:
         ends_of_halves = (told["half"]["low"], told["half"]["high"])
         assert ends_of_halves == pytest.approx((halves.mean() - half, halves.mean() + half))
         assert "low" not in told["tokens"]
+        turns = (10 + scores).reshape(12, 5).mean(axis=1) if clustered else 10 + scores
+        half = stats.t.ppf(0.975, len(turns) - 1) * stats.sem(turns)
+        assert (told["turns"]["low"], told["turns"]["high"]) == pytest.approx(
+            (turns.mean() - half, turns.mean() + half)
+        )
         assert read_result(path).summary["scored"]["scores"] == result.summary["scored"]["scores"]
         lines = {line[0]: line[2] for line in result.score_table()[1]}
         low, high = ends_of_halves

@@ -164,8 +164,9 @@ class Columns:
         self._numbers: dict[str, int] = {}
         self._runs = array("I")  # number of a label, and of how many rows in a row: 0, 500, 1, 500
         self._better: list[dict[str, str]] = []  # by number of a label and by field
+        self._without_worst: set[str] = set()
         self._asked = frozenset(fields) or {"score"}
-        self.further = tuple(field for field in further if field not in self._asked)
+        self.further = tuple(further)
         self.score_ends: dict[str, tuple[float, float]] = {}
         fields = dict.fromkeys(("score", *self._asked, *self.further))
         self._values = {field: array("d") for field in fields}
@@ -291,6 +292,11 @@ class Columns:
             return "higher"
         return directions.pop() if len(directions) == 1 else "mixed"
 
+    def has_worst(self, field: str) -> bool:
+        """Return whether a score has a worst value, as one between 0 and 1 does and a count of
+        tokens does not."""
+        return field not in self._without_worst
+
     def passing(self, field: str, threshold: float) -> int:
         """Return how many rows pass: as many as reach a threshold, or stay at or below it where
         less is better."""
@@ -315,6 +321,7 @@ class Columns:
                 self._better.append(
                     {field: better_of(keys, primary, field) for field in self._values}
                 )
+                self._without_worst.update(key for key, one in keys.items() if one.worst is None)
             self._runs.extend((number, 0))
         self._runs[-1] += 1
 

@@ -18,6 +18,7 @@ Summary = Mapping[str, Mapping[str, Any]]
 """Values of the metrics by key, by system."""
 _NO_SCORE: Mapping[str, Any] = {"n": 0, "failed": 0, "unscored": 0}
 _LARGE = 100
+_COUNT = 10
 
 
 def _format_number(value: float) -> str:
@@ -164,8 +165,12 @@ def mean_text(score: Mapping[str, Any]) -> str:
     """Return the mean of a score as text, with its interval where there is one."""
     if not score.get("n"):
         return "-"
-    shown = _FORMATTERS["score"]
-    mean = shown(score["mean"])
+    mean = _FORMATTERS["score"](score["mean"])
     if "low" not in score:
         return mean
-    return f"{mean} ({shown(score['low'])} to {shown(score['high'])})"
+    return f"{mean} ({_end_text(score['low'])} to {_end_text(score['high'])})"
+
+
+def _end_text(value: float) -> str:
+    """Return the end of an interval as text: of a count, such as tokens, to three digits."""
+    return _format_number(value) if abs(value) >= _COUNT else _FORMATTERS["score"](value)

@@ -110,9 +110,10 @@ def difference_p_value(
     found = []
     for level in levels:
         sums = cluster_sums(differences, level)
-        if _count_as_passes(differences, level):
+        is_of_passes = _count_as_passes(differences, level)
+        if is_of_passes or np.count_nonzero(sums) < MINIMUM_UNITS:
             found.append(mid_p(int((sums > 0).sum()), int((sums < 0).sum())))
-        else:
+        if not is_of_passes:
             found.append(flip_p_value(sums, are_passes(differences)))
     return max(found)
 

@@ -212,13 +212,40 @@ def interval_of_units(
     return Interval(low, high, method, confidence)
 
 
+def open_interval_of_units(
+    values: Floats, sums: Floats | None, sizes: Floats | None, confidence: float = 0.95
+) -> Interval | TooFew:
+    """Return Student's interval of a mean of values without an upper limit, such as tokens or turns.
+
+    Args:
+        values, sums, sizes, confidence: As for :func:`interval_of_units`.
+    """
+    units = values if sums is None else sums
+    if len(units) < MINIMUM_MEAN:
+        unit = "row" if sums is None else "cluster"
+        return TooFew(f"{counted(len(units), unit)}, {MINIMUM_MEAN} are needed")
+    if not _differ(units if sizes is None else units / sizes):
+        return TooFew(f"fewer than {MINIMUM_DISTINCT} differ from the most frequent value")
+    mean = float(values.mean())
+    half = _half_width(values, None, mean, confidence)
+    if sums is not None:
+        half = max(half, _half_width(sums, sizes, mean, confidence))
+    return Interval(mean - half, mean + half, "student", confidence)
+
+
 def _ends(
     sums: Floats, sizes: Floats | None, mean: float, confidence: float, is_passes: bool = False
 ) -> tuple[float, float]:
     """Return the interval of a mean at one level: of rows, or of clusters with their sums and sizes."""
-    count = len(sums)
     if is_passes or not _differ(sums if sizes is None else sums / sizes):
-        return wilson(mean, float(count), _normal(confidence))
+        return wilson(mean, float(len(sums)), _normal(confidence))
+    half = _half_width(sums, sizes, mean, confidence)
+    return max(0.0, mean - half), min(1.0, mean + half)
+
+
+def _half_width(sums: Floats, sizes: Floats | None, mean: float, confidence: float) -> float:
+    """Return half the width of Student's interval of a mean at one level."""
+    count = len(sums)
     total = float(count if sizes is None else sizes.sum())
     square = 0.0
     for start in range(0, count, _PART):
@@ -226,8 +253,7 @@ def _ends(
         apart = part - mean * (1.0 if sizes is None else sizes[start : start + _PART])
         square += float(apart @ apart)
     error = math.sqrt(square * count / (count - 1)) / total
-    half = _student(confidence, count - 1) * error
-    return max(0.0, mean - half), min(1.0, mean + half)
+    return _student(confidence, count - 1) * error
 
 
 def _differ(values: Floats) -> bool:

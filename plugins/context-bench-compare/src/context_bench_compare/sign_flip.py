@@ -149,7 +149,7 @@ def _lower_end(sums: Floats, sizes: Floats, tail: float, are_passes: bool) -> fl
     low, high = _near(sums, sizes, tail, mean), mean
     if low < least or chance_of_more(sums - low * sizes) >= tail:
         low = least
-    if low < 0 < high:  # so that the end lies on the side of zero where the p-value puts it
+    if low <= 0 < high:  # so that the end lies on the side of zero where the p-value puts it
         if chance_of_more(sums, are_passes) < tail:
             low = ABOVE_ZERO
         else:

@@ -35,7 +35,8 @@ class MeanInterval:
     Rows that hang together are one unit: the repetitions of an example, and examples with one ``cluster``, one ``session_id``
     or one context. Passes and fails that stand alone have Wilson's interval (1927), all else Student's of the means of units.
     Keys: ``mean_score_low`` and ``mean_score_high``, ``pass_rate_low`` and ``pass_rate_high``, with a confidence of 95 %; those
-    of further scores are ``low`` and ``high`` beside the mean. There is none below six units, and none of a score with values outside 0 and 1 or of rows that are not from a run file.
+    of further scores are ``low`` and ``high`` beside the mean, Student's where a score has no limits. There is none below six
+    units, none of a primary score with values outside 0 and 1, and none of rows that are not from a run file.
 
     Attributes:
         threshold: Score that passes.
@@ -56,7 +57,7 @@ class MeanInterval:
         """Return the ends of both intervals, from the columns of the rows."""
         for field in columns.further:
             further = values_of(columns, field)
-            ends = None if further is None else _mean_ends(further)
+            ends = None if further is None else _further_ends(further, columns.has_worst(field))
             if ends is not None:
                 columns.score_ends[field] = ends
         known = values_of(columns, self.score_field)
@@ -175,12 +176,21 @@ def _mean_ends(known: Values) -> tuple[float, float] | None:
     return _ends(known.values, known.units)
 
 
-def _ends(values: NDArray[Any], units: NDArray[Any] | None) -> tuple[float, float] | None:
-    """Return both ends of the interval of a mean; None where the rows are too few."""
-    from context_bench_compare.intervals import Interval, interval_of_units
+def _further_ends(known: Values, has_worst: bool) -> tuple[float, float] | None:
+    """Return the interval of the mean of any score; None for too few values."""
+    is_open = not has_worst or float(known.values.min()) < 0 or float(known.values.max()) > 1
+    return _ends(known.values, known.units, is_open)
+
+
+def _ends(
+    values: NDArray[Any], units: NDArray[Any] | None, is_open: bool = False
+) -> tuple[float, float] | None:
+    """Return both ends of the interval of a mean, of values between 0 and 1 or of any; None where the rows are too few."""
+    from context_bench_compare.intervals import Interval, interval_of_units, open_interval_of_units
 
     sums, sizes = (None, None) if units is None else _added_up(values, units)
-    interval = interval_of_units(values, sums, sizes, CONFIDENCE)
+    estimate = open_interval_of_units if is_open else interval_of_units
+    interval = estimate(values, sums, sizes, CONFIDENCE)
     return (interval.low, interval.high) if isinstance(interval, Interval) else None
 
 

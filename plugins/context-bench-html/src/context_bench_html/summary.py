@@ -64,4 +64,15 @@ def _mean_text(score: Mapping[str, Any]) -> str:
     if not score.get("n"):
         return "-"
     mean = f"{score['mean']:.4f}"
-    return f"{mean} ({score['low']:.4f} to {score['high']:.4f})" if "low" in score else mean
+    return (
+        f"{mean} ({_end_text(score['low'])} to {_end_text(score['high'])})"
+        if "low" in score
+        else mean
+    )
+
+
+def _end_text(value: float) -> str:
+    """Return the end of an interval as the table of the terminal shows it."""
+    if abs(value) >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.3g}" if abs(value) >= 10 else f"{value:.4f}"
