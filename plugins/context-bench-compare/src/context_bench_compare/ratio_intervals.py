@@ -167,7 +167,7 @@ class _Parts:
         fourth = float((apart**4).sum()) / float((apart**2).sum()) ** 2
         degrees = max(_LEAST_DEGREES, 2 / max(fourth - 1 / count, 2 / count))
         student = normal.student_quantile(1 - tail, degrees) / normal.quantile(1 - tail)
-        return error * math.sqrt(count / (count - 1)) * student**_OF_THE_WAY
+        return float(error * math.sqrt(count / (count - 1)) * student**_OF_THE_WAY)
 
 
 def _ratios(above: Floats, below: Floats) -> tuple[Floats, Floats]:
