@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,18 @@ def test_a_real_agent_solves_the_hunts_and_its_log_agrees(name: str, tmp_path: P
                 }
         finally:
             agent.close()
+
+
+def test_twenty_kills_lose_no_task_and_leave_no_process_and_no_workspace(tmp_path: Path) -> None:
+    path = Path(__file__).parents[2] / "plugins" / "agents-live" / "test_kills.py"
+    spec = spec_from_file_location("kills_of_agents", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    stored = module.run_and_kill(20, 90, tmp_path)
+    assert len(stored) == 20
+    assert stored == sorted(stored)
 
 
 def test_what_a_control_takes_from_a_real_agent_is_seen_in_its_turns(tmp_path: Path) -> None:

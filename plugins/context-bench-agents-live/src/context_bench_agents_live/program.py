@@ -10,6 +10,7 @@ from pathlib import Path
 from attrs import evolve, frozen
 
 from context_bench.errors import ConfigurationError
+from context_bench_agents_live.keeper import VARIABLE
 from context_bench_agents_live.loop import BOUND, CRASHED, FINISHED, Ending
 from context_bench_agents_live.presets import Preset
 from context_bench_agents_live.workspace import Workspace
@@ -124,6 +125,8 @@ class Program:
             return Ending(BOUND, str(error))
         except CommandExitError as error:
             return Ending(CRASHED, str(error))
+        finally:
+            workspace.end_processes()
         text = output.decode("utf-8", "replace")
         ending = Ending(FINISHED, text.replace(key, "***")[-_SHOWN:])
         return self._with_log(ending, text, workspace.home)
@@ -143,6 +146,7 @@ def _row_variables(places: Mapping[str, str], workspace: Workspace) -> dict[str,
     base_url = places["base_url"]
     home = workspace.home
     return {
+        VARIABLE: workspace.folder,
         "HOME": str(home),
         "XDG_CONFIG_HOME": str(home / ".config"),
         "XDG_DATA_HOME": str(home / ".local" / "share"),

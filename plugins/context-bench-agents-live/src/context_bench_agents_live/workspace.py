@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from context_bench_agents_live.keeper import KEEPER, end_processes
 from context_bench_tasks import digest_of
 
 
@@ -16,7 +17,7 @@ class WorkspaceError(ValueError):
 
 
 class Workspace:
-    """The folder in which an agent works; it is removed when the block ends.
+    """The folder in which an agent works; it is removed when the block ends, and when the run is killed.
 
         with Workspace({"a.txt": "1"}, max_bytes=1000) as workspace:
             workspace.write("b.txt", "2")
@@ -31,6 +32,8 @@ class Workspace:
 
     def __init__(self, files: Mapping[str, str], max_bytes: int) -> None:
         self._outer = Path(tempfile.mkdtemp(prefix="context-bench-agent-")).resolve()
+        self.folder = str(self._outer)
+        KEEPER.add(self.folder)
         self.root = self._outer / "work"
         self.home = self._outer / "home"
         self.temporary = self._outer / "tmp"
@@ -56,6 +59,11 @@ class Workspace:
     def close(self) -> None:
         """Remove the folder."""
         shutil.rmtree(self._outer, ignore_errors=True)
+        KEEPER.remove(self.folder)
+
+    def end_processes(self) -> None:
+        """Kill what still works here, also what left the group of its program."""
+        end_processes(self.folder)
 
     def list(self) -> str:
         """Return the paths of all files, one a line."""
