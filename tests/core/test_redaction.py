@@ -179,6 +179,15 @@ def test_a_secret_of_the_environment_is_one_in_every_option(
     assert set(secret_values((), options)) == {KEY}
 
 
+def test_the_folder_of_a_shell_is_no_password(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PWD", "/home/me/project-7")
+    monkeypatch.setenv("OLDPWD", "/home/me/project-6")
+    monkeypatch.setenv("MY_PWD", KEY)
+    options = {"command": "/home/me/project-7/run /home/me/project-6"}
+    assert without_secrets((), options) == options
+    assert without_secrets((), {"command": f"run {KEY}"}) == {"command": "run ***"}
+
+
 @pytest.mark.parametrize("as_text", [True, False])
 def test_what_nobody_writes_by_chance_is_secret_among_further_fields(as_text: bool) -> None:
     body = {"metadata": {"customer": "s3cret-value"}, "list": ["abcdefghijklmnopqrst"]}

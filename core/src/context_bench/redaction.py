@@ -242,6 +242,10 @@ def _are_harmless_headers(value: Any) -> bool:
     return re.fullmatch(_HARMLESS_VALUE, header["value"]) is not None
 
 
+_FOLDERS_OF_SHELLS = ("PWD", "OLDPWD")
+"""Where a shell is and was: no passwords, though ``pwd`` often is one in other names."""
+
+
 def _of_environment(text: str) -> list[str]:
     """Return the secrets in a text that environment variables hold under a name that calls them
     so, and that nobody writes by chance."""
@@ -250,7 +254,8 @@ def _of_environment(text: str) -> list[str]:
     return [
         value
         for name, value in environ.items()
-        if len(value) >= _SHORTEST_OF_ENVIRONMENT
+        if name not in _FOLDERS_OF_SHELLS
+        and len(value) >= _SHORTEST_OF_ENVIRONMENT
         and value in text
         and is_secret_name(name)
         and _is_unmistakable(value)

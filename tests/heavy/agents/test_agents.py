@@ -80,7 +80,7 @@ def test_twenty_kills_lose_no_task_and_leave_no_process_and_no_workspace(tmp_pat
     assert spec.loader is not None
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
-    stored = module.run_and_kill(20, 90, tmp_path)
+    stored = module.run_and_kill(20, 60, tmp_path)
     assert len(stored) == 20
     assert stored == sorted(stored)
 
