@@ -25,7 +25,7 @@ SECTIONS: dict[str, str] = {
     "how-to/measure-your-own-code how-to/score-outputs-you-already-have how-to/run-a-benchmark how-to/run-a-suite "
     "how-to/coming-from-lm-eval-and-inspect "
     "how-to/measure-a-memory-system how-to/measure-your-agents-compaction how-to/does-my-proxy-keep-agents-working how-to/read-a-report how-to/query-with-duckdb",
-    "Operate": "how-to/preflight how-to/doctor how-to/limit-a-run how-to/resume-rescore-and-reuse "
+    "Operate": "how-to/preflight how-to/doctor how-to/limit-a-run how-to/resume-rescore-and-reuse how-to/run-on-many-machines "
     "how-to/verify-and-explain-a-run how-to/gate-ci how-to/gate-pull-requests how-to/test-a-system-with-pytest how-to/lock-the-wiring how-to/choose-plugins how-to/release",
     "Extend": "how-to/which-kind-of-plugin how-to/write-an-evaluator-plugin how-to/write-a-dataset-plugin how-to/write-a-system-plugin "
     "how-to/write-a-metric-plugin how-to/write-a-reporter-plugin how-to/write-a-command-plugin "

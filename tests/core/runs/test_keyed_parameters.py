@@ -36,6 +36,7 @@ OTHER_VALUES: dict[str, Any] = {
     "sample": 2,
     "seed": 4,
     "ids": ["0"],
+    "shard": None,  # evaluate() has none: tests/core/runs/test_shards.py
     "repeat": 2,
     "order": "system",
     "max_workers": 2,
@@ -125,7 +126,7 @@ def test_every_parameter_is_looked_at() -> None:
     untried = {name for name, value in OTHER_VALUES.items() if value is None}
     assert untried == {
         *("system_defaults", "reference", "options", "extensions", "extension_options"),
-        *("tokenizer", "run_file", "reuse", "cache_dir", "locked"),
+        *("shard", "tokenizer", "run_file", "reuse", "cache_dir", "locked"),
     }
 
 

@@ -22,6 +22,7 @@ COMMANDS = {
     ),
     "report": ("context_bench.cli.run_files:report", "Show or write the result of a run file."),
     "export": ("context_bench.cli.run_files:export", "Write the rows of a run file as JSON lines."),
+    "merge": ("context_bench.cli.run_files:merge", "Join the run files of the shards of a run."),
     "lock": ("context_bench.cli.run:lock", "Write down which evaluators score which dataset."),
     "explain": ("context_bench.cli.commands:explain", "Tell why things are as they are."),
     "plugins": (

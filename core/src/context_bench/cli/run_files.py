@@ -1,4 +1,4 @@
-"""The commands for a run file: ``resume``, ``rescore``, ``report`` and ``export``."""
+"""The commands for run files: ``resume``, ``rescore``, ``report``, ``export`` and ``merge``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from context_bench.cli.run_options import (
     unused_options,
     with_declared_flags,
 )
-from context_bench.console import stdout_aside, warn, write_json
+from context_bench.console import echo_err, stdout_aside, warn, write_json
+from context_bench.errors import MissingValueError
 from context_bench.plan.project import flags_over, settings_over
 from context_bench.plan.run_config import RunConfig
 from context_bench.plugins.catalog import Catalog
@@ -92,6 +93,61 @@ def rescore(run_file: Path, force: bool, is_trusted: bool, catalog: Catalog, **f
             catalog, run_file, change, force=force, is_trusted=is_trusted, on_warning=warn
         )
     reports.write(result)
+
+
+@click.command()
+@click.argument("run_files", metavar="RUN...", nargs=-1, type=click.Path(path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    "whole",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The run file of the whole.",
+)
+@click.option(
+    "--format",
+    "result_format",
+    default="table",
+    show_default=True,
+    metavar="NAME",
+    help="What standard output gets: table, markdown, json, csv, none, or an installed reporter.",
+)
+@click.option("--brief", is_flag=True, help="Only the primary score in the table.")
+@_partial_option
+@_trust_option
+@catalog_options
+def merge(
+    run_files: tuple[Path, ...],
+    whole: Path | None,
+    partial: bool,
+    is_trusted: bool,
+    catalog: Catalog,
+    **flags: Any,
+) -> int:
+    """Join the run files of the shards of a run (run --shard I/N) to that of the whole; nothing is
+    called or scored."""
+    from context_bench.session.merging import merge as merge_runs
+
+    if not run_files:
+        raise MissingValueError("run file", "Name the run files of the shards.")
+    if whole is None:
+        raise MissingValueError("output", "Pass -o FILE, the run file of the whole.")
+    reports = Reports(catalog, {**flags, "outputs": ()}, [*run_files, whole])
+    result = merge_runs(
+        catalog,
+        run_files,
+        whole,
+        is_partial=partial,
+        is_trusted=is_trusted,
+        on_warning=warn,
+    )
+    for line in result.warnings:
+        warn(line)
+    reports.write(result)
+    echo_err(f"Run file: {whole}")
+    _warn_of_missing(result.completeness, partial)
+    return exit_code_of_run(result, whole)
 
 
 @click.command(cls=ReportOptions)

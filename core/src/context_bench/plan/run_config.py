@@ -24,7 +24,7 @@ from context_bench.plugins.catalog import Catalog, without_alias
 from context_bench.plugins.component import Component
 from context_bench.plugins.wiring import Choice
 from context_bench.plugins.wiring_text import Explanation
-from context_bench.run.examples import ById, RandomSample, Selection
+from context_bench.run.examples import ById, RandomSample, Selection, Shard
 from context_bench.store.keys import require_room
 
 ORDERS = ("interleaved", "system")
@@ -140,6 +140,15 @@ class RunConfig:
     )
     ids: tuple[str, ...] = parameter(
         value_types.names(), "Only the examples with these ids.", "--ids A,B"
+    )
+    shard: Shard | None = parameter(
+        value_types.shard(),
+        "Only part I of N of the examples, for several machines; `context-bench merge` joins the "
+        "run files.",
+        "--shard I/N",
+        key=None,
+        python=None,
+        commands=("run",),
     )
     repeat: int = parameter(
         values.whole(), "How often each example is given to each system.", "--repeat K", default=1
@@ -373,7 +382,8 @@ class RunConfig:
             bounds = [bound for bound in (length, limit) if bound is not None]
             if not bounds:
                 return None
-            rows += min(bounds)
+            examples = min(bounds)
+            rows += examples if self.shard is None else self.shard.size(examples)
         return rows * self.repeat
 
     def to_dict(self, catalog: Catalog) -> dict[str, Any]:

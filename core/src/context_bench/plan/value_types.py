@@ -10,8 +10,9 @@ from typing import Any
 from attrs import asdict, frozen
 
 from context_bench.errors import ConfigurationError
-from context_bench.plugins.values import ValueType, is_number, is_text, require
+from context_bench.plugins.values import ValueType, converted, is_number, is_text, require
 from context_bench.redaction import bad_value, without_secrets
+from context_bench.run.examples import Shard
 
 
 def share() -> ValueType:
@@ -44,6 +45,25 @@ def _share_of(value: Any) -> float | None:
     if text.endswith("%"):
         return number / 100
     return None if number == 1 else number  # a bare 1 could mean all rows or one percent
+
+
+def shard() -> ValueType:
+    """Return the type of shards, ``i/n``."""
+
+    def convert(value: Any) -> Shard:
+        return value if isinstance(value, Shard) else Shard.parse(str(value))
+
+    check = converted(convert, "a shard such as 1/4: number and count")
+    schema = {"type": "string", "pattern": "^[0-9]+/[0-9]+$"}
+    return ValueType(
+        "shard",
+        check,
+        check,
+        stored=lambda value, catalog: str(value),
+        restored=lambda value: check(value, "shard"),
+        python="str",
+        schema=schema,
+    )
 
 
 def names(is_repeated: bool = False, thing: str | None = None) -> ValueType:

@@ -82,6 +82,8 @@ class JobSource:
         reference: The system whose responses replace missing gold answers; it is called twice where
             there is no gold answer.
         timeout: Seconds that a dataset may take for one example; None for no limit.
+        shard: The part of the examples that get jobs; None for all. Every example is read and
+            wired, so that all shards number labels and evaluators alike.
         skipped: Rows that were finished already.
     """
 
@@ -98,10 +100,12 @@ class JobSource:
     _unscored: Mapping[int, Collection[int]]
     _reference: Reference | None
     _timeout: float | None
+    _shard: Shard | None = None
     skipped: int = field(default=0, init=False)
     _changed: set[tuple[int, int]] = field(factory=set, init=False)
     _wirings: dict[str, LabelWiring] = field(factory=dict, init=False)
     _with_contexts: set[int] = field(factory=set, init=False)
+    _wholes: dict[str, list[Any]] = field(factory=dict, init=False)
     _current: RunDataset | None = field(default=None, init=False)
     _since: float = field(default=math.inf, init=False)
 
@@ -133,22 +137,36 @@ class JobSource:
 
     def _read(self) -> Iterator[SourceExample]:
         for dataset in self._datasets:
-            length = 0
             names = _Names(dataset)
             self._current = dataset
             self._since = monotonic()
-            content = dataset_hash()
+            whole = _Content()
+            content = whole if self._shard is None else _Content()
             for position, example in chosen(dataset, self._timeout):
                 source = _identify(dataset, position, example, names)
-                content.update(source.key)
-                length += 1
+                is_taken = self._shard is None or self._shard.takes(whole.length)
+                whole.add(source)
+                if not is_taken:
+                    self._skip(source)
+                    continue
+                if content is not whole:
+                    content.add(source)
                 self._since = math.inf
                 yield source
                 self._since = monotonic()
             self._since = math.inf
-            if not length:
+            if not whole.length:
                 raise DatasetError(f"{named(dataset)} is empty: it gave no example.")
-            self._store.close_dataset(dataset.number, length, content.digest())
+            if self._shard is not None:
+                self._wholes[str(dataset.number)] = whole.record()
+                self._store.add_provenance({"whole": dict(self._wholes)})
+            self._store.close_dataset(dataset.number, content.length, content.hash.digest())
+
+    def _skip(self, source: SourceExample) -> None:
+        """Wire the label of an example that another shard does."""
+        self._wiring_of(source)
+        if context_role(source.example) != NONE:
+            self._with_contexts.add(source.dataset)
 
     def _pass(
         self, systems: Sequence[RunSystem], examples: Iterable[SourceExample]
@@ -167,10 +185,8 @@ class JobSource:
     ) -> Iterator[Job]:
         """Yield the jobs of an example that are still to be done."""
         example = source.example
-        wiring = self._wirings.get(source.label) or self._wiring(source.label)
+        wiring = self._wiring_of(source)
         reference = self._reference
-        if reference is not None and reference.is_needed(wiring, example):
-            wiring = self._wiring(reference.name(source.label))
         samples = self._samples
         stored: StoredExample | None = None
         tokens: int | None = None
@@ -277,10 +293,35 @@ class JobSource:
             body=body,
         )
 
+    def _wiring_of(self, source: SourceExample) -> LabelWiring:
+        """Return the wiring of an example: of its label, or of that without gold answers."""
+        wiring = self._wirings.get(source.label) or self._wiring(source.label)
+        reference = self._reference
+        if reference is not None and reference.is_needed(wiring, source.example):
+            return self._wiring(reference.name(source.label))
+        return wiring
+
     def _wiring(self, label: str) -> LabelWiring:
         if label not in self._wirings:
             self._wirings[label] = self._wire(label).without_reference()
         return self._wirings[label]
+
+
+class _Content:
+    """How many examples a dataset gave, and a hash over them."""
+
+    def __init__(self) -> None:
+        self.length = 0
+        self.hash = dataset_hash()
+
+    def add(self, source: SourceExample) -> None:
+        self.length += 1
+        self.hash.update(source.key)
+
+    def record(self) -> list[Any]:
+        """Return number of examples and hexadecimal hash, as a run file stores them of a whole
+        dataset of which it has a shard."""
+        return [self.length, self.hash.hexdigest()]
 
 
 class _FinishedRows:
@@ -470,6 +511,46 @@ class ById:
 
 
 Selection = RandomSample | ById
+
+
+@frozen
+class Shard:
+    """The part of a run that one of several processes does: every ``count``-th example of each
+    dataset, which keeps its position.
+
+    Attributes:
+        number: Number of the shard, counted from 1.
+        count: Number of shards.
+    """
+
+    number: int
+    count: int
+
+    @classmethod
+    def parse(cls, text: str) -> Shard:
+        """Return the shard that ``i/n`` names.
+
+        Raises:
+            ValueError: The text has another form, or there is no such shard.
+        """
+        number, slash, count = text.partition("/")
+        if not slash or not (number.isdecimal() and count.isdecimal()):
+            raise ValueError(text)
+        shard = cls(int(number), int(count))
+        if not 1 <= shard.number <= shard.count:
+            raise ValueError(text)
+        return shard
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.count}"
+
+    def takes(self, index: int) -> bool:
+        """Whether the shard does an example, given its index among those that the run uses."""
+        return index % self.count == self.number - 1
+
+    def size(self, examples: int) -> int:
+        """Return how many of so many examples the shard does."""
+        return (examples - self.number) // self.count + 1
 
 
 def chosen(dataset: RunDataset, timeout: float | None = None) -> Iterable[Positioned]:

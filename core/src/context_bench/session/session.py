@@ -185,6 +185,7 @@ class RunSession:
             unscored=unscored_rows,
             reference=prepared.reference,
             timeout=config.patience,
+            shard=config.shard,
         )
 
     def _converse(self, processor: RowProcessor, job: Job, example_key: bytes) -> None:
@@ -360,7 +361,9 @@ class RunSession:
         try:
             result = self._result(seconds, skipped)
             evaluators = self._prepared.wiring.finishing
-            code = self._prepared.hooks.exit_code(result, evaluators)
+            code = None
+            if self._prepared.config.shard is None:  # gates are for the whole run
+                code = self._prepared.hooks.exit_code(result, evaluators)
         except ContextBenchError as error:
             if self._is_kept:
                 report = f"The run is complete: context-bench report {self._store.path}"

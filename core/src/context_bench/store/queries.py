@@ -375,6 +375,18 @@ def examples(reader: RunReader, **wanted: Any) -> Iterator[ExampleLine]:
     return reader.records(ExampleLine, query, *conditions.values())
 
 
+class ExampleHash(NamedTuple):
+    """The packed identity of an example, and its hash."""
+
+    number: int
+    hash: bytes
+
+
+def example_hashes(reader: RunReader) -> Iterator[ExampleHash]:
+    """Yield the hash of every example, in canonical order."""
+    return reader.records(ExampleHash, "SELECT id, hash FROM examples ORDER BY id")
+
+
 def has_example(reader: RunReader, content: bytes) -> bool:
     """Whether the run has an example with this hash."""
     return bool(reader.lines("SELECT 1 FROM examples WHERE hash = ? LIMIT 1", content))

@@ -121,6 +121,39 @@ class RunFile(RunReader):
             return cls(path, lock, is_new=True)
 
     @classmethod
+    @contextmanager
+    def assembled(
+        cls,
+        path: Path,
+        run: str,
+        created: str,
+        config: Mapping[str, Any],
+        provenance: Mapping[str, Any],
+        *,
+        is_marked: bool = True,
+    ) -> Iterator[RunFile]:
+        """Open a new run file that appears under its name when the block has ended without an
+        error; the arguments are those of :meth:`create`.
+
+        Raises:
+            StoreError: The file exists already, or the folder cannot be written to.
+        """
+        with _locked(path, "written") as lock:
+            if path.exists():
+                raise StoreError(f"There is a file {path} already. Name another.")
+            draft = path.with_name(f".{path.name}.merging")
+            _remove(draft)  # of a process that was killed
+            with _or_nothing(draft):
+                config_json = to_json(config)
+                mark = mark_of(run, config_json) if is_marked else None
+                _write_new(draft, (run, created, config_json, to_json(provenance)), mark)
+                with closing(cls(draft, is_new=True)) as store:
+                    yield store
+                    store._fold()
+                os.replace(draft, path)
+            lock.release()
+
+    @classmethod
     def open(cls, path: Path) -> RunFile:
         """Open an existing run file for a session; :class:`RunReader` reads one.
 
@@ -349,6 +382,23 @@ class RunFile(RunReader):
         if rows:
             self._forget(rows)
         insert(self._connection, lines)
+
+    @_in_transaction
+    def append(self, table: Table[Any], lines: Sequence[Values]) -> None:
+        """Write lines of another run file as they are, with their checksums."""
+        insert(self._connection, {table: lines})
+
+    def _fold(self) -> None:
+        """Move everything from the write-ahead log into the main file.
+
+        Raises:
+            StoreError: Another connection reads from the log.
+        """
+        with self._lock:
+            query = "PRAGMA wal_checkpoint(TRUNCATE)"
+            [(is_busy, *_)] = self._connection.execute(query)
+        if is_busy:
+            raise StoreError(f"{self.path} is being read, and cannot get its name.")
 
     def _forget(self, rows: Iterable[tuple[int, StoredRow]]) -> None:
         """Delete rows, or their evaluations, of an earlier session that are written again."""
