@@ -129,8 +129,8 @@ _FLAGS_OF_CORE = frozenset(
 --help-all --ids --input --keep-going --label --limit --lock-file --locked --log-format
 --max-examples --max-failed --max-workers --metrics --model --name --order --output --project
 --proxy --quiet --reader --reference-from --repeat --reuse --row-timeout --rpm --run-file --sample
---score-field --score-prefix --seed --set --store-examples --system --text-fields --threshold
---tokenizer --tpm --version -d -h -n -o -p -q -s
+--score-field --score-prefix --seed --set --shard --store-examples --system --text-fields
+--threshold --tokenizer --tpm --version -d -h -n -o -p -q -s
 """.split()  # noqa: SIM905 - written by a program, read by people
 )
 # No package can declare these; core/generate_first_party.py writes them from the command line.
