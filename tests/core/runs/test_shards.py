@@ -86,7 +86,9 @@ def summary(path: str, capsys: pytest.CaptureFixture[str]) -> Any:
         system: {
             key: value
             for key, value in values.items()
-            if not any(part in key for part in ("latency", "p50", "p95", "speed", "pareto", "seconds"))
+            if not any(
+                part in key for part in ("latency", "p50", "p95", "speed", "pareto", "seconds")
+            )
         }
         for system, values in result["summary"].items()
     }
