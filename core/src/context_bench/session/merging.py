@@ -9,7 +9,7 @@ that no manifest names, metrics, ratios to the baseline, gates - is computed fro
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from uuid import uuid4
 from attrs import evolve, frozen
 
 from context_bench.errors import RunStoppedError, StoreError
+from context_bench.plan.extensions import ActiveExtension
 from context_bench.plan.locked import known_extensions
 from context_bench.plan.run_config import RunConfig
 from context_bench.plugins.catalog import Catalog
@@ -464,22 +465,20 @@ def _gates(
     on_warning: Callable[[str], None],
 ) -> int | None:
     """Return the exit code that extensions of the run set for the whole, such as its gates."""
-    request = RunConfig.from_dict(config)
-    named = request.extensions or request.extension_options
-    if not is_trusted:
-        if named:
-            on_warning(
-                "The extensions that the run names are not loaded, so no gate is judged: this "
-                "installation did not write the files. Judge them with --trust."
-            )
-        return None
-    deciding = _deciding(catalog, request, on_warning)
-    return RunHooks(catalog, deciding, on_warning).exit_code(result) if deciding else None
+    deciding = _deciding(catalog, RunConfig.from_dict(config), on_warning)
+    if is_trusted or not deciding:
+        return RunHooks(catalog, deciding, on_warning).exit_code(result) if deciding else None
+    if any(extension.is_requested for extension in deciding):
+        on_warning(
+            "No gate of the run is judged, because this installation did not write the files. Judge "
+            "them with --trust."
+        )
+    return None
 
 
 def _deciding(
     catalog: Catalog, request: RunConfig, on_warning: Callable[[str], None]
-) -> Iterable[Any]:
+) -> list[ActiveExtension]:
     """Return the active extensions that set an exit code."""
     return [
         extension
