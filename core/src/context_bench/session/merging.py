@@ -470,8 +470,8 @@ def _gates(
         return RunHooks(catalog, deciding, on_warning).exit_code(result) if deciding else None
     if any(extension.is_requested for extension in deciding):
         on_warning(
-            "No gate of the run is judged, because this installation did not write the files. Judge "
-            "them with --trust."
+            "No gate of the run is judged, because this installation did not write the files. "
+            "Judge them with --trust."
         )
     return None
 
