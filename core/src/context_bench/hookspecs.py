@@ -67,6 +67,7 @@ if TYPE_CHECKING:
         BuiltSystem,
         Call,
         DerivedSystemSpec,
+        Executor,
         RateLimiter,
         System,
         SystemSummary,
@@ -256,6 +257,22 @@ def answer_source() -> AnswerSource | None:
 
     Returns:
         An object with the methods of :class:`~context_bench.protocols.AnswerSource`, or None.
+    """
+
+
+@_decides
+def executor(address: str, cores: int) -> Executor | None:
+    """Provide what does batches of rows, for ``--executor NAME:ADDRESS``.
+
+    Decides. Only the extension that the user names is asked.
+
+    Args:
+        address: What follows the name of the extension; empty where nothing does.
+        cores: How many processors this process may use: its affinity, and the quota of its control
+            group.
+
+    Returns:
+        An object with the methods of :class:`~context_bench.protocols.Executor`, or None.
     """
 
 

@@ -7,6 +7,7 @@ Optional abilities are optional methods, named with each protocol.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
 from typing import Any, NamedTuple, Protocol, TextIO, runtime_checkable
 
 from attrs import frozen
@@ -331,6 +332,31 @@ class Turns(Protocol):
 
 
 @runtime_checkable
+class Executor(Protocol):
+    """Where batches of rows are done. The hook ``executor`` provides it.
+
+    A worker calls functions of core by name with bytes, and returns bytes; it needs the packages of
+    the run, and no run file.
+    """
+
+    @property
+    def slots(self) -> int:
+        """How many batches are done at once."""
+
+    @property
+    def lost(self) -> tuple[type[BaseException], ...]:
+        """Errors of a call whose worker ended in the middle of it: the call is repeated."""
+
+    def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        """Have a worker call a function, and return the future of what it returns."""
+
+    def each(self, function: Callable[..., Any], *arguments: Any) -> Mapping[str, Any]:
+        """Return what a function returns on each worker, by a name of the worker."""
+
+    def close(self) -> None:
+        """End the workers that this object started, and leave the others."""
+
+
 class RateLimiter(Protocol):
     """How often one endpoint may be called. The hook ``rate_limiter`` provides it.
 

@@ -171,6 +171,14 @@ class RunConfig:
             "waits for a network or a process, else 1."
         ),
     )
+    executor: str = _of_a_session(
+        values.text(),
+        "Where rows are done: local (this process), processes or processes:N, or an executor of a "
+        "package, such as dask or ray, with :ADDRESS for a cluster that runs.",
+        "--executor NAME[:ADDRESS]",
+        default="local",
+        python=None,
+    )
     row_timeout: float | None = _resumed(
         values.number(),
         "Seconds that one row may take, retries and scoring included.",

@@ -125,8 +125,8 @@ def _flags_of(component: Component) -> list[str]:
 _FLAGS_OF_CORE = frozenset(
     """
 --add-evaluator --add-metric --allow --bare --baseline --brief --cache-dir --compress-question
---dataset --dataset-timeout --dry-run --evaluators --exclude --extension --field --format --help
---help-all --ids --input --keep-going --label --limit --lock-file --locked --log-format
+--dataset --dataset-timeout --dry-run --evaluators --exclude --executor --extension --field --format
+--help --help-all --ids --input --keep-going --label --limit --lock-file --locked --log-format
 --max-examples --max-failed --max-workers --metrics --model --name --order --output --project
 --proxy --quiet --reader --reference-from --repeat --reuse --row-timeout --rpm --run-file --sample
 --score-field --score-prefix --seed --set --shard --store-examples --system --text-fields

@@ -74,6 +74,9 @@ _CHEAP_ROW = 0.0005
 """Seconds of a whole row that is done on a thread together with others: handing it over alone would
 cost as much."""
 
+_BATCH_WAIT = 0.02
+"""Seconds for which rows for the executor wait for others."""
+
 _LARGEST_GROUP = 32
 """Rows at most that are done on a thread together."""
 
@@ -93,6 +96,14 @@ class ConcurrentRunner:
         ahead = min(max(_LEAST_AHEAD, loop.workers), _MOST_AHEAD)
         self._window = loop.workers + ahead
         self._enough = loop.workers + ahead // 2
+        self._batches = loop.batches
+        self._free_batches = 0
+        self._is_batch_due = False
+        self._batch_timer: asyncio.TimerHandle | None = None
+        if self._batches is not None:
+            self._free_batches = self._batches.places
+            self._window = max(self._window, self._batches.window)
+            self._enough = self._window - self._window // 4
         self._deferred_window = max(_DEFERRED_ROWS, 2 * loop.workers)
         # Counts of rows: the first two are the caller's thread's, the others the event loop's.
         self._fed = self._fed_deferred = 0
@@ -226,6 +237,10 @@ class ConcurrentRunner:
 
     def _start_rows(self) -> None:
         while self._ready and (self._free_places or self._stop.is_set()):
+            if not self._stop.is_set() and self._is_batched(self._ready[0]):
+                if not self._start_batch():
+                    return
+                continue
             task = self._ready.popleft()
             self._free_places -= 1
             self._open.add(task)
@@ -241,6 +256,60 @@ class ConcurrentRunner:
         scores it later."""
         is_callable = task.job.output is not None or not self._calls.is_async(task.job.slot)
         return self._is_plain and is_callable and not task.slow and task.job.failed_attempt is None
+
+    def _is_batched(self, task: RowTask) -> bool:
+        """Whether the executor does a row."""
+        batches = self._batches
+        return batches is not None and self._is_plain_row(task) and batches.takes(task.job)
+
+    def _start_batch(self) -> bool:
+        """Send the rows that are ready to the executor; return whether it has room, and they are
+        enough or have waited for long enough."""
+        assert self._batches is not None
+        size = self._batches.size(self._ready[0].job)
+        if not self._free_batches:
+            return False
+        if len(self._ready) < size and not self._is_batch_due:
+            if self._batch_timer is None:
+                self._batch_timer = self._loop.call_later(_BATCH_WAIT, self._send_batch)
+            return False
+        tasks: list[RowTask] = []
+        while self._ready and len(tasks) < size and self._is_batched(self._ready[0]):
+            tasks.append(self._ready.popleft())
+        first = tasks[0]
+        first.followers = tasks[1:]
+        self._free_batches -= 1
+        self._started += len(tasks)
+        self._open.add(first)
+        self._create(self._do_batch(first, tasks))
+        return True
+
+    def _send_batch(self) -> None:
+        """Send rows that have waited for others."""
+        self._batch_timer = None
+        self._is_batch_due = True
+        self._start_rows()
+        self._is_batch_due = False
+
+    async def _do_batch(self, first: RowTask, tasks: list[RowTask]) -> None:
+        """Have the executor do rows, and commit them; those that it cannot do are started again."""
+        assert self._batches is not None
+        rows: list[StoredRow] = []
+        try:
+            rows = await self._batches.rows([task.job for task in tasks])
+        except asyncio.CancelledError:  # the run has ended
+            raise
+        except BaseException as error:  # noqa: BLE001 - raised on the caller's thread
+            self._break(error)
+        finally:
+            self._free_batches += 1
+        done = {row.id for row in rows}
+        again = [
+            RowTask(task.job, task.quick, task.slow) for task in tasks if task.job.id not in done
+        ]
+        self._free_places -= 1  # which a batch has not taken, and the end of a row gives back
+        if first.finish():
+            await self._end(first, rows, again)
 
     def _take_followers(self) -> list[RowTask]:
         """Take the rows that are done on one thread and committed together, as each takes next to

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-import os
 import pickle
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -20,6 +19,7 @@ from threading import Lock
 from typing import Any
 
 from context_bench.run.child import Child
+from context_bench.run.cores import usable_cores
 from context_bench.run.jobs import Scorer, takes_batches
 from context_bench.run.stopping import CancelToken, CaughtError
 from context_bench.run.systems import async_method
@@ -229,7 +229,7 @@ class ProcessScoring(DeferredScoring):
             child.kill()
 
     def _calls_in_flight(self) -> float:
-        return os.cpu_count() or 1
+        return usable_cores()
 
     async def _call(self, pairs: list[Pair]) -> Sequence[Any]:
         child = await self._child()

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from time import monotonic
+from typing import TYPE_CHECKING
 
 from attrs import Factory, define, evolve
 
@@ -23,6 +24,9 @@ from context_bench.run.stopping import Interruption, Signals
 from context_bench.run.systems import RunSystem
 from context_bench.store.rows import StoredExample, StoredRow
 from context_bench.store.runfile import RunFile
+
+if TYPE_CHECKING:
+    from context_bench.run.batches import Batches
 
 CHEAP = 0.0002
 _LARGEST_GROUP = 500
@@ -54,6 +58,7 @@ class RunLoop:
         admission: Limits of the endpoints, hooks of calls, and the token that stops the run.
         on_rows: Called with each group of committed rows.
         deadline: Seconds for one row, from the first call until it is scored; None for no limit.
+        batches: The rows that an executor does; None without an executor.
     """
 
     processor: RowProcessor
@@ -63,6 +68,7 @@ class RunLoop:
     admission: Admission
     on_rows: OnRows | None = None
     deadline: float | None = None
+    batches: Batches | None = None
     _group: list[StoredRow | StoredExample] = Factory(list)
     _committed: int = 0
     _plain: set[RunSystem | LabelWiring] = Factory(set)
@@ -83,7 +89,8 @@ class RunLoop:
         try:
             signals.is_at_once = False
             remaining: Iterable[Job] | None = jobs
-            if self.workers == 1 and self.deadline is None and not admission.is_limited:
+            is_single = self.workers == 1 and self.batches is None
+            if is_single and self.deadline is None and not admission.is_limited:
                 remaining = self._do_on_this_thread(iter(jobs))
             if remaining is not None and not admission.stop.is_set():
                 from context_bench.run.concurrent_runner import ConcurrentRunner

@@ -58,12 +58,13 @@ class RowProcessor:
     """Does jobs. Any number of threads may use it: its only state shrinks.
 
     Attributes:
+        text_fields: The fields that are counted instead of the prompt's; None counts the prompt's.
         unseen: Those of ``text_fields``, and whatever else is put there, that no example and no
             output has had so far.
 
     Args:
         tokenizer: Counts tokens.
-        text_fields: Fields to count instead of the prompt's; None counts the prompt's.
+        text_fields: As above.
         redactor: Removes secrets from everything that is written.
         cost_function: Returns the cost of a response, and the source of the cost.
     """
@@ -82,6 +83,7 @@ class RowProcessor:
         self.judge = self._scoring.judge
         self._tokenizer = tokenizer
         self._cost_function = cost_function
+        self.text_fields = None if text_fields is None else tuple(text_fields)
         self._is_of_prompt = text_fields is None
         self._counted = tuple(text_fields or PROMPT_FIELDS)
         self.unseen = set(text_fields or ())

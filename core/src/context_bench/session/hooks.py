@@ -32,15 +32,18 @@ from context_bench.protocols import (
     AnswerSource,
     BuiltSystem,
     DerivedSystemSpec,
+    Executor,
     RateLimiter,
     System,
     SystemSummary,
 )
 from context_bench.records import EvalRow, Usage
+from context_bench.run.cores import usable_cores
 from context_bench.run.jobs import reported_cost
 from context_bench.run.systems import RunSystem, endpoint_of, models_of
 from context_bench.store.runfile import RunFile
 
+_EXECUTOR = ("slots", "lost", "submit", "each", "close")
 _RATE_LIMITER = ("wait", "sent", "answered", "refused", "learned")
 
 
@@ -90,6 +93,11 @@ class RunHooks:
             if systems is not None:
                 request = evolve(request, systems=tuple(_list(implementation, systems)))
         return request
+
+    @property
+    def replaces_systems(self) -> bool:
+        """Whether an extension can replace built systems."""
+        return bool(self._hooks["replace_systems"])
 
     def replace_systems(
         self, warn: Callable[[str], None]
@@ -252,6 +260,20 @@ class RunHooks:
         """Load the rate limiters that are active by default where an endpoint is called; return
         whether there are any."""
         return not self._hooks["rate_limiter"] and self._activate(ENDPOINT)
+
+    def executor(self, address: str) -> Executor:
+        """Return what does batches of rows.
+
+        Raises:
+            ContextBenchError: No extension provides it.
+        """
+        result = self._hooks.first("executor", address=address, cores=usable_cores())
+        if result is None:
+            raise ConfigurationError("The extension provides no executor here.")
+        implementation, executor = result
+        if not all(hasattr(executor, name) for name in _EXECUTOR):
+            raise implementation.failure(f"it returned {executor!r}, not an executor")
+        return executor  # type: ignore[no-any-return]
 
     def drive_conversation(self, system: Any) -> Any:
         """Return what holds conversations with a system; an extension for it is loaded when it is

@@ -29,6 +29,7 @@ from context_bench.session.warnings import Warnings
 from context_bench.store.queries import unscored
 
 if TYPE_CHECKING:
+    from context_bench.run.batches import Batches
     from context_bench.run.conversation import Conversations
     from context_bench.run.progress import Progress
 
@@ -58,6 +59,7 @@ class RunSession:
         location: RunLocation,
         warnings: Warnings,
     ) -> None:
+        self._catalog = catalog
         self._prepared = prepared
         self._warnings = warnings
         self._is_kept = location.is_kept
@@ -114,7 +116,7 @@ class RunSession:
         jobs = self._job_source(processor, unscored_rows)
         started = perf_counter()
         admission = admission_of(self._prepared, self._store, signals.stop)
-        with self._shown(admission, jobs):
+        with self._shown(admission, jobs), self._executor(processor) as batches:
             loop = RunLoop(
                 processor=processor,
                 store=self._store,
@@ -123,6 +125,7 @@ class RunSession:
                 admission=admission,
                 on_rows=combine(observers_of(self._prepared, self._store, self._progress)),
                 deadline=self._prepared.config.row_timeout,
+                batches=batches,
             )
             loop.run(jobs.jobs())
             self._second_pass(loop, unscored_rows)
@@ -130,6 +133,19 @@ class RunSession:
         if not jobs.skipped:
             self._warn_of_unseen_fields(processor)
         return perf_counter() - started, jobs.skipped
+
+    @contextmanager
+    def _executor(self, processor: RowProcessor) -> Iterator[Batches | None]:
+        """Open the executor of the session; None where this process does all rows."""
+        requested = self._prepared.config.executor
+        if requested in ("", "local"):
+            yield None
+            return
+        from context_bench.session.executors import open_executor
+        from context_bench.session.worker import batches_of
+
+        with open_executor(self._catalog, requested, self._warnings.warn) as executor:
+            yield batches_of(self._catalog, self._prepared, executor, processor)
 
     def _begin(self) -> None:
         """Record the run, and show it to extensions."""

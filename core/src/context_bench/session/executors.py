@@ -1,0 +1,62 @@
+"""Open the executor that the user named: that of core, or that of an extension."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from context_bench.errors import ConfigurationError
+from context_bench.plan.extensions import ActiveExtension
+from context_bench.plugins.catalog import Catalog
+from context_bench.protocols import Executor
+from context_bench.session.hooks import RunHooks
+
+PROCESSES = "processes"
+
+
+@contextmanager
+def open_executor(
+    catalog: Catalog, requested: str, warn: Callable[[str], None]
+) -> Iterator[Executor]:
+    """Open an executor, and close it.
+
+    Args:
+        catalog: What is installed.
+        requested: ``processes``, ``processes:N``, or the name of an extension with the hook
+            ``executor``, with an address after a colon.
+        warn: Receives a line for the user.
+
+    Raises:
+        ContextBenchError: There is no such executor, or it cannot be opened.
+    """
+    name, _, address = requested.partition(":")
+    executor: Executor
+    if name == PROCESSES:
+        from context_bench.run.processes import ProcessExecutor
+
+        executor = ProcessExecutor(address)
+    else:
+        executor = _of_extension(catalog, name, address)
+    link = getattr(executor, "link", None)
+    if link:
+        warn(f"The executor {name} shows its work at {link}.")
+    try:
+        yield executor
+    finally:
+        executor.close()
+
+
+def _of_extension(catalog: Catalog, name: str, address: str) -> Executor:
+    known = [
+        component.name
+        for component in catalog.of_kind("hooks")
+        if "executor" in component.extension.implements
+    ]
+    component = catalog.find("hooks", name)
+    if "executor" not in component.extension.implements:
+        raise ConfigurationError(
+            f"The extension {name} is not an executor. Choose from: "
+            f"{', '.join(('local', PROCESSES, *known))}."
+        )
+    hooks = RunHooks(catalog, [ActiveExtension(component, {}, is_requested=True)], None)
+    return hooks.executor(address)
