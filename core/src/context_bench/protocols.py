@@ -331,7 +331,6 @@ class Turns(Protocol):
         """
 
 
-@runtime_checkable
 class Executor(Protocol):
     """Where batches of rows are done. The hook ``executor`` provides it.
 
@@ -357,6 +356,7 @@ class Executor(Protocol):
         """End the workers that this object started, and leave the others."""
 
 
+@runtime_checkable
 class RateLimiter(Protocol):
     """How often one endpoint may be called. The hook ``rate_limiter`` provides it.
 
