@@ -63,7 +63,8 @@ def _wired(plan: Plan) -> Iterator[Component]:
 
 def _source(dataset: PlannedDataset) -> dict[str, Any]:
     """Return where the rows of a dataset come from, and what their file or folder contains now."""
-    spec, component = dataset.source, dataset.component
+    spec = dataset.source
+    component = dataset.component
     record: dict[str, Any] = {}
     if component is not None:
         record["component"] = component.id

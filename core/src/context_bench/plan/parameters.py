@@ -137,7 +137,8 @@ def named(request: type, attributes: list[Any]) -> list[Any]:
 
 def _checked(attribute: Any) -> Any:
     declared: Parameter = attribute.metadata["parameter"]
-    default, name = declared.default, attribute.name
+    default = declared.default
+    name = attribute.name
     python = name if declared.python == "" else declared.python
     key = f"run.{name.replace('_', '-')}" if declared.key == "" else declared.key
     is_value = isinstance(default, str | int | float) and not isinstance(default, bool)

@@ -266,7 +266,8 @@ def _with_extensions(catalog: Catalog, project: Mapping[str, Any]) -> Mapping[st
 def proxies_of(flags: Mapping[str, Any], endpoint: str) -> list[SystemSpec]:
     """Return the systems of ``--proxy``, ``--name`` and ``--model``; ``endpoint`` is the name of
     what asks an address."""
-    urls, names = flags["proxies"], flags["names"]
+    urls = flags["proxies"]
+    names = flags["names"]
     if len(names) > len(urls):
         raise ConfigurationError(
             f"There are {len(names)} --name but {len(urls)} --proxy: each name belongs to a proxy."

@@ -108,7 +108,8 @@ class WiringPlanner:
         flags: Iterable[str] = (),
     ) -> None:
         self.catalog = catalog
-        self.request = request = without_aliases(catalog, request)
+        request = without_aliases(catalog, request)
+        self.request = request
         self.objects = _objects_in(request)
         self.plans: dict[str, DatasetPlan] = dict(plans or {})
         self.warn = on_warning or (lambda line: None)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from context_bench.console import finite
-from context_bench.errors import ConfigurationError, UnknownNameError
+from context_bench.errors import ConfigurationError
 from context_bench.plugins.loading import attempted
 from context_bench.protocols import Metric
 from context_bench.records import AGREEMENT, ANY_KEY, Completeness, EvalRow, flatten, row_to_dict
@@ -247,13 +247,17 @@ class EvalResult:
 
     def verdict(self) -> str | None:
         """Return in one line which system keeps the answers, and how many tokens that takes: the
-        line above the table. None where there is nothing to say, or nothing installed says it;
-        context-bench-compare does."""
-        try:
-            function = _installed("commands", "verdict-result")
-        except UnknownNameError:
+        line above the table. None where there is nothing to say, or nothing that can be used says
+        it; context-bench-compare does."""
+        from context_bench.plugins.component import OK
+        from context_bench.plugins.discovery import discover
+        from context_bench.plugins.loading import load
+
+        found = discover().named("commands", "verdict-result")
+        usable = [component for component in found if component.state == OK]
+        if not usable:
             return None
-        line = attempted("verdict-result", function, self)
+        line = attempted(usable[0].id, load(usable[0]), self)
         return None if line is None else one_line(str(line))
 
     def __str__(self) -> str:

@@ -29,10 +29,10 @@ class ScoreMeans:
 
     def group(self, dataset: str, is_agreement: bool, keys: Mapping[str, KeyMeaning]) -> _Group:
         """Return where the rows of a dataset are added up, those without a gold answer apart."""
-        found = self._groups.get((dataset, is_agreement))
-        if found is None:
-            found = self._groups[dataset, is_agreement] = _Group(dataset, keys)
-        return found
+        place = (dataset, is_agreement)
+        if place not in self._groups:
+            self._groups[place] = _Group(dataset, keys)
+        return self._groups[place]
 
     def add(self, row: EvalRow) -> None:
         """Add one row."""
@@ -76,7 +76,9 @@ class _Group:
     """The rows of one dataset: how many there are, and the mean of each of their scores."""
 
     def __init__(self, dataset: str, keys: Mapping[str, KeyMeaning]) -> None:
-        self.dataset, self.keys, self.rows = dataset, keys, 0
+        self.dataset = dataset
+        self.keys = keys
+        self.rows = 0
         self.means = defaultdict(_Mean, {key: _Mean() for key in keys if key != ANY_KEY})
 
     def add(self, scores: Mapping[str, float]) -> None:
@@ -104,7 +106,9 @@ class _Mean:
     __slots__ = ("count", "failed", "parts", "rows", "values")
 
     def __init__(self) -> None:
-        self.count = self.failed = self.rows = 0
+        self.count = 0
+        self.failed = 0
+        self.rows = 0
         self.values: list[float] = []
         self.parts: list[float] = []
 
