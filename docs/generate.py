@@ -219,7 +219,7 @@ def cards_page() -> str:
             continue
         parts.append(f"## {package.name}\n\n")
         parts.append(
-            "| name | form | headline | context | cluster | comparable |\n|---|---|---|---|---|---|\n"
+            "| name | form | headline | context | shots | cluster | comparable |\n|---|---|---|---|---|---|---|\n"
         )
         parts += [_card_row(card) for card in cards]
         told = [(card.name, card.instruction) for card in cards if card.instruction]
@@ -237,6 +237,7 @@ def _card_row(card: DatasetManifest) -> str:
         card.of_config("answer_form", None),
         f"`{primary}`" if primary else "",
         card.of_config("context_role", None),
+        str(card.shots or ""),
         card.cluster,
         card.comparable,
     ]

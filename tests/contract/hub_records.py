@@ -275,7 +275,12 @@ RECORDS: dict[str, list[Record]] = {
         for n in (1, 2)
     ],
     "mgsm": [
-        {"question": "Q", "answer": None, "answer_number": n, "equation_solution": None}
+        {
+            "question": "Q",
+            "answer": f"Step by step: it is {n}.",
+            "answer_number": n,
+            "equation_solution": None,
+        }
         for n in (1, 2)
     ],
     "bbh": [
@@ -461,8 +466,8 @@ def publish_dataset(
         if name == "bfcl" and not part.tables:  # older categories hold the calls themselves
             rows = [{**row, "ground_truth": ["area(base=10)"]} for row in rows]
         publish(hub, part, rows)
-        if part.fewshot_split:
-            publish(hub, part.changed(split=part.fewshot_split), rows)
+        if part.shots_split:
+            publish(hub, part.changed(split=part.shots_split), rows)
         for table in part.tables:
             found = TABLES[name][table]
             publish(

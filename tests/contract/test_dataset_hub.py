@@ -211,14 +211,16 @@ def test_worked_examples_come_from_the_split_that_the_card_names(
     publisher: Callable[..., Any],
 ) -> None:
     loader = publisher("gsm8k")
-    plain, shot = next(loader()), next(loader(fewshot=2, fewshot_seed=1))
-    assert shot["question"].endswith(plain["question"])
-    assert shot["question"].count("\n#### ") == 2
-    assert shot["context"] == shot["question"]
-    assert next(loader(fewshot=2, fewshot_seed=1)) == shot
-    assert {next(loader(fewshot=2, fewshot_seed=seed))["question"] for seed in range(5)} != {
-        shot["question"]
-    }
+    plain, shown = next(loader()), next(loader(shots=2))
+    assert "shots" not in plain
+    assert {**shown, "shots": ""} == {**plain, "shots": ""}
+    assert shown["shots"].count("\n#### ") == 2
+    assert next(loader(shots="2", shots_seed=1)) == next(loader(shots=2, shots_seed=1))
+    assert len({next(loader(shots=2, shots_seed=seed))["shots"] for seed in range(5)}) > 1
+    with pytest.raises(ConfigurationError, match="gsm8k has 4 worked examples"):
+        next(loader(shots="card"))  # five
+    with pytest.raises(ConfigurationError, match="expected a number, or card"):
+        next(loader(shots="-1"))
     asked = next(loader(prompt="Q: {question}\nA:"))
     assert asked["question"] == f"Q: {plain['question']}\nA:"
 
@@ -240,7 +242,7 @@ def test_no_worked_example_comes_from_the_records_that_are_measured(
     with pytest.raises(
         ConfigurationError, match=f"gsm8k would come from {measured}, which is measured: leave out"
     ):
-        next(loader(fewshot=2, **asked))
+        next(loader(shots=2, **asked))
 
 
 def test_a_worked_example_has_an_answer(hub: Any) -> None:
@@ -248,14 +250,62 @@ def test_a_worked_example_has_an_answer(hub: Any) -> None:
     loader = load(CATALOG.find("datasets", "winogrande"))
     publish_dataset(hub, "winogrande", loader)
     for seed in range(4):
-        assert next(loader(fewshot=1, fewshot_seed=seed))["question"].count("option.\nB\n\n") == 1
+        assert next(loader(shots=1, shots_seed=seed))["shots"].endswith("option.\nB")
     wanted = loader.wanted().changed(split="train")
     publish(hub, wanted, RECORDS["winogrande"][1:])
     with pytest.raises(
         ConfigurationError,
         match="No example of the split train of winogrande has correct_letter: leave out",
     ):
-        next(loader(fewshot=1))
+        next(loader(shots=1))
+
+
+def test_worked_examples_are_of_the_subject_of_the_question(hub: Any) -> None:
+    loader = load(CATALOG.find("datasets", "mmlu"))
+    rows = [
+        {"question": f"{subject} {n}", "choices": ["a", "b"], "answer": n % 2, "subject": subject}
+        for n in range(6)
+        for subject in ("law", "art")
+    ]
+    publish(hub, loader.wanted(), rows[:4])
+    publish(hub, loader.wanted().changed(split="dev"), rows)
+    for example in loader(shots="card"):
+        subject = example["subject"]
+        assert example["shots"].count(f"{subject} ") == 5
+        assert example["shots"].count("\n\nAnswer with the letter of the right option.\n") == 5
+        assert example["shots"].endswith("\nA")
+        assert {"law", "art"} - {subject} & set(example["shots"].split()) == {"law", "art"} - {
+            subject
+        }
+    publish(hub, loader.wanted().changed(split="dev"), rows[::2])
+    with pytest.raises(ConfigurationError, match="no worked example whose subject is 'art'"):
+        list(loader(shots=2))
+
+
+def test_a_worked_example_has_its_own_context(publisher: Callable[..., Any]) -> None:
+    loader = publisher("drop")
+    [example, *_] = loader(split="validation")
+    shown = next(loader(shots=1))
+    assert example["context"] in shown["shots"]
+    assert shown["context"] == example["context"]
+
+
+def test_worked_examples_of_a_file_are_those_of_the_task(
+    publisher: Callable[..., Any], tmp_path: Path
+) -> None:
+    """The files of BIG-Bench Hard begin with a note and a line of dashes."""
+    loader = publisher("bbh")
+    place = tmp_path / "boolean_expressions.txt"
+    place.write_text("Do not train on this.\n-----\nTask.\n\nQ: not True\nA: So it is False.\n")
+    shown = next(loader(shots_file=str(tmp_path / "{config}.txt")))
+    assert shown["shots"] == "Task.\n\nQ: not True\nA: So it is False."
+    for asked, problem in (
+        ({"shots": 3}, "name a file of its authors with shots_file=FILE"),
+        ({"shots": 3, "shots_file": str(place)}, "cannot be used together"),
+        ({"shots_file": str(tmp_path / "none.txt")}, "cannot be read"),
+    ):
+        with pytest.raises(ConfigurationError, match=problem):
+            next(loader(**asked))
 
 
 def test_a_configuration_without_a_split_for_worked_examples_is_fetched_without_them(
@@ -270,9 +320,9 @@ def test_a_configuration_without_a_split_for_worked_examples_is_fetched_without_
     assert len(list(loader(config="math-500", folder=str(tmp_path), offline=True))) == 2
     with pytest.raises(
         ConfigurationError,
-        match="math has no split to draw worked examples from: leave out fewshot",
+        match="math has no split to take worked examples from: leave out shots",
     ):
-        next(loader(config="math-500", fewshot=2))
+        next(loader(config="math-500", shots=2))
 
 
 def test_a_fetched_copy_is_read_without_a_network(
@@ -290,8 +340,8 @@ def test_a_fetched_copy_is_read_without_a_network(
         assert "sha256:" in loader.revision(folder=folder, offline=True)
     assert (
         "####"
-        in next(load(CATALOG.find("datasets", "gsm8k"))(folder=folder, offline=True, fewshot=1))[
-            "question"
+        in next(load(CATALOG.find("datasets", "gsm8k"))(folder=folder, offline=True, shots=1))[
+            "shots"
         ]
     )
     assert hub.asked == []

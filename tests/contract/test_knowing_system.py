@@ -180,6 +180,62 @@ def test_a_blind_compressor_changes_what_is_sent_or_is_refused(
         assert str(example.get("instruction", "")) in text
 
 
+def test_worked_examples_are_sent_before_the_question_and_compressed_by_nothing(hub: Any) -> None:
+    from context_bench_command.templates import default_prompt
+    from context_bench_openai import build_messages
+    from context_bench_openai.layouts import LAYOUTS
+    from context_bench_openai.prompts import PromptTemplate, plain_prompt
+
+    example = {
+        "context": "Rome is in Italy, and Oslo in Norway.",
+        "question": "Where is Rome?",
+        "instruction": "Answer with the country alone.",
+        "shots": "Where is Riga?\nLatvia",
+    }
+    wanted = "Where is Riga?\nLatvia\n\nWhere is Rome?\n\nAnswer with the country alone."
+    for layout in set(LAYOUTS) - {"messages"}:
+        sent = [str(message["content"]) for message in build_messages(example, layout)]
+        assert any(text.endswith(wanted) for text in sent), layout
+    texts = [
+        plain_prompt(example),
+        default_prompt(example),
+        PromptTemplate("{context}\n{question}").prompt(example),
+        PromptTemplate("{shots}\n\n{question}\n\n{instruction}").prompt(example),
+    ]
+    assert all(text.endswith(wanted) for text in texts)
+
+    received: list[tuple[str, ...]] = []
+
+    def read(question: str) -> str:
+        received.append((question,))
+        return ""
+
+    def read_apart(question: str, shots: str) -> str:
+        received.append((question, shots))
+        return ""
+
+    row = {**example, "answer": "Italy"}
+    options: dict[str, Any] = {"evaluators": [], "progress": False}
+    python = load(CATALOG.find("systems", "python"))
+    systems = [python(function, version="1") for function in (read, read_apart)]
+    for system in systems:
+        evaluate(Chain([Head(tokens=1), system]), [row], **options)
+    assert received == [
+        (wanted,),
+        (wanted.removeprefix("Where is Riga?\nLatvia\n\n"), "Where is Riga?\nLatvia"),
+    ]
+    received.clear()
+    evaluate(systems[0], [row], bare=True, **options)
+    assert received == [("Where is Rome?",)]
+    publish_dataset(hub, "gsm8k", load(CATALOG.find("datasets", "gsm8k")))
+    rows = [
+        evaluate(systems=Says("knows", str), dataset=f"gsm8k,shots={count}", progress=False).rows[0]
+        for count in (0, 1)
+    ]
+    assert rows[0].input_tokens < rows[1].input_tokens
+    assert rows[0].score == rows[1].score == 1.0
+
+
 def text_sent(example: Mapping[str, Any]) -> str:
     return "\n".join(prompt_texts(example).present)
 

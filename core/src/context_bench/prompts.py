@@ -5,14 +5,15 @@ Every layout of every system takes them from here, so that all systems ask the s
 An example says what its context is with ``context_role``: material of its own (``given``, or
 ``shared`` with other questions), nothing (``none``: the question is all there is), or the question
 itself (``question``: a context compressor may shorten it, ``--compress-question``). Its
-``instruction`` says in which form the task wants its answer, and follows the question. Context
-compressors never receive it.
+``instruction`` says in which form the task wants its answer, and follows the question. Its
+``shots`` are worked examples, as one text, and come before the question. Context compressors
+receive neither.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 GIVEN = "given"
@@ -23,7 +24,10 @@ QUESTION = "question"
 CONTEXT_ROLES = (GIVEN, SHARED, NONE)
 """What a dataset can declare its contexts to be."""
 
-ASKING_FIELDS = ("instruction", "context_role")
+AROUND_QUESTIONS = ("shots", "instruction")
+"""Fields of an example that are sent before and after its question."""
+
+ASKING_FIELDS = ("instruction", "context_role", "shots")
 """Fields of an example that say how it is asked; systems receive them of every dataset."""
 
 HISTORY_FIELDS = ("sessions", "haystack_sessions")
@@ -37,7 +41,7 @@ class PromptTexts(NamedTuple):
 
     Attributes:
         context: The context; empty where the question is all there is.
-        question: The question with the instruction behind it, a blank line between them.
+        question: Worked examples, question and instruction, a blank line between them.
     """
 
     context: str
@@ -86,10 +90,18 @@ def _as_sent(context: str, question: str, role: str) -> tuple[str, str]:
     return context, question
 
 
-def asked(question: str, example: Mapping[str, Any]) -> str:
-    """Return a question with the instruction of its example behind it, where that has one."""
-    instruction = _text(example, "instruction").strip()
-    return f"{question}\n\n{instruction}" if instruction else question
+def asked(question: str, example: Mapping[str, Any], apart: Collection[str] = ()) -> str:
+    """Return a question with the worked examples of its example before it and the instruction after
+    it, where it has them.
+
+    Args:
+        question: The question.
+        example: The example.
+        apart: Those of :data:`AROUND_QUESTIONS` that are sent elsewhere.
+    """
+    sent = {name: _text(example, name).strip() for name in AROUND_QUESTIONS if name not in apart}
+    texts = [sent.get("shots"), question, sent.get("instruction")]
+    return "\n\n".join(text for text in texts if text)
 
 
 def context_role(example: Mapping[str, Any]) -> str:

@@ -19,6 +19,7 @@ PROMPT_FIELDS = (
     "question",
     "prompt",
     "instruction",
+    "shots",
     "turns",
     "messages",
     "sessions",

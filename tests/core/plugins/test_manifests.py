@@ -69,6 +69,7 @@ WHOLE = """
     context_role = "none"
     cluster = "the document"
     comparable = "a published score"
+    shots = 3
     needs_module = "json"
     config_overrides.a = { primary = "l", tags = ["u"], answer_form = "free", instruction = "", context_role = "given" }
 
@@ -88,8 +89,9 @@ WHOLE = """
     definition.tables = { texts = { files = "b.csv" } }
     definition.prompt = '''Q: {question}
     A:'''
-    definition.fewshot_template = "{answer}"
-    definition.fewshot_split = "train"
+    definition.shots_template = "{answer}"
+    definition.shots_split = "train"
+    definition.shots_same = "subject"
     definition.config_overrides.a = { split = "dev" }
 
     [systems.x]

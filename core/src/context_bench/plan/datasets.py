@@ -14,7 +14,7 @@ from context_bench.plan.specs import DatasetSpec, numbered
 from context_bench.plugins.catalog import Catalog, of_suffix
 from context_bench.plugins.component import Component
 from context_bench.plugins.wiring import DatasetFacts
-from context_bench.prompts import NONE, as_compressible
+from context_bench.prompts import AROUND_QUESTIONS, NONE, as_compressible
 from context_bench.store.encoding import storable
 
 if TYPE_CHECKING:
@@ -90,17 +90,17 @@ def has_contexts(component: Component, spec: DatasetSpec, config: RunConfig) -> 
 def as_asked(
     examples: Iterable[Mapping[str, Any]], config: RunConfig
 ) -> Iterable[Mapping[str, Any]]:
-    """Return the examples as a configuration asks them: without instructions (``bare``), and with
-    questions that compressors may shorten (``compress_question``)."""
+    """Return the examples as a configuration asks them: without instructions and worked examples
+    (``bare``), and with questions that compressors may shorten (``compress_question``)."""
     if config.bare:
-        examples = map(_without_instruction, examples)
+        examples = map(_bare, examples)
     return map(_as_compressible, examples) if config.compress_question else examples
 
 
-def _without_instruction(example: Mapping[str, Any]) -> Mapping[str, Any]:
+def _bare(example: Mapping[str, Any]) -> Mapping[str, Any]:
     if not isinstance(example, Mapping):  # the job source reports it, with its position
         return example  # type: ignore[unreachable]
-    return {name: value for name, value in example.items() if name != "instruction"}
+    return {name: value for name, value in example.items() if name not in AROUND_QUESTIONS}
 
 
 def _as_compressible(example: Mapping[str, Any]) -> Mapping[str, Any]:

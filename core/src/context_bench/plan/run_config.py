@@ -91,7 +91,8 @@ class RunConfig:
     )
     bare: bool = parameter(
         values.switch(),
-        "Leave out the instructions that tell a model in which form a task wants its answer.",
+        "Leave out worked examples and the instructions that tell a model in which form a task "
+        "wants its answer.",
         "--bare",
         keyed=True,
     )

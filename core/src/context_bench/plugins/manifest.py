@@ -257,8 +257,9 @@ class DefinitionPart:
     example: str | None = entry(None, pattern=_TARGET)
     tables: Mapping[str, Mapping[str, str]] | None = entry(None)
     prompt: str | None = entry(None, multiline=True)
-    fewshot_template: str | None = entry(None, multiline=True)
-    fewshot_split: str | None = entry(None)
+    shots_template: str | None = entry(None, multiline=True)
+    shots_split: str | None = entry(None)
+    shots_same: str | None = entry(None)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what is set, by key."""
@@ -409,6 +410,8 @@ class DatasetManifest(ComponentManifest):
             examples is.
         cluster: What examples have in common that share the value of their ``cluster`` field, such
             as the contract that they are about.
+        shots: How many worked examples its authors, or those who publish its numbers, show before
+            each question: what ``--shots card`` asks for.
         comparable: Which published numbers its scores can be compared with, and which not.
         needs_module: Module without which the evaluators of its package cannot score its rows.
         config_overrides: What is different about a configuration, by its name.
@@ -437,6 +440,7 @@ class DatasetManifest(ComponentManifest):
     instruction: str = entry("", multiline=True)
     context_role: str = entry(GIVEN, choices=CONTEXT_ROLES)
     cluster: str = entry("")
+    shots: int = entry(0, minimum=0)
     comparable: str = entry("")
     needs_module: str = entry("")
     config_overrides: Mapping[str, ConfigOverride] = entry(Factory(dict))
@@ -451,15 +455,16 @@ class DatasetManifest(ComponentManifest):
     def described(self) -> dict[str, Any]:
         """Return the definition as the loader that reads it receives it.
 
-        Beside what the definition sets it holds ``default_config``, and under ``asking`` how the
-        examples are asked: ``instruction`` and ``context_role`` by configuration, those of all
-        others under the empty name.
+        Beside what the definition sets it holds ``default_config`` and ``shots``, and under
+        ``asking`` how the examples are asked: ``instruction`` and ``context_role`` by
+        configuration, those of all others under the empty name.
         """
         definition = {} if self.definition is None else self.definition.to_dict()
         asking = {"": _asking(self)}
         for config, override in self.config_overrides.items():
             asking[config] = {**asking[""], **_asking(override)}
-        return {"default_config": self.default_config, **definition, "asking": asking}
+        own = {"default_config": self.default_config, "shots": self.shots}
+        return {**own, **definition, "asking": asking}
 
     def contradictions(self, table: Mapping[str, object]) -> Iterator[tuple[str, str]]:
         """Yield what does not fit to the loader or to the configurations."""

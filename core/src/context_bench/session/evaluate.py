@@ -103,7 +103,8 @@ def evaluate(
             "outputs.0"}``.
         inputs: A field of the examples that named systems may see besides the usual ones; gold
             answers stay home.
-        bare: Leave out the instructions that tell a model in which form a task wants its answer.
+        bare: Leave out worked examples and the instructions that tell a model in which form a task
+            wants its answer.
         compress_question: Let context compressors shorten the questions of examples that have no
             context.
         reader: System that follows each context transformer.

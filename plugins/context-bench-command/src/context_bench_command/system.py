@@ -191,10 +191,10 @@ class Command:
         return fill(self._prompt, self._instructed(example))
 
     def _instructed(self, example: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return an example with its instruction behind its question, unless the templates name it."""
-        if "instruction" in self._names or not isinstance(example.get("question"), str):
+        """Return an example with what is sent around its question, unless the templates name it."""
+        if not isinstance(example.get("question"), str):
             return example
-        return {**example, "question": asked(example["question"], example)}
+        return {**example, "question": asked(example["question"], example, apart=self._names)}
 
     def _given(self, example: Mapping[str, Any]) -> bytes:
         if self._protocol == "json":

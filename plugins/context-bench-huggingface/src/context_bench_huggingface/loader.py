@@ -12,10 +12,10 @@ from context_bench.errors import ConfigurationError, DatasetError
 from context_bench_huggingface.access import Access
 from context_bench_huggingface.copies import find_copy, read_copy, revision_of_copy, write_copy
 from context_bench_huggingface.examples import asked_as, maker, told_apart
-from context_bench_huggingface.fewshot import draw, prompted
 from context_bench_huggingface.installed import edition_of, installed_lines
 from context_bench_huggingface.records import layout_of_files, stream
 from context_bench_huggingface.row import Row, together
+from context_bench_huggingface.shots import CARD, Shots, prompted, read_shots, with_shots, worked
 from context_bench_huggingface.wanted import Wanted, from_address, from_definition
 
 
@@ -45,8 +45,9 @@ class HubLoader:
         folder: str | None = None,
         offline: bool = False,
         token: str | None = None,
-        fewshot: int = 0,
-        fewshot_seed: int = 0,
+        shots: str | int = "0",
+        shots_seed: int | None = None,
+        shots_file: str | None = None,
         prompt: str | None = None,
         instruction: str | None = None,
         files: str | None = None,
@@ -63,8 +64,9 @@ class HubLoader:
             folder: Folder with fetched copies, which come before the hub.
             offline: Whether to read copies only.
             token: Access token.
-            fewshot: Worked examples before each question.
-            fewshot_seed: Seed of the draw.
+            shots: Worked examples before each question; ``card`` for as many as the card names.
+            shots_seed: Draws them; None takes the first of their split.
+            shots_file: File with the worked examples as text; ``{config}`` in its name is the configuration.
             prompt: Template of the question in place of the definition's; ``none`` leaves the question as it is.
             instruction: What follows each question, in place of the card's; ``none`` leaves it out.
             files: Files of the repository in place of its configurations.
@@ -79,9 +81,10 @@ class HubLoader:
         if instruction is not None:
             wanted = wanted.instructed(instruction)
         access = Access(token, offline, max_retries, retry_base_delay)
-        if fewshot < 0 or (limit is not None and limit < 0):
-            raise ConfigurationError(f"Dataset {self.name}: limit and fewshot are 0 or more.")
-        return _first(limit, self._prompted(wanted, access, folder, fewshot, fewshot_seed))
+        if limit is not None and limit < 0:
+            raise ConfigurationError(f"Dataset {self.name}: limit is 0 or more.")
+        chosen = Shots(str(shots), shots_seed, shots_file)
+        return _first(limit, self._prompted(wanted, access, folder, chosen))
 
     def revision(
         self,
@@ -147,8 +150,8 @@ class HubLoader:
         wanted = self.wanted(config, split, revision=revision)
         for part in wanted.parts or (wanted,):
             needed = [part, *map(part.of_table, part.tables)]
-            if part.fewshot_split and split is None:
-                needed.append(part.changed(split=part.fewshot_split))
+            if part.shots_split and split is None:
+                needed.append(part.changed(split=part.shots_split))
             for each in needed:
                 if edition_of(each) is None:
                     commit = access.commit(each)
@@ -186,24 +189,38 @@ class HubLoader:
                 number += len(records)
 
     def _prompted(
-        self, wanted: Wanted, access: Access, folder: str | None, fewshot: int, seed: int
+        self, wanted: Wanted, access: Access, folder: str | None, shots: Shots
     ) -> Generator[dict[str, Any], None, None]:
-        worked: list[Mapping[str, Any]] = []
-        if fewshot:
-            if not wanted.fewshot_split:
+        found = self._shots(wanted, access, folder, shots)
+        examples = prompted(self._examples(wanted, access, folder), wanted)
+        yield from with_shots(examples, wanted, found) if found else examples
+
+    def _shots(
+        self, wanted: Wanted, access: Access, folder: str | None, shots: Shots
+    ) -> dict[str, str]:
+        """Return the worked examples that come before the questions; none where the run wants none."""
+        if shots.file is not None:
+            if shots.count not in ("0", CARD):
                 raise ConfigurationError(
-                    f"Dataset {self.name} has no split to draw worked examples from: leave out fewshot."
+                    "shots and shots_file cannot be used together: the file says how many there are."
                 )
-            pool = wanted.changed(split=wanted.fewshot_split)
-            if pool.split == wanted.split or (
-                wanted.path() is not None and pool.path() == wanted.path()
-            ):
-                place = f"the split {pool.split}" if pool.split == wanted.split else wanted.path()
-                raise ConfigurationError(
-                    f"Worked examples of {self.name} would come from {place}, which is measured: leave out fewshot."
-                )
-            worked = draw(self._examples(pool, access, folder), fewshot, seed, pool)
-        yield from prompted(self._examples(wanted, access, folder), wanted, worked)
+            return {"": read_shots(shots, wanted)}
+        if not shots.counted(wanted):
+            return {}
+        if not wanted.shots_split:
+            raise ConfigurationError(
+                f"Dataset {self.name} has no split to take worked examples from: leave out shots, or name a file of its "
+                "authors with shots_file=FILE."
+            )
+        pool = wanted.changed(split=wanted.shots_split)
+        if pool.split == wanted.split or (
+            wanted.path() is not None and pool.path() == wanted.path()
+        ):
+            place = f"the split {pool.split}" if pool.split == wanted.split else wanted.path()
+            raise ConfigurationError(
+                f"Worked examples of {self.name} would come from {place}, which is measured: leave out shots."
+            )
+        return worked(self._examples(pool, access, folder), pool, shots)
 
     def _tables(
         self, wanted: Wanted, access: Access, folder: str | None

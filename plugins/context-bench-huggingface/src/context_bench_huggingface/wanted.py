@@ -29,8 +29,10 @@ class Wanted:
         group_by: Field of which records behind each other with one value are given to the function together.
         tables: Further records that the function looks things up in.
         prompt: What the question becomes, with fields in braces.
-        fewshot_template: What a worked example adds to its prompt.
-        fewshot_split: Split that worked examples are drawn from; None or empty where there is none.
+        shots: How many worked examples those who publish numbers show before a question.
+        shots_template: What a worked example adds to its prompt.
+        shots_split: Split that worked examples are taken from; None or empty where there is none.
+        shots_same: Field whose value a question and its worked examples share, such as the subject; None for no such field.
         asking: Fields that examples take from their card where they bring none: ``instruction`` and ``context_role``.
         instruction: The instruction of every example in place of its own; empty leaves it out, None keeps it.
     """
@@ -48,8 +50,10 @@ class Wanted:
     group_by: str | None = None
     tables: Mapping[str, Mapping[str, str]] = Factory(dict)
     prompt: str | None = None
-    fewshot_template: str = "{answer}"
-    fewshot_split: str | None = None
+    shots: int = 0
+    shots_template: str = "{answer}"
+    shots_split: str | None = None
+    shots_same: str | None = None
     asking: Mapping[str, str] = Factory(dict)
     instruction: str | None = None
 
@@ -177,6 +181,8 @@ _PLAIN = (
     "group_by",
     "tables",
     "prompt",
-    "fewshot_template",
-    "fewshot_split",
+    "shots",
+    "shots_template",
+    "shots_split",
+    "shots_same",
 )

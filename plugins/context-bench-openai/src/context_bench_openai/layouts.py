@@ -9,7 +9,8 @@ the same texts:
     chat     the context as an earlier user turn, then the question
     messages the messages of a recorded session, as they were recorded
 
-The instruction of an example, which says in which form the task wants its answer, stands behind the question. An example with
+The instruction of an example, which says in which form the task wants its answer, stands behind the question, and worked
+examples before it. An example with
 ``turns`` is sent as those turns in every layout, and one with nothing but ``messages`` as these. An example without a context
 of its own is one user message.
 """

@@ -14,8 +14,8 @@ _PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 class PromptTemplate:
     """A text with fields of the example in braces, such as ``{context}`` and ``{question}``.
 
-    Braces around anything but a name stand for themselves, so JSON can be written as it is. The instruction of an example stands
-    behind its ``{question}``, unless the template has a place for ``{instruction}``.
+    Braces around anything but a name stand for themselves, so JSON can be written as it is. The worked examples of an example stand
+    before its ``{question}`` and its instruction behind it, unless the template has a place for ``{shots}`` and ``{instruction}``.
 
     >>> PromptTemplate("{context} Q: {question} A:").prompt({"context": "Rome is in Italy.", "question": "Where is Rome?"})
     'Rome is in Italy. Q: Where is Rome? A:'
@@ -48,8 +48,8 @@ class PromptTemplate:
                     f"prompt_template names {{{name}}}, which the example does not have. It has: {known}."
                 )
         texts = {name: text_of_field(example[name]) for name in self.fields}
-        if "question" in texts and "instruction" not in texts:
-            texts["question"] = asked(texts["question"], example)
+        if "question" in texts:
+            texts["question"] = asked(texts["question"], example, apart=texts)
         return _PLACEHOLDER.sub(lambda found: texts[found.group(1)], self.text)
 
 

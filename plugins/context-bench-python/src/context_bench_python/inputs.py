@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from context_bench.errors import ConfigurationError
-from context_bench.prompts import prompt_texts, text_of_field
+from context_bench.prompts import AROUND_QUESTIONS, prompt_texts, text_of_field
 from context_bench_python.arguments import is_text, may_be_text, signature_of
 from context_bench_python.ways import Way
 
@@ -113,11 +113,12 @@ def _by_names(parameters: list[inspect.Parameter]) -> Callable[[Mapping[str, Any
         parameter for parameter in parameters if parameter.kind is parameter.POSITIONAL_ONLY
     ]
     named = [p for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
-    has_own_place = any(parameter.name == "instruction" for parameter in parameters)
+    own_places = {parameter.name for parameter in parameters}.intersection(AROUND_QUESTIONS)
 
     def arguments(example: Mapping[str, Any]) -> Input:
-        if not has_own_place and example.get("instruction"):
-            example = {**example, "question": _question(example)}
+        joined = {name: value for name, value in example.items() if name not in own_places}
+        if any(joined.get(name) for name in AROUND_QUESTIONS):
+            example = {**example, "question": _question(joined)}
         given = {
             parameter.name: _field(example, parameter.name)
             for parameter in named

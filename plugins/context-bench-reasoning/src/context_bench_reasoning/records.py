@@ -99,9 +99,16 @@ def mgsm(record: Record, row: Row = FIRST) -> Example:
         "question": record["question"],
         **({"instruction": _IN_LANGUAGE[row.config]} if row.config in _IN_LANGUAGE else {}),
         **_gold(number),
+        **_worked_solution(record),
         "language": row.config,
         "cluster": f"problem {row.number}",
     }
+
+
+def _worked_solution(record: Record) -> Example:
+    """Return the solution of an MGSM record; the eight of the split ``train`` have one beside their number."""
+    solution = record.get("answer") if "answer_number" in record else None
+    return {"reasoning": solution} if isinstance(solution, str) and solution.strip() else {}
 
 
 def math(record: Record, row: Row = FIRST) -> Example:
