@@ -44,6 +44,7 @@ OPEN = {
     "errors",
     "evaluators",
     "hookspecs",
+    "installation",
     "messages",
     "outcomes",
     "prompts",

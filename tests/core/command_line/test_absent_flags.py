@@ -9,7 +9,7 @@ from typing import Any
 import importlib_metadata
 import pytest
 
-from context_bench.plugins.remedies import install_line
+from context_bench.installation import install_hint
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def test_the_package_is_named(
     done = context_bench(*command, "--system", "identity", flag, *value)
     assert done.code == 2
     assert f"{flag} is an option of the evaluator {package.rpartition('-')[2]}" in done.err
-    assert f"`{install_line(package)}`" in done.err
+    assert install_hint(package) in done.err
 
 
 def test_an_equals_sign_makes_no_difference(
@@ -76,10 +76,7 @@ def test_a_proxy_without_its_package_names_the_package(
     without("context-bench-openai")
     done = context_bench("preflight", "--proxy", "http://127.0.0.1:9")
     assert done.code == 2
-    assert (
-        "`pip install ./core ./plugins/context-bench-conversations ./plugins/context-bench-limits "
-        "./plugins/context-bench-http ./plugins/context-bench-openai`" in done.err
-    )
+    assert install_hint("context-bench-openai") in done.err
 
 
 @pytest.mark.parametrize(
@@ -93,7 +90,7 @@ def test_a_report_whose_package_is_absent_names_it(
     without("context-bench-reports")
     done = context_bench("run", "--system", "identity", "--dataset", "needle", "-n", "1", *asked)
     assert done.code == 2
-    assert install_line("context-bench-reports") in done.err
+    assert install_hint("context-bench-reports") in done.err
 
 
 @pytest.mark.parametrize(
@@ -113,7 +110,7 @@ def test_a_reference_whose_package_is_absent_names_it(
     ]
     done = context_bench(*command, *asked)
     assert done.code == 2
-    assert install_line("context-bench-agreement") in done.err
+    assert install_hint("context-bench-agreement") in done.err
     assert not Path("r.sqlite").exists()
 
 
@@ -133,4 +130,4 @@ def test_a_run_with_a_reference_is_reported_without_the_package_as_it_was(
     assert again.code == 0, again.err
     assert "Metric agreement is not computed" in again.err
     rescored = context_bench("rescore", "r.sqlite", "--force")
-    assert (rescored.code, install_line("context-bench-agreement") in rescored.err) == (2, True)
+    assert (rescored.code, install_hint("context-bench-agreement") in rescored.err) == (2, True)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from context_bench.cli.commands import CommandGroup, app
+from context_bench.installation import install_hint
 from context_bench.plugins import first_party
 from context_bench.plugins.conflicts import COMMANDS
 
@@ -136,9 +137,9 @@ def test_an_absent_command_of_ours_is_told_with_its_package(
     for words in (("paint", "--red"), ("plugins", "paint")):
         done = context_bench(*words)
         assert done.code == 2
-        assert "`pip install ./core ./plugins/context-bench-paint`" in done.words
+        assert install_hint("context-bench-paint") in done.words
     assert (
-        "Paint it. `pip install ./core ./plugins/context-bench-paint`"
+        f"Paint it. {install_hint('context-bench-paint')}"
         in context_bench("plugins", "--help").words
     )
 

@@ -12,12 +12,12 @@ import pytest
 
 from context_bench import evaluate
 from context_bench.errors import RunStoppedError
+from context_bench.installation import install_hint
 from context_bench.plugins import discovery
-from context_bench.plugins.remedies import install_line
 from context_bench.runs import open_run
 
 PACKAGE = "context-bench-conversations"
-LINE = f"`{install_line(PACKAGE)}`"
+
 PART = f"{PACKAGE}/conversations"
 TALK = {"id": "t", "multi_turn": True, "turns": ["one", "two"], "answer": "two"}
 PLAIN = {"id": "p", "question": "one", "answer": "one"}
@@ -120,7 +120,7 @@ def test_a_dataset_that_tells_of_conversations_is_refused_before_anything_is_ask
     talking: Any, asked: Callable[[], int]
 ) -> None:
     done = talking("run", "talker", "toy", "talks")
-    assert (done.code, LINE in done.err, asked()) == (2, True, 0)
+    assert (done.code, install_hint(PACKAGE) in done.err, asked()) == (2, True, 0)
     assert not Path("r.sqlite").exists()
 
 
@@ -131,7 +131,7 @@ def test_one_that_does_not_is_refused_when_the_conversation_comes_and_resumed_on
     with pytest.MonkeyPatch.context() as patch:
         take_away(patch)
         done = talking("run", "talker", "mixed")
-    assert (done.code, LINE in done.err, asked()) == (2, True, 1)
+    assert (done.code, install_hint(PACKAGE) in done.err, asked()) == (2, True, 1)
     assert "context-bench resume r.sqlite" in done.err
     assert context_bench("resume", "r.sqlite").code == 0
     assert asked() == 3

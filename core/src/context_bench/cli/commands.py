@@ -15,10 +15,10 @@ from context_bench.cli import ABOUT, COMMANDS
 from context_bench.cli.options import catalog_of_environment
 from context_bench.console import echo, escape_control
 from context_bench.errors import ConfigurationError, PluginError, UnknownNameError
+from context_bench.installation import install_hint
 from context_bench.plugins.commands import absent_commands, command_rows, commands
 from context_bench.plugins.component import OK, Component
 from context_bench.plugins.loading import load
-from context_bench.plugins.remedies import install_line
 
 
 class Readable(click.Context):
@@ -98,7 +98,7 @@ class CommandGroup(click.Group):
             _, distribution = absent[words]
             return ConfigurationError(
                 f"`context-bench {words}` comes with {distribution}, which is not installed: "
-                f"`{install_line(distribution)}`."
+                f"{install_hint(distribution)}."
             )
         known = [*self.list_commands(ctx), *(words.rpartition(" ")[2] for words in absent)]
         kind = f"{self.words} command".strip()

@@ -11,9 +11,10 @@ import click
 from context_bench.cli.options import catalog_of_environment
 from context_bench.console import echo
 from context_bench.errors import ConfigurationError
+from context_bench.installation import install_hint
 from context_bench.plugins.component import OK, Component, definition_of
 from context_bench.plugins.options import Option
-from context_bench.plugins.remedies import install_line, singular
+from context_bench.plugins.remedies import singular
 
 
 class DeclaredOptions(click.Command):
@@ -227,7 +228,7 @@ def absent_flag(flag: str) -> str | None:
     component, distribution = FLAGS[name]
     return (
         f"{name} is an option of {component}, which comes with {distribution}: "
-        f"`{install_line(distribution)}`."
+        f"{install_hint(distribution)}."
     )
 
 

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from context_bench.console import escape_control, style, wrap_text
+from context_bench.installation import install_hint
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.component import (
     BLOCKED,
@@ -53,17 +54,13 @@ def overview(catalog: Catalog) -> Iterator[str]:
         yield style(wrap_text("!", text, 0, 2), color=_COLORS.get(component.state, "red"))
     yield ""
     if all(component.distribution.name == CORE for component in catalog):
-        yield _INSTALL_HINT
+        yield _install_hint()
     yield "-v shows each component with its scores and needs, --kind KIND only some of them."
     yield "`context-bench plugins show NAME` shows one, `context-bench datasets list` the datasets."
 
 
 _NAMES = 12
 _LABEL = 15
-_INSTALL_HINT = (
-    "No plugin is installed. From a checkout: "
-    "pip install ./core ./plugins/context-bench-answer-quality"
-)
 _COLORS = {OK: "green", OPTIONAL: "cyan", BLOCKED: "yellow", CONFLICT: "yellow"}
 
 
@@ -86,7 +83,11 @@ def listing(catalog: Catalog, shown: Sequence[Component]) -> Iterator[str]:
             yield _title(component, names, states)
             yield from _lines(component, catalog)
     if all(component.distribution.name == CORE for component in catalog):
-        yield f"\n{_INSTALL_HINT}"
+        yield f"\n{_install_hint()}"
+
+
+def _install_hint() -> str:
+    return f"No plugin is installed. For example: {install_hint('context-bench-answer-quality')}."
 
 
 def lines_of(catalog: Catalog, shown: Sequence[Component], fields: Sequence[str]) -> Iterator[str]:

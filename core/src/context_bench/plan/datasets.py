@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve
 
 from context_bench.errors import ConfigurationError, UnknownNameError
+from context_bench.installation import install_hint
 from context_bench.plan.specs import DatasetSpec, numbered
 from context_bench.plugins.catalog import Catalog, of_suffix
 from context_bench.plugins.component import Component
@@ -40,11 +41,10 @@ def find_dataset(catalog: Catalog, spec: DatasetSpec) -> tuple[Component, Datase
             return of_suffix(catalog, "datasets", suffix), evolve(
                 spec, options={"path": spec.name, **spec.options}
             )
-    known = f"Known are {', '.join(sorted(claims))}." if claims else _NO_FILES
+    known = f"Known are {', '.join(sorted(claims))}."
+    if not claims:
+        known = f"No loader for files is installed: {install_hint('context-bench-local')}."
     raise ConfigurationError(f"No loader reads the file {spec.name!r}. {known}")
-
-
-_NO_FILES = "No loader for files is installed: `pip install ./core ./plugins/context-bench-local`."
 
 
 def describe_dataset(

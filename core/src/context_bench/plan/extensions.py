@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 from attrs import evolve, frozen
 
 from context_bench.errors import ConfigurationError, PluginError, message_of
+from context_bench.installation import install_hint
 from context_bench.plan.run_config import RunConfig
 from context_bench.plan.specs import DatasetSpec, specs_in
 from context_bench.plugins.catalog import Catalog
@@ -20,7 +21,6 @@ from context_bench.plugins.first_party import COMPONENTS
 from context_bench.plugins.hooks import WATCHING, Hooks
 from context_bench.plugins.manifest import CONVERSATION, ENDPOINT, INSTALLED, REFERENCE
 from context_bench.plugins.options import read_option
-from context_bench.plugins.remedies import install_line
 from context_bench.redaction import without_secrets
 from context_bench.run.systems import endpoint_of
 
@@ -135,7 +135,7 @@ def require_extension(catalog: Catalog, condition: str, need: str, distribution:
         component.require_ok()
     raise ConfigurationError(
         f"{need} needs an extension that is not installed. Install it: "
-        f"`{install_line(distribution)}`."
+        f"{install_hint(distribution)}."
     )
 
 

@@ -42,13 +42,13 @@ from typing import Any
 from attrs import evolve
 
 from context_bench.errors import ConfigurationError, UnknownNameError
+from context_bench.installation import install_hint
 from context_bench.plan.extensions import with_extension_options
 from context_bench.plan.run_config import PARAMETERS, RunConfig, called_here
 from context_bench.plan.specs import Examples, SystemSpec, numbered
 from context_bench.plan.value_types import parse_pairs
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.options import Option
-from context_bench.plugins.remedies import install_line
 from context_bench.plugins.settings import file_name_of
 
 _KEYS = {one.key: one for one in PARAMETERS.values() if one.key is not None}
@@ -117,7 +117,7 @@ def absent_key(key: str) -> str:
     """Return which package of ours brings a key of the project file; empty for any other."""
     from context_bench.plugins.first_party import KEYS
 
-    return f"It comes with {KEYS[key]}: `{install_line(KEYS[key])}`." if key in KEYS else ""
+    return f"It comes with {KEYS[key]}: {install_hint(KEYS[key])}." if key in KEYS else ""
 
 
 def _called_here(name: str) -> str:
@@ -243,7 +243,7 @@ def _flags_of(catalog: Catalog, arguments: Mapping[str, Any]) -> dict[str, Any]:
     for name in arguments:
         if name not in declared:
             owner = FLAGS.get(f"--{name.replace('_', '-')}", ("", ""))[1]
-            hint = f"It comes with {owner}: `{install_line(owner)}`." if owner else ""
+            hint = f"It comes with {owner}: {install_hint(owner)}." if owner else ""
             here = called_here(name, lambda one: one.python)
             known = [one.python for one in PARAMETERS.values() if one.python]
             raise UnknownNameError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from context_bench.errors import PluginError, UnknownNameError
+from context_bench.installation import install_hint
 from context_bench.plugins.component import (
     BLOCKED,
     OK,
@@ -14,7 +15,7 @@ from context_bench.plugins.component import (
     stated,
 )
 from context_bench.plugins.manifest import read_faults
-from context_bench.plugins.remedies import contested, install_line, singular
+from context_bench.plugins.remedies import contested, singular
 
 PACKAGE_HINT = "`context-bench plugins list` shows what is installed."
 DATASET_HINT = "`context-bench datasets list` shows those that are installed."
@@ -126,7 +127,7 @@ class Catalog:
         for short in candidates:
             if short in absent:
                 distribution = first_party[short].distribution
-                return f"{short!r} comes with {distribution}: `{install_line(distribution)}`."
+                return f"{short!r} comes with {distribution}: {install_hint(distribution)}."
         if kind != "datasets":
             return PACKAGE_HINT
         return " ".join([DATASET_HINT, *_more_datasets(absent)])
@@ -139,7 +140,7 @@ def _more_datasets(absent: Iterable[str]) -> Iterator[str]:
     packages = sorted({COMPONENTS["datasets"][name].distribution for name in absent})
     if packages:
         yield f"More come with packages that are not installed here: {', '.join(packages)}."
-        yield f"For example: `{install_line(packages[0])}`."
+        yield f"For example: {install_hint(packages[0])}."
 
 
 def _may_have_its_name(component: Component) -> bool:

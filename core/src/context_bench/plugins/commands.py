@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping
 
+from context_bench.installation import install_hint
 from context_bench.plugins import first_party
 from context_bench.plugins.catalog import Catalog
 from context_bench.plugins.component import OK, Component
-from context_bench.plugins.remedies import install_line
 
 
 def commands(catalog: Catalog, words: str, reserved: Container[str]) -> Iterator[Component]:
@@ -59,7 +59,7 @@ def command_rows(
         yield "Commands", rows
     missing = []
     for name, provider in absent_commands(catalog, words, core).items():
-        summary = f"{provider.text} `{install_line(provider.distribution)}`"
+        summary = f"{provider.text} {install_hint(provider.distribution)}"
         missing.append((name.rpartition(" ")[2], summary))
     if missing:
         yield "Not installed", missing

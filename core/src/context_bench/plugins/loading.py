@@ -15,6 +15,7 @@ from context_bench.errors import (
     PluginError,
     message_of,
 )
+from context_bench.installation import install_hint
 from context_bench.plugins.component import (
     FAILED,
     MISSING_DEPENDENCY,
@@ -25,7 +26,6 @@ from context_bench.plugins.component import (
     with_state,
 )
 from context_bench.plugins.options import read_options
-from context_bench.plugins.remedies import install_line
 from context_bench.redaction import Redactor, secrets_in
 
 
@@ -252,7 +252,6 @@ def resolve(kind: str, module: str, name: str) -> Any:
 def not_installed(name: str, distribution: str) -> ImportError:
     """Return the error for what a package of the project's own exports that is not installed."""
     return ImportError(
-        f"{name} comes with {distribution}, which is not installed. From a checkout: "
-        f"{install_line(distribution)}",
+        f"{name} comes with {distribution}, which is not installed: {install_hint(distribution)}",
         name=distribution.replace("-", "_"),
     )

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 import importlib_metadata
 from attrs import frozen
 
+from context_bench.installation import hint_for, install_hint, is_own
 from context_bench.plugins.component import MISSING_DEPENDENCY, State
-from context_bench.plugins.remedies import install_command
 
 _REQUIREMENT = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)[^;]*(?:;(.*))?", re.DOTALL)
 _EXTRA = re.compile(r"""[\s(]*extra\s*==\s*["']([^"']+)["'][\s)]*""")
@@ -59,8 +59,10 @@ class Requirements:
         verb = "is" if len(missing) == 1 else "are"
         reason = f"it requires {', '.join(missing)}, which {verb} not installed"
         if extra is None:
-            return State(MISSING_DEPENDENCY, reason, f"`{install_command(missing)}`")
+            return State(MISSING_DEPENDENCY, reason, hint_for(missing))
         remedy = f'`pip install "{distribution}[{extra}]"`'
+        if is_own(distribution):
+            remedy = install_hint(distribution, extra=extra)
         return State(MISSING_DEPENDENCY, reason, remedy, lacks_extra=True)
 
     def _is_installed(self, name: str) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 from attrs import evolve
 
+from context_bench.installation import install_hint
 from context_bench.plugins.component import (
     MISSING_DEPENDENCY,
     OK,
@@ -20,7 +21,6 @@ from context_bench.plugins.component import (
     with_state,
 )
 from context_bench.plugins.options import Option
-from context_bench.plugins.remedies import install_line
 
 
 def share_options(components: Iterable[Component]) -> list[Component]:
@@ -107,4 +107,4 @@ def _inherited(use: str, source: Component) -> State:
 def _install(distribution: str | None, purpose: str) -> str:
     if distribution is None:
         return f"install the package that {purpose}"
-    return f"`{install_line(distribution)}`"
+    return f"{install_hint(distribution)}"

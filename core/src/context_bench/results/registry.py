@@ -17,12 +17,12 @@ from typing import Any
 from attrs import Factory, asdict, fields_dict, frozen
 
 from context_bench.errors import ConfigurationError, ContextBenchError, PluginError, misfit
+from context_bench.installation import install_hint
 from context_bench.plugins.catalog import Catalog, component_of
 from context_bench.plugins.component import BLOCKED, Component
 from context_bench.plugins.loading import build, unfit
 from context_bench.plugins.manifest import SummaryValue
 from context_bench.plugins.options import written_options
-from context_bench.plugins.remedies import install_line
 from context_bench.plugins.settings import CORE, PluginSettings
 from context_bench.protocols import Metric
 
@@ -198,7 +198,7 @@ def _stored_component(catalog: Catalog, name: str) -> Component:
     distribution, _, short_name = name.partition("/")
     _, first_party = COMPONENTS["metrics"].get(short_name, ("", ""))
     if first_party == distribution:
-        raise PluginError(f"{short_name} comes with {distribution}: `{install_line(distribution)}`")
+        raise PluginError(f"{short_name} comes with {distribution}: {install_hint(distribution)}")
     raise PluginError(f"{name} is not installed")
 
 

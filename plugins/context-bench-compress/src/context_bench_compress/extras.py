@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from importlib.metadata import PackageNotFoundError, version
 
+from context_bench.installation import install_hint
+
 
 def require(owner: str, extra: str, *distributions: str) -> str:
     """Return the names and versions of the distributions of an extra.
@@ -17,7 +19,7 @@ def require(owner: str, extra: str, *distributions: str) -> str:
             found.append(f"{distribution} {version(distribution)}")
         except PackageNotFoundError:
             raise ImportError(
-                f'{owner} needs {distribution}, which is not installed: `pip install "context-bench-compress[{extra}]"`.',
+                f"{owner} needs {distribution}, which is not installed: {install_hint('context-bench-compress', extra=extra)}.",
                 name=distribution.replace("-", "_"),
             ) from None
     return ", ".join(found)

@@ -11,6 +11,8 @@ from hashlib import sha256
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
+from context_bench.installation import install_hint
+
 _ON_THE_HUB = re.compile(r"(?P<repository>[\w.-]+/[\w.-]+):(?P<file>[^:]+\.gguf)", re.IGNORECASE)
 _HOW = "Write the path of a GGUF file, or namespace/name:file.gguf of the Hugging Face Hub."
 
@@ -62,7 +64,7 @@ def download(repository: str, file: str, revision: str | None) -> Path:
     except ImportError:
         raise ImportError(
             f"llama: the model {repository}:{file} is downloaded with huggingface_hub, which is not installed: "
-            '`pip install "context-bench-llama[hub]"`.',
+            f"{install_hint('context-bench-llama', extra='hub')}.",
             name="huggingface_hub",
         ) from None
     try:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from context_bench.decompression import check_unpacked_size
+from context_bench.installation import install_hint
 from context_bench_local.record import Record
 from context_bench_local.source import Source
 
@@ -27,7 +28,7 @@ def read_parquet(source: Source) -> Iterator[Record]:
         from pyarrow.parquet import ParquetFile  # type: ignore[import-untyped, import-not-found, unused-ignore]
     except ImportError as error:
         raise ValueError(
-            f"{source.name} is a Parquet file, which needs pyarrow: pip install 'context-bench-local[parquet]'."
+            f"{source.name} is a Parquet file, which needs pyarrow: {install_hint('context-bench-local', extra='parquet')}."
         ) from error
     if source.compression is not None:
         raise ValueError(

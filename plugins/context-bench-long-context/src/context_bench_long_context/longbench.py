@@ -12,6 +12,7 @@ from typing import Any
 from warnings import catch_warnings, simplefilter
 
 from context_bench.answers import answer_of, references
+from context_bench.installation import install_hint
 from context_bench_long_context.similarity import ratio
 from context_bench_long_context.summary_overlap import rouge_l
 from context_bench_long_context.token_f1 import chinese, english, f1
@@ -135,7 +136,7 @@ def _words(text: str) -> list[str]:
             import jieba  # type: ignore[import-untyped, import-not-found, unused-ignore]
     except ImportError as error:
         raise ModuleNotFoundError(
-            "Chinese tasks of LongBench need jieba: pip install 'context-bench-long-context[chinese]'"
+            f"Chinese tasks of LongBench need jieba: {install_hint('context-bench-long-context', extra='chinese')}"
         ) from error
     jieba.setLogLevel(60)
     return list(jieba.cut(text, cut_all=False))

@@ -14,6 +14,8 @@ import time
 import weakref
 from typing import Any, NamedTuple
 
+from context_bench.installation import install_hint
+
 _BOOT = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from context_bench_math.worker import serve; serve()"
 _START_SECONDS = 120.0
 _GRACE_SECONDS = 1.0
@@ -189,7 +191,7 @@ class _Worker:
             reason = message.get("broken") or f"it ended with status {self._process.returncode}"
             raise RuntimeError(
                 f"The process that compares mathematics did not start: {reason}. "
-                "Is math-verify installed? `pip install --force-reinstall context-bench-math` repairs it."
+                f"Is math-verify installed? To repair it: {install_hint('context-bench-math', force=True)}."
             )
         self.is_usable = True
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from context_bench.installation import install_hint
 from context_bench_scorers import ScorerUserError
 from context_bench_scorers_embedding.embedders import PACKAGED_MINILM, TokenVectors
 from context_bench_scorers_embedding.layers import layer_of
@@ -33,7 +34,7 @@ class TransformerEmbedder:
         if missing:
             raise ScorerUserError(
                 f"The model {model_type!r} needs {' and '.join(missing)}: "
-                '`pip install "./plugins/context-bench-scorers-embedding[transformers]"`. '
+                f"{install_hint('context-bench-scorers-embedding', extra='transformers')}. "
                 f"Without them there is model_type={PACKAGED_MINILM!r}, whose scores are others."
             )
         self.model = model_type

@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from types import ModuleType
 
+from context_bench.installation import install_hint
+
 BROUGHT_BY = {
     "bertscore": "context-bench-scorers-embedding",
     "exact_match": "context-bench-scorers-text",
@@ -42,7 +44,7 @@ def brought(module: str) -> ModuleType:
         if error.name != package:
             raise
         raise ImportError(
-            f"context_bench_scorers.{module} comes with {distribution}, which is not installed. "
-            f"From a checkout: pip install ./core {' '.join(f'./plugins/{name}' for name in needed)}",
+            f"context_bench_scorers.{module} comes with {distribution}, which is not installed: "
+            f"{install_hint(*needed)}",
             name=f"context_bench_scorers.{module}",
         ) from None
