@@ -29,6 +29,7 @@ from signatures import hooks_page, protocols_page
 from context_bench.cli.commands import app
 from context_bench.plan.project_schema import project_schema
 from context_bench.plan.run_config import PARAMETERS
+from context_bench.plugins.first_party import NEEDS
 from context_bench.plugins.json_schema import manifest_schema
 from context_bench.plugins.manifest import (
     FILE_NAME,
@@ -39,7 +40,6 @@ from context_bench.plugins.manifest import (
     SystemManifest,
     parse_manifest,
 )
-from context_bench.plugins.remedies import install_line
 
 ROOT = Path(__file__).resolve().parents[1]
 NOTE = "<!-- Written by `python docs/generate.py`: do not edit. -->"
@@ -192,9 +192,15 @@ def plugins_page() -> str:
         parts.append(
             f"## {package.name}\n\n{package.description} [README](../../plugins/{package.name}/README.md)\n"
         )
-        parts.append(f"```bash\n{install_line(package.name)}\n```\n")
+        parts.append(f"```bash\n{_install_line(package.name)}\n```\n")
         parts += [_component(facts) for facts in package.components]
     return "\n".join(parts)
+
+
+def _install_line(package: str) -> str:
+    """Return the command that installs a package in a checkout, with those that it stands on."""
+    names = [*NEEDS.get(package, "").split(), package]
+    return " ".join(["pip install ./core", *(f"./plugins/{name}" for name in names)])
 
 
 CARDS = """# Cards of the benchmarks

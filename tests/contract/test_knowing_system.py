@@ -82,7 +82,10 @@ class Says:
         self._words = words
 
     def process(self, example: Mapping[str, Any]) -> dict[str, Any]:
-        return {"response": self._words(str(example.get("correct_letter") or example["answer"]))}
+        answer = example.get("correct_letter") or example.get("answer")
+        if example.get("relevance"):
+            answer = "[area(base=1)]"  # any call
+        return {"response": self._words(str(answer))}
 
 
 def form_of(name: str) -> str:

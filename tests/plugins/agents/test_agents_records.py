@@ -479,3 +479,12 @@ def test_a_call_in_native_mark_up_is_wrong_where_none_is_expected(response):
     assert BFCLMatch().score({"ground_truth": []}, {"response": response}) == {"bfcl_ast": 0.0}
     words = {"response": "None of the functions fits."}
     assert BFCLMatch().score({"ground_truth": []}, words) == {"bfcl_ast": 1.0}
+
+
+def test_a_row_of_bfcl_without_expected_calls_is_not_asked():
+    row = {"id": "simple_0", "question": "Area?", "function": [TOOL]}
+    assert records.bfcl_with_gold(row) is None
+    for identity in ("irrelevance_0", "live_irrelevance_0-0-0", "live_relevance_0-0-0"):
+        assert records.bfcl_with_gold({**row, "id": identity}) is not None
+    answers = {"answers": {"simple_0": {"ground_truth": [{"area": {"base": [10]}}]}}}
+    assert records.bfcl_with_gold(row, Row(tables=answers))["ground_truth"]

@@ -142,6 +142,36 @@ def test_a_needle_stands_where_the_id_says():
     assert examples == list(records.nolima(needle, Row(0, "", "", {"book": book})))
 
 
+def test_the_book_of_nolima_has_the_length_that_is_asked_for():
+    needle = {
+        "id": "0401",
+        "needle": "{CHAR} lives next to the {1}.",
+        "character_set": ["Yuki"],
+        "questions": {"onehop": "Who has been to {2}?"},
+        "tests": {"T01": {"input_args": ["Semper Opera", "Dresden"]}},
+        "reasoning_type": "world",
+    }
+    book = {"0": {"text": "\n".join(f"line {number:04}" for number in range(500))}}
+    found = {}
+    for config in ("250", "500", "1K", ""):
+        [found[config]] = records.nolima(needle, Row(0, config, "", {"book": book}))
+    for config, tokens in (("250", 250), ("500", 500), ("1K", 1000)):
+        example = found[config]
+        without = (
+            example["context"]
+            .replace(example["needle"] + "\n", "")
+            .replace("\n" + example["needle"], "")
+        )
+        assert len(without) in (4 * tokens - 1, 4 * tokens)  # a line feed at its end is none
+        assert example["length"] == tokens
+        assert book["0"]["text"].startswith(without)
+    assert len({example["id"] for example in found.values()}) == 4
+    assert len({example["depth"] for example in found.values()}) == 1
+    assert "length" not in found[""]
+    with pytest.raises(ValueError, match="the book has 4999 characters, and 8000 are asked for"):
+        list(records.nolima(needle, Row(0, "2K", "", {"book": book})))
+
+
 @pytest.mark.parametrize(
     ("response", "reference", "score"),
     [  # of the package rouge 1.0.1

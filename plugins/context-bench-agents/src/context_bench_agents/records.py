@@ -48,6 +48,12 @@ def bfcl(record: Record, row: Row = FIRST) -> Example:
     }
 
 
+def bfcl_with_gold(record: Record, row: Row = FIRST) -> Example | None:
+    """Return a BFCL example; None where nothing says which calls are expected, so that no answer could be scored."""
+    example = bfcl(record, row)
+    return example if {"ground_truth", "relevance"} & example.keys() else None
+
+
 def apigen(record: Record, row: Row = FIRST) -> Example:
     """Return an APIGen example: the tools as context, the query as question."""
     tools = json.loads(record["tools"]) if isinstance(record["tools"], str) else record["tools"]

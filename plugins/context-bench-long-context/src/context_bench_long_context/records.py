@@ -17,6 +17,21 @@ Example = dict[str, Any]
 DEPTHS = (0.0, 0.25, 0.5, 0.75, 1.0)
 """Where in the book a needle of NoLiMa stands, as fractions; each example takes one, by its id."""
 
+LENGTHS = {
+    "250": 250,
+    "500": 500,
+    "1K": 1000,
+    "2K": 2000,
+    "4K": 4000,
+    "8K": 8000,
+    "16K": 16000,
+    "32K": 32000,
+}
+"""Tokens of the book by the configuration of NoLiMa that is named for them."""
+
+CHARACTERS_OF_TOKEN = 4
+"""What a token is taken to have, as no tokenizer is part of the records."""
+
 _SHORT = "Answer from the text, in as few words as possible."
 _YES_NO = "Answer from the text, with yes or no or in as few words as possible."
 _SUMMARY = "Summarise the text in about a page."
@@ -135,9 +150,12 @@ def nolima(record: Record, row: Row = FIRST) -> Iterator[Example]:
     """Yield the examples of a needle set of NoLiMa: each question with each test, in a book of the table ``book``.
 
     Questions of one hop come first. Character and depth follow from the example's id, the same in every process; the needle
-    stands between two lines of the book.
+    stands between two lines of the book, or of its beginning where the configuration is a length.
     """
     lines = [line for record in row.tables["book"].values() for line in record["text"].splitlines()]
+    length = LENGTHS.get(row.config)
+    if length is not None:
+        lines = _beginning(lines, length * CHARACTERS_OF_TOKEN)
     characters = texts_of(record["character_set"], "character_set")
     asked = sorted((kind, question) for kind, question in record["questions"].items() if question)
     tests = [(test, settings) for test, settings in record["tests"].items() if settings]
@@ -152,7 +170,7 @@ def nolima(record: Record, row: Row = FIRST) -> Iterator[Example]:
         needle = _filled(record["needle"], arguments).replace("{CHAR}", character)
         place = round(depth * len(lines))
         yield {
-            "id": identity,
+            "id": identity if length is None else f"{identity}_{row.config}",
             "context": "\n".join([*lines[:place], needle, *lines[place:]]),
             "question": _filled(question, arguments).replace("{CHAR}", character),
             "instruction": "Answer with the name alone.",
@@ -162,7 +180,20 @@ def nolima(record: Record, row: Row = FIRST) -> Iterator[Example]:
             "depth": depth,
             "needle": needle,
             "reasoning_type": record.get("reasoning_type"),
+            **({} if length is None else {"length": length}),
         }
+
+
+def _beginning(lines: list[str], characters: int) -> list[str]:
+    """Return the first lines that have so many characters together, the last of them cut.
+
+    Raises:
+        ValueError: The book has fewer.
+    """
+    text = "\n".join(lines)
+    if len(text) < characters:
+        raise ValueError(f"the book has {len(text)} characters, and {characters} are asked for")
+    return text[:characters].splitlines()
 
 
 def _filled(template: str, arguments: list[str]) -> str:
