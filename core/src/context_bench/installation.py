@@ -12,6 +12,7 @@ import os
 import shlex
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
@@ -103,7 +104,7 @@ def _arguments(names: Sequence[str]) -> list[str] | None:
     return _wheels(path.parent, names) if path.suffix == ".whl" else _checkout(path.parent, names)
 
 
-def _origin() -> dict[str, object]:
+def _origin() -> dict[str, Any]:
     """Return what the installation of context-bench records of its source, else where its code
     lies."""
     try:
