@@ -596,7 +596,7 @@ def test_the_lengths_of_nolima_are_swept(publisher: Callable[..., Any], hub: Any
         publish(hub, part, RECORDS["nolima"])
         publish(hub, part.of_table("book"), [{"text": "one line of a book\n" * 8000}])
     lengths = [len(example["context"]) for example in loader(config="all")]
-    assert lengths == sorted(lengths)
+    assert len({length // 1000 for length in lengths}) == 8
     assert {example["length"] for example in loader(config="all")} == {
         250, 500, 1000, 2000, 4000, 8000, 16000, 32000,
     }  # fmt: skip

@@ -71,6 +71,7 @@ WHOLE = """
     comparable = "a published score"
     shots = 3
     needs_module = "json"
+    pins.a = { commit = "0123456789012345678901234567890123456789", sizes = { test = 3 }, first = { test = "f" } }
     config_overrides.a = { primary = "l", tags = ["u"], answer_form = "free", instruction = "", context_role = "given" }
 
     [datasets.y]

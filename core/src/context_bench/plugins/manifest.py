@@ -94,6 +94,7 @@ _CAPABILITY = Pattern(
 )
 _OPTION_FLAG = Pattern(r"[a-z0-9][a-z0-9-]*", "a flag without its dashes, such as judge-url")
 _EXTRA = Pattern(r"[A-Za-z0-9][A-Za-z0-9._-]*", "the name of an extra")
+_COMMIT = Pattern(r"[0-9a-f]{40}", "a commit: 40 hexadecimal digits")
 _API = Pattern(r"[0-9]{1,9}\.[0-9]{1,9}", "'MAJOR.MINOR', such as '1.0'")
 _TARGET = Pattern(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*", "'module:name'")
 
@@ -287,6 +288,25 @@ class DatasetDefinition(DefinitionPart):
 
 
 @frozen(kw_only=True, eq=False, repr=False)
+class Pin:
+    """The edition of a configuration that the numbers of a card are measured on.
+
+    Attributes:
+        commit: The commit of its repository.
+        sizes: Number of its records by split.
+        first: Hash of the first records of a split, right answers included, by split.
+    """
+
+    commit: str = entry("", required=True, pattern=_COMMIT)
+    sizes: Mapping[str, int] = entry(Factory(dict), minimum=0)
+    first: Mapping[str, str] = entry(Factory(dict))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as the loader receives it."""
+        return {"commit": self.commit, "sizes": dict(self.sizes), "first": dict(self.first)}
+
+
+@frozen(kw_only=True, eq=False, repr=False)
 class ConfigOverride:
     """What is different about a configuration of a dataset; None as in the dataset."""
 
@@ -415,6 +435,8 @@ class DatasetManifest(ComponentManifest):
         comparable: Which published numbers its scores can be compared with, and which not.
         needs_module: Module without which the evaluators of its package cannot score its rows.
         config_overrides: What is different about a configuration, by its name.
+        pins: The edition of each configuration, by its name, or ``default``; none leaves it to the
+            branch of the definition.
         definition: How a loader of another package reads it; None for a dataset with a loader.
     """
 
@@ -444,6 +466,7 @@ class DatasetManifest(ComponentManifest):
     comparable: str = entry("")
     needs_module: str = entry("")
     config_overrides: Mapping[str, ConfigOverride] = entry(Factory(dict))
+    pins: Mapping[str, Pin] = entry(Factory(dict))
     definition: DatasetDefinition | None = entry(None)
 
     def of_config(self, name: str, config: str | None) -> Any:
@@ -455,15 +478,16 @@ class DatasetManifest(ComponentManifest):
     def described(self) -> dict[str, Any]:
         """Return the definition as the loader that reads it receives it.
 
-        Beside what the definition sets it holds ``default_config`` and ``shots``, and under
-        ``asking`` how the examples are asked: ``instruction`` and ``context_role`` by
+        Beside what the definition sets it holds ``default_config``, ``shots`` and ``pins``,
+        and under ``asking`` how the examples are asked: ``instruction`` and ``context_role`` by
         configuration, those of all others under the empty name.
         """
         definition = {} if self.definition is None else self.definition.to_dict()
         asking = {"": _asking(self)}
         for config, override in self.config_overrides.items():
             asking[config] = {**asking[""], **_asking(override)}
-        own = {"default_config": self.default_config, "shots": self.shots}
+        pins = {config: pin.to_dict() for config, pin in self.pins.items()}
+        own = {"default_config": self.default_config, "shots": self.shots, "pins": pins}
         return {**own, **definition, "asking": asking}
 
     def contradictions(self, table: Mapping[str, object]) -> Iterator[tuple[str, str]]:

@@ -84,6 +84,20 @@ def _metrics_of(
     return [*metrics, *(metric for metric, _ in old)], [line for _, line in old]
 
 
+def _editions(store: RunReader) -> dict[str, dict[str, Any]]:
+    """Return by label the revision of each dataset, the name and hash of the file that it was read
+    from, and the fingerprint of its examples, as far as the run recorded them."""
+    editions: dict[str, dict[str, Any]] = {}
+    for entry in store.datasets():
+        recorded = entry["description"]
+        known = {name: recorded[name] for name in ("revision", "source") if recorded.get(name)}
+        if entry["content"]:
+            known["fingerprint"] = entry["content"].hex()
+        if known:
+            editions[entry["label"]] = known
+    return editions
+
+
 def told_of(store: RunReader, metrics: Sequence[RunMetric]) -> dict[str, Any]:
     """Return what a result's config says of the run that its file holds."""
     labels = store.labels()
@@ -92,6 +106,7 @@ def told_of(store: RunReader, metrics: Sequence[RunMetric]) -> dict[str, Any]:
         "systems": [entry["label"] for entry in store.systems()],
         **comparison_of(store),
         "datasets": list(dict.fromkeys(label.dataset for label in labels)),
+        "editions": _editions(store),
         "evaluators": [entry["id"] for entry in store.evaluators()],
         "wiring": {label.label: label.plan for label in labels},
         "metrics": [metric.name for metric in metrics],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import click
@@ -12,10 +13,11 @@ from attrs import evolve
 
 from context_bench.catalog import Catalog, open_catalog
 from context_bench.config import examples_of, load_config
-from context_bench.console import echo, echo_err, write_json
+from context_bench.console import atomic_write, echo, echo_err, write_json
 from context_bench.errors import ConfigurationError
 from context_bench_huggingface.access import Access
 from context_bench_huggingface.loader import HubLoader, hf
+from context_bench_huggingface.pins import with_pins
 
 _LONGEST = 400
 
@@ -56,6 +58,40 @@ def fetch(
         write_json(labels)
     else:
         echo(f"{sum(label['records'] for label in labels)} records in {folder}")
+    return 0
+
+
+@click.command("pin")
+@click.argument("names", nargs=-1, required=True, metavar="NAME...")
+@click.option("--split", "splits", multiple=True, help="Split to pin; all of the card without one.")
+@click.option("--write", is_flag=True, help="Write the pins into the manifests of a checkout.")
+def pin(names: tuple[str, ...], splits: tuple[str, ...], write: bool) -> int:
+    """Read datasets whole as the hub has them now, and show the tables of a manifest that pin them.
+
+    NAME is the name of a dataset, with a configuration behind a colon; `all` pins each of its parts. A pinned dataset is read
+    at its commit, and its records are compared with the pin; `revision=latest` reads the hub's.
+    """
+    access = Access(os.environ.get("HF_TOKEN"))
+    catalog = open_catalog()
+    for name in names:
+        component = catalog.find("datasets", name.partition(":")[0]).require_ok()
+        loader, config = _loader(catalog, name)
+        if not isinstance(loader, HubLoader) or loader.definition is None:
+            raise ConfigurationError(f"The dataset {name!r} has no card that is read from the hub.")
+        place = Path(component.distribution.manifest_path or "")
+        if write and not component.distribution.editable:
+            raise ConfigurationError(
+                f"{component.distribution.name} is no editable install, so its manifest is not changed. Leave out --write."
+            )
+        wanted_splits = splits or component.dataset.splits or (None,)
+        tables = list(loader.pins(config, wanted_splits, access))
+        for table in tables:
+            echo(table)
+        if write:
+            text = with_pins(place.read_text(encoding="utf-8"), component.name, tables)
+            with atomic_write(place, "The manifest") as file:
+                file.write(text)
+            echo_err(f"{name}: {place}")
     return 0
 
 

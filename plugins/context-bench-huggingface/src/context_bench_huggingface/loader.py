@@ -10,9 +10,11 @@ from attrs import frozen
 
 from context_bench.errors import ConfigurationError, DatasetError
 from context_bench_huggingface.access import Access
+from context_bench_huggingface.converted import with_files
 from context_bench_huggingface.copies import find_copy, read_copy, revision_of_copy, write_copy
 from context_bench_huggingface.examples import asked_as, maker, told_apart
 from context_bench_huggingface.installed import edition_of, installed_lines
+from context_bench_huggingface.pins import FIRST, LATEST, checked, pin_table, rows_hash
 from context_bench_huggingface.records import layout_of_files, stream
 from context_bench_huggingface.row import Row, together
 from context_bench_huggingface.shots import CARD, Shots, prompted, read_shots, with_shots, worked
@@ -111,7 +113,9 @@ class HubLoader:
             return revision_of_copy(place, wanted)
         access = Access(token, offline, max_retries, retry_base_delay)
         access.require_network(wanted, folder)
-        return access.commit(wanted)
+        found = with_files(wanted, access)
+        first = found.first.get(found.split)
+        return " ".join([access.commit(found), *([f"first:{first}"] if first else [])])
 
     def wanted(
         self,
@@ -131,11 +135,12 @@ class HubLoader:
         changes: dict[str, Any] = {}
         if files is not None:
             changes |= {"files": files, "format": layout_of_files(files, found.format)}
-        if revision is not None:
-            changes["revision"] = revision
         if prompt is not None:
             changes["prompt"] = None if prompt == "none" else prompt
-        return found.changed(**changes)
+        found = found.changed(**changes)
+        if revision == LATEST:
+            return found.latest()
+        return found if revision is None else found.unpinned(revision=revision)
 
     def fetch(
         self,
@@ -154,10 +159,24 @@ class HubLoader:
                 needed.append(part.changed(split=part.shots_split))
             for each in needed:
                 if edition_of(each) is None:
-                    commit = access.commit(each)
-                    yield write_copy(
-                        folder, each, commit, stream(each.changed(revision=commit), access)
-                    )
+                    found = with_files(each, access)
+                    commit = access.commit(found)
+                    records = stream(found.changed(revision=commit), access)
+                    yield write_copy(folder, each, commit, records)
+
+    def pins(
+        self, config: str | None, splits: Iterable[str | None], access: Access
+    ) -> Iterator[str]:
+        """Read splits whole as the hub has them now, and yield the tables that pin them, one for each part."""
+        found: dict[str, dict[str, dict[str, Any]]] = {}
+        for split in splits:
+            latest = self.wanted(config, split, revision=LATEST)
+            for part in latest.parts or (latest,):
+                if edition_of(part) is None:
+                    facts = _pinned(part, access)
+                    found.setdefault(part.name_of_pin, {})[part.split] = facts
+        for name, pinned in found.items():
+            yield pin_table(self.name, name, pinned)
 
     def records(
         self, wanted: Wanted, access: Access, folder: str | None = None
@@ -168,10 +187,10 @@ class HubLoader:
             yield from installed_lines(wanted)
             return
         if place is not None:
-            yield from read_copy(place, wanted)
+            yield from checked(wanted, read_copy(place, wanted))
             return
         access.require_network(wanted, folder)
-        yield from stream(wanted, access)
+        yield from checked(wanted, stream(with_files(wanted, access), access))
 
     def _examples(
         self, wanted: Wanted, access: Access, folder: str | None
@@ -236,6 +255,27 @@ class HubLoader:
             )
             for name, table in wanted.tables.items()
         }
+
+
+def _pinned(wanted: Wanted, access: Access) -> dict[str, Any]:
+    """Return commit, number of records and hash of the first ones, as a pin has them.
+
+    Raises:
+        DatasetError: The hub has taken the branch of the card away, so that no commit fits to its files.
+    """
+    found = with_files(wanted, access)
+    if found.files != wanted.files:
+        raise DatasetError(
+            f"{wanted.where} has no {wanted.revision} any more: take revision and files out of its definition, then pin it."
+        )
+    commit = access.commit(found)
+    head: list[Mapping[str, Any]] = []
+    count = 0
+    for record in stream(found.changed(revision=commit), access):
+        if count < FIRST:
+            head.append(record)
+        count += 1
+    return {"commit": commit, "records": count, "first": rows_hash(head)}
 
 
 def _keyed(

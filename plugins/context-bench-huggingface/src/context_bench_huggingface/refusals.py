@@ -64,7 +64,8 @@ def refusal(wanted: Wanted, error: BaseException, attempts: int = 1) -> DatasetE
         or "Invalid rev id" in text
     ):
         return DatasetError(
-            f"The dataset {where} has no revision {wanted.revision!r}. {page}/commits lists them."
+            f"The dataset {where} has no revision {wanted.revision!r}. {page}/commits lists them; revision=latest reads what "
+            "it has now."
         )
     if _named(error, "RepositoryNotFoundError", "DatasetNotFoundError") or status == 401:
         return DatasetError(

@@ -34,6 +34,10 @@ class Wanted:
         shots_split: Split that worked examples are taken from; None or empty where there is none.
         shots_same: Field whose value a question and its worked examples share, such as the subject; None for no such field.
         asking: Fields that examples take from their card where they bring none: ``instruction`` and ``context_role``.
+        name_of_pin: Configuration as the card's pins call it.
+        branch: What an unpinned run reads: the branch, tag or commit of the definition.
+        sizes: Number of records by split, where the card pins it.
+        first: Hash of the first records by split, where the card pins it.
         instruction: The instruction of every example in place of its own; empty leaves it out, None keeps it.
     """
 
@@ -56,6 +60,10 @@ class Wanted:
     shots_same: str | None = None
     asking: Mapping[str, str] = Factory(dict)
     instruction: str | None = None
+    name_of_pin: str = "default"
+    branch: str = "main"
+    sizes: Mapping[str, int] = Factory(dict)
+    first: Mapping[str, str] = Factory(dict)
 
     @property
     def where(self) -> str:
@@ -83,7 +91,18 @@ class Wanted:
             parts=(),
             group_by=None,
             tables={},
+            sizes={},
+            first={},
         )
+
+    def unpinned(self, **changes: Any) -> Wanted:
+        """Return the same with other files or another revision, to which no pin applies."""
+        return self.changed(sizes={}, first={}, **changes)
+
+    def latest(self) -> Wanted:
+        """Return the same as the branch of the definition has it now, in every part."""
+        parts = tuple(part.latest() for part in self.parts)
+        return evolve(self, parts=parts, revision=self.branch, sizes={}, first={})
 
     def path(self) -> str | None:
         """Return the files with configuration and split filled in; None when the repository's configurations count."""
@@ -137,6 +156,11 @@ def from_definition(
         )
     parts = body.get("parts", ()) if config == "all" else ()
     known = {key: body[key] for key in _PLAIN if key in body}
+    branch = body.get("revision", "main")
+    pin = definition.get("pins", {}).get(config or "default")
+    if pin is not None:
+        pinned = {"sizes": pin["sizes"], "first": pin["first"]}
+        known |= {"revision": pin["commit"], **({} if files else pinned)}
     of_configs = definition.get("asking", {})
     asking = of_configs.get(config or "", of_configs.get("", {}))
     return Wanted(
@@ -144,6 +168,8 @@ def from_definition(
         config=body.get("config", config),
         split=split or body.get("split", "test"),
         parts=tuple(from_definition(name, definition, part, split, files) for part in parts),
+        name_of_pin=config or "default",
+        branch=branch,
         asking={field: text for field, text in asking.items() if text and text != GIVEN},
         **known,
     )
