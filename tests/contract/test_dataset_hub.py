@@ -518,7 +518,7 @@ def test_a_list_can_be_narrowed_to_a_tag(capsys: pytest.CaptureFixture[str]) -> 
         "musique",
     }
     assert execute(["datasets", "list", "--tag", "nil"]) == 2
-    assert "Unknown tag of a dataset 'nil'. Did you mean 'nli'?" in capsys.readouterr().err
+    assert "Unknown tag 'nil' of a dataset. Did you mean 'nli'?" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", [*CARDS, "needle"])
