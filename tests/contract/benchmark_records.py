@@ -164,7 +164,7 @@ RECORDS: dict[str, dict[str, Records]] = {
                 "parallel",
                 "irrelevance",
             ),
-            *("exec_multiple", "rest"),
+            "exec_multiple",
         )
     },
     "swebench": {"": lines("swebench-lite.raw.jsonl.gz")},

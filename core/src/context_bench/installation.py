@@ -111,7 +111,13 @@ def _origin() -> dict[str, Any]:
         recorded = importlib_metadata.distribution(CORE).read_text("direct_url.json")
         if recorded:
             return dict(json.loads(recorded))
-    except (importlib_metadata.PackageNotFoundError, OSError, ValueError, TypeError):
+    except (
+        importlib_metadata.PackageNotFoundError,
+        OSError,
+        ValueError,
+        TypeError,
+        RecursionError,
+    ):
         pass
     project = Path(__file__).resolve().parents[2]
     return {"url": str(project)} if (project / "pyproject.toml").is_file() else {}

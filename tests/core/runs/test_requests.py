@@ -164,6 +164,7 @@ def test_every_parameter_is_declared_once_and_kept_as_it_was() -> None:
         "order": "system",
         "log_format": "json",
         "store_examples": False,
+        "shard": "1/4",
     }
     kinds: dict[str, Any] = {
         "table": {"name": {"option": 1}},

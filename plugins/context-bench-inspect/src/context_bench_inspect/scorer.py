@@ -85,7 +85,7 @@ def _argument(text: str) -> tuple[str, Any]:
         raise ConfigurationError(f"args must be NAME=VALUE, got {text!r}.")
     try:
         return name, json.loads(value)
-    except ValueError:
+    except (ValueError, RecursionError):
         return name, value
 
 

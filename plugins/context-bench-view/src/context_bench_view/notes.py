@@ -41,7 +41,7 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
         try:
             value = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise StoreError(f"{path.name}, line {number} is not JSON: {error}.") from error
         if not isinstance(value, dict):
             raise StoreError(f"{path.name}, line {number} is not a JSON object.")
