@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import socket
 from collections.abc import Iterator
 
@@ -161,3 +162,17 @@ def test_an_answer_that_breaks_is_told_and_the_server_goes_on() -> None:
 def test_a_port_that_is_taken_is_an_error(server: LocalServer) -> None:
     with pytest.raises(OSError):  # noqa: PT011 - its number differs between systems
         LocalServer(answer, server.port)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="other systems wait until old connections are gone")
+def test_a_port_can_be_taken_again_as_soon_as_its_server_is_closed() -> None:
+    first = LocalServer(answer, 0)
+    with socket.create_connection(("127.0.0.1", first.port), timeout=30) as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        assert connection.recv(65536)
+        first.close()  # the server ends the connection, so its end of it lingers
+    second = LocalServer(answer, first.port)
+    try:
+        assert second.port == first.port
+    finally:
+        second.close()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import os
 import socket
 import threading
 from collections.abc import Callable, Collection, Mapping
@@ -289,6 +290,8 @@ class LocalServer:
 def _listening(port: int) -> socket.socket:
     listener = socket.socket()
     try:
+        if os.name == "posix":  # elsewhere the option lets two servers share a port
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(("127.0.0.1", port))
         listener.listen()
     except BaseException:
