@@ -87,7 +87,7 @@ def misfit(thing: object, kind: str, lacks: str) -> ConfigurationError:
     """
     import sys
 
-    reason = "it is a class: call it first" if isinstance(thing, type) else lacks
+    reason = "it is a class, which must be called first" if isinstance(thing, type) else lacks
     article = "an" if kind[0] in "aeiou" else "a"
     packages = dict.fromkeys(str(cls.__module__).partition(".")[0] for cls in type(thing).__mro__)
     converters = [

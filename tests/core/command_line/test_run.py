@@ -150,7 +150,7 @@ def test_a_system_takes_its_configuration_where_a_dataset_does(
         (["-s", "replay:field", "-d", "rows.jsonl"], "'field' is no option: write key=value"),
         (["-s", "replay:", "-d", "rows.jsonl"], "ends with a colon"),
         (["-s", "=replay", "-d", "rows.jsonl"], "has no label before the equals sign"),
-        (["-s", "", "-d", "rows.jsonl"], "The system '' names no system"),
+        (["-s", "", "-d", "rows.jsonl"], "The system '' has no name"),
         (
             ["-s", "replay", "-d", "hf:"],
             "The dataset 'hf:' ends with a colon, but nothing follows it",
@@ -176,7 +176,7 @@ def test_a_system_takes_its_configuration_where_a_dataset_does(
             ["-s", "replay", "-d", "rows.jsonl", "--set", "evaluators.answer-quality.x=1"],
             "Unknown option 'x' of evaluator answer-quality",
         ),
-        (["-s", "replay", "-d", "rows.jsonl", "--set", "nonsense=1"], "there is no such setting"),
+        (["-s", "replay", "-d", "rows.jsonl", "--set", "nonsense=1"], "names no setting"),
         (
             ["-s", "replay", "-d", "rows.jsonl", "--field", "answer"],
             "--field 'answer' has the wrong form: write it as TARGET=SOURCE.",

@@ -397,7 +397,7 @@ class Named:
         ({"systems": []}, ConfigurationError, "No system given"),
         ({"systems": "replya:field=x"}, UnknownNameError, "Unknown system 'replya'"),
         ({"systems": 3}, ConfigurationError, "3 is not a system"),
-        ({"systems": Named}, ConfigurationError, "not a system: it is a class: call it first"),
+        ({"systems": Named}, ConfigurationError, "not a system: it is a class, which must be called first"),
         ({"dataset": None}, ConfigurationError, "No dataset given"),
         ({"dataset": "nope"}, UnknownNameError, "Unknown dataset 'nope'"),
         ({"evaluators": ["rogue"]}, UnknownNameError, "Unknown evaluator 'rogue'"),
@@ -405,12 +405,12 @@ class Named:
         (
             {"evaluators": [Named]},
             ConfigurationError,
-            "not an evaluator: it is a class: call it first",
+            "not an evaluator: it is a class, which must be called first",
         ),
         (
             {"metrics": [MeanScore]},
             ConfigurationError,
-            "not a metric: it is a class: call it first",
+            "not a metric: it is a class, which must be called first",
         ),
         ({"max_examples": 0}, ConfigurationError, "max_examples must be"),
         ({"max_workers": -1}, ConfigurationError, "max_workers must be"),

@@ -149,7 +149,7 @@ def set_value(request: RunConfig, path: str, value: str, catalog: Catalog) -> Ru
         return _set_option(request, kind, name, option, value)
     hint = f"{_called_here(rest)} ".lstrip() if kind == "run" else ""
     raise ConfigurationError(
-        f"--set {path}: there is no such setting. {hint}Write evaluators.NAME.OPTION, "
+        f"--set {path} names no setting. {hint}Write evaluators.NAME.OPTION, "
         "systems.LABEL.OPTION, systems.defaults.OPTION, datasets.LABEL.OPTION or run.KEY."
     )
 

@@ -148,7 +148,7 @@ def _split(text: str, what: str) -> tuple[str | None, str, list[str]]:
     label, equals, name = head.rpartition("=")
     name = name.strip()
     faults = {
-        f"names no {what}": not name,
+        "has no name": not name,
         "has no label before the equals sign": equals and not label.strip(),
     }
     faults["ends with a colon, but nothing follows it"] = tail == ""
