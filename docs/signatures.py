@@ -39,6 +39,7 @@ HANDED = (
     "SystemSummary",
     "BuiltSystem",
     "DerivedSystemSpec",
+    "Executor",
     "RateLimiter",
     "AnswerSource",
     "Turns",

@@ -397,7 +397,11 @@ class Named:
         ({"systems": []}, ConfigurationError, "No system given"),
         ({"systems": "replya:field=x"}, UnknownNameError, "Unknown system 'replya'"),
         ({"systems": 3}, ConfigurationError, "3 is not a system"),
-        ({"systems": Named}, ConfigurationError, "not a system: it is a class, which must be called first"),
+        (
+            {"systems": Named},
+            ConfigurationError,
+            "not a system: it is a class, which must be called first",
+        ),
         ({"dataset": None}, ConfigurationError, "No dataset given"),
         ({"dataset": "nope"}, UnknownNameError, "Unknown dataset 'nope'"),
         ({"evaluators": ["rogue"]}, UnknownNameError, "Unknown evaluator 'rogue'"),
