@@ -165,7 +165,8 @@ def named(catalog: Any, words: list[str]) -> list[Any]:
                 components = catalog.named(kind, name)
                 is_file = kind == "datasets" and "." in name
                 assert components or is_file, f"no component of kind {kind} is called {name!r}"
-                found += components or [None]
+                is_file = is_file or (kind == "datasets" and "path=" in text)
+                found += [None] if is_file else components
         if flag in ("--proxy", "--baseline", "--judge-url"):
             found.append(None)
     return found
