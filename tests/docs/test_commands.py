@@ -119,8 +119,9 @@ def check(words: list[str], capsys: Any) -> None:
         can_run = "--dataset" in words and not any(map(needs_more, named(catalog, words)))
         few = words if "-n" in words else [*words, "-n", "2"]
         asked = [*few, "--quiet"] if can_run else [*words, "--dry-run"]
-        if "--locked" in words or "--dataset" not in words:
-            parse(words)  # of a project that the reader has
+        lacks = any(one and one.state == "missing-dependency" for one in named(catalog, words))
+        if "--locked" in words or "--dataset" not in words or lacks:
+            parse(words)  # of a project that the reader has, or with a library of an extra
             return
         code = execute(asked)
         told = capsys.readouterr()
