@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -95,14 +96,21 @@ def failures(evaluator: CodeExecution) -> Callable[[list[Row], Callable[[Row], s
     return run
 
 
+OF_OTHERS = re.compile(rb"context_bench(\.|_(?!code))")
+"""Names a module of core or of another package in a command line: their tests leave workers behind for the next ones."""
+
+
 def _descendants() -> set[int]:
-    """The processes below this one, from a Linux /proc."""
+    """The processes below this one that are of this package, from a Linux /proc."""
     parents: dict[int, int] = {}
     for entry in os.listdir("/proc"):
         if entry.isdigit():
             try:
                 after_name = Path(f"/proc/{entry}/stat").read_text().rpartition(")")[2]
+                command = Path(f"/proc/{entry}/cmdline").read_bytes()
             except OSError:
+                continue
+            if OF_OTHERS.search(command) and int(entry) != os.getpid():
                 continue
             parents[int(entry)] = int(after_name.split()[1])
     found: set[int] = set()

@@ -267,7 +267,7 @@ def test_without_pyarrow_the_extra_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     (tmp_path / "rows.parquet").write_bytes(b"")
     with pytest.raises(
-        ValueError, match=r"needs pyarrow: .*install .*context-bench-local\[parquet\]"
+        ValueError, match=r"needs pyarrow: .*install .*context.bench.local\S*\[parquet\]"
     ):
         list(local(path=tmp_path / "rows.parquet"))
 

@@ -146,7 +146,7 @@ def test_a_system_reads_what_its_layouts_use_and_everything_when_messages_are_ma
     None
 ):
     asked = (
-        *("context", "question", "instruction", "context_role"),
+        *("context", "question", "instruction", "context_role", "shots"),
         *("sessions", "haystack_sessions", "turns", "multi_turn"),
     )
     assert OpenAIProxy(**BASE).reads == (

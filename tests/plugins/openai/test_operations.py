@@ -277,6 +277,7 @@ def test_a_template_says_what_it_reads() -> None:
         "question",
         "instruction",
         "context_role",
+        "shots",
         "sessions",
         "haystack_sessions",
         "turns",
