@@ -145,7 +145,8 @@ def failed_tests(folder: Path, code: str, manifest: str) -> tuple[set[str], str]
 def test_a_package_without_a_fault_passes(tmp_path: Path) -> None:
     failed, printed = failed_tests(tmp_path, CODE, MANIFEST)
     assert not failed, printed
-    assert "32 passed" in printed
+    [passed] = re.findall(r"(\d+) passed", printed)
+    assert int(passed) >= 32
 
 
 @pytest.mark.parametrize("name", FAULTS)
