@@ -598,4 +598,4 @@ def test_evaluate_points_from_a_scorer_to_what_makes_an_evaluator_of_it(thing: A
         evaluate(lambda example: "a", [{"id": "1"}], evaluators=[thing], progress=False)
     pointed = "context_bench_scorers.as_evaluator() makes one of it." in str(caught.value)
     assert pointed == (thing is not Repetition), caught.value
-    assert "call it first" in str(caught.value) or pointed
+    assert "must be called first" in str(caught.value) or pointed
