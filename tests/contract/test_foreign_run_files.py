@@ -12,6 +12,7 @@ import shutil
 import sqlite3
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -334,12 +335,11 @@ def test_an_own_file_resumes_without_a_question(
 
 def rewritten(path: Path, change: Any) -> None:
     """Change what a run file asks for, as somebody does who has it in hand."""
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         [(text,)] = connection.execute("SELECT config FROM run")
         config = json.loads(text)
         change(config)
         connection.execute("UPDATE run SET config = ?", (json.dumps(config),))
-    connection.close()
 
 
 @pytest.mark.parametrize("thing", ["an option"])

@@ -133,6 +133,16 @@ def test_sql_is_found_where_it_is_and_not_in_words(
     assert [told for path in paths if (told := sql_outside_of_the_store(path))] == ["spoken.py"]
 
 
+def test_a_connection_that_is_opened_for_a_block_is_closed_behind_it() -> None:
+    """`with sqlite3.connect(...)` ends a transaction and leaves the connection open, which Python 3.13 warns of."""
+    opened = re.compile(r"^ *(?:async )?with sqlite3\.connect\(", re.MULTILINE)
+    root = CORE.parents[2]
+    paths = [
+        path for folder in ("core", "plugins", "tests") for path in root.glob(f"{folder}/**/*.py")
+    ]
+    assert [str(path) for path in paths if opened.search(path.read_text(encoding="utf-8"))] == []
+
+
 def test_no_file_holds_the_markers_of_a_merge_conflict() -> None:
     root = CORE.parents[2]
     marker = re.compile(r"^(<{7} |>{7} )", re.MULTILINE)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -390,9 +391,8 @@ def test_an_interrupted_run_can_be_resumed_from_its_file_alone(
     stopped = context_bench("-s", "replay:field=pred", "-d", file, "--run-file", "r.sqlite")
     assert stopped.code == 2
     assert "context-bench resume r.sqlite" in stopped.err
-    with sqlite3.connect(tmp_path / "r.sqlite") as connection:
+    with closing(sqlite3.connect(tmp_path / "r.sqlite")) as connection, connection:
         assert connection.execute("SELECT count(*) FROM responses").fetchone() == (2,)
-    connection.close()
     jsonl(ROWS)
     resumed = context_bench("resume", "r.sqlite", "--format", "json")
     assert resumed.code == 0, resumed.err

@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from time import sleep
 from typing import Any
@@ -150,12 +151,11 @@ def log(site: Any, context_bench: Any, tmp_path: Path, monkeypatch: pytest.Monke
 
 def told(name: str = "r.sqlite") -> dict[tuple[str, int], Any]:
     """Return output and length of every answered row, by label and position."""
-    with sqlite3.connect(name) as connection:
+    with closing(sqlite3.connect(name)) as connection, connection:
         lines = connection.execute(
             "SELECT label, responses.id, output, value FROM responses JOIN systems USING (system_number) "
             "LEFT JOIN scores ON scores.response = responses.id ORDER BY responses.id"
         ).fetchall()
-    connection.close()
     places: dict[str, int] = {}
     found = {}
     for label, number, output, value in lines:
@@ -189,11 +189,10 @@ def test_what_is_derived_stands_in_plan_lock_and_run_record(log: Path, context_b
     assert context_bench("lock", *RUN[1:7], "--halves", "1").code == 0
     assert "acme-derived/halves" in Path("context-bench.lock").read_text()
     assert context_bench(*RUN, "--halves", "1").code == 0
-    with sqlite3.connect("r.sqlite") as connection:
+    with closing(sqlite3.connect("r.sqlite")) as connection, connection:
         [(description,)] = connection.execute(
             "SELECT description FROM systems WHERE system_number = 1"
         ).fetchall()
-    connection.close()
     assert json.loads(description)["derived"] == {"by": "halves", "from": "shorten", "version": "1"}
 
 
@@ -201,7 +200,7 @@ def test_a_resumed_run_derives_only_what_is_missing(log: Path, context_bench: An
     assert context_bench(*RUN, "--halves", "1").code == 0
     before = told()
     log.write_text("")
-    with sqlite3.connect("r.sqlite") as connection:
+    with closing(sqlite3.connect("r.sqlite")) as connection, connection:
         connection.execute(
             "DELETE FROM scores WHERE response IN (SELECT max(id) FROM responses WHERE system_number = 1)"
         )
@@ -211,7 +210,6 @@ def test_a_resumed_run_derives_only_what_is_missing(log: Path, context_bench: An
         connection.execute(
             "DELETE FROM responses WHERE id IN (SELECT max(id) FROM responses WHERE system_number = 1)"
         )
-    connection.close()
     assert context_bench("resume", "r.sqlite").code in (0, 12)
     assert log.read_text().split() == [
         "1",
@@ -234,15 +232,13 @@ def test_the_key_of_a_derived_row_is_that_of_its_slot_and_of_its_source(
     log: Path, context_bench: Any
 ) -> None:
     def keys(name: str) -> list[bytes]:
-        with sqlite3.connect(name) as connection:
-            found = [
+        with closing(sqlite3.connect(name)) as connection, connection:
+            return [
                 key
                 for (key,) in connection.execute(
                     "SELECT key FROM responses WHERE system_number = 1 ORDER BY id"
                 )
             ]
-        connection.close()
-        return found
 
     for name, version in (("r.sqlite", "1"), ("s.sqlite", "1"), ("t.sqlite", "2")):
         assert (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -58,9 +59,8 @@ def test_a_file_that_lacks_a_fact_is_told(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     shutil.copy(run_file, "run.sqlite")
-    with sqlite3.connect("run.sqlite") as connection:
+    with closing(sqlite3.connect("run.sqlite")) as connection, connection:
         connection.execute("DELETE FROM meta WHERE name = ?", (row,))
-    connection.close()
     code, error = told(name, "run.sqlite", capsys)
     assert code in (0, 2, 3)
     assert "Traceback" not in error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import sqlite3
 import threading
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -113,10 +114,9 @@ def test_a_row_by_its_place_is_the_row_of_that_place(way: str, tmp_path: Path) -
         **more,
     )
     if way == "unfinished":
-        with sqlite3.connect(path) as connection:
+        with closing(sqlite3.connect(path)) as connection, connection:
             connection.execute("DELETE FROM responses WHERE position % 5 = 1")
             connection.execute("UPDATE run SET status = 'interrupted'")
-        connection.close()
     with open_run(path) as run:
         rows = [
             (row.dataset, row.position, row.system_number, row.repetition) for row in run.rows()
@@ -173,9 +173,8 @@ def test_an_evaluation_and_its_rows_open_few_connections(
 
 
 def test_a_value_of_a_type_that_its_column_cannot_have_is_refused(path: Path) -> None:
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE responses SET latency = 'soon' WHERE id = 0")
-    connection.close()
     with open_run(path) as run, pytest.raises(StoreError, match="a type that it cannot have"):
         run.row((0, 0, 0, 0))
 

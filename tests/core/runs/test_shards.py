@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -292,7 +293,7 @@ def test_shards_of_another_version_are_refused(capsys: pytest.CaptureFixture[str
     paths = shards(2)
     import sqlite3
 
-    with sqlite3.connect(paths[1]) as connection:
+    with closing(sqlite3.connect(paths[1])) as connection, connection:
         connection.execute(
             "UPDATE run SET provenance = json_set(provenance, '$.context_bench', '1.0.7')"
         )
@@ -306,7 +307,7 @@ def test_a_damaged_shard_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     import sqlite3
 
     paths = shards(2)
-    with sqlite3.connect(paths[1]) as connection:
+    with closing(sqlite3.connect(paths[1])) as connection, connection:
         connection.execute('UPDATE responses SET output = \'{"response":"better"}\'')
     assert merge(paths) == 2
     assert "checksum" in capsys.readouterr().err
@@ -326,7 +327,7 @@ def test_a_shard_that_was_interrupted_is_resumed(capsys: pytest.CaptureFixture[s
     paths = shards(2)
     import sqlite3
 
-    with sqlite3.connect(paths[0]) as connection:  # as a kill leaves it
+    with closing(sqlite3.connect(paths[0])) as connection, connection:  # as a kill leaves it
         for table, column in (
             ("responses", "id"),
             ("evaluations", "response"),

@@ -3,6 +3,7 @@ from __future__ import annotations
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -140,9 +141,8 @@ def test_what_is_no_run_file_is_refused(
 
 def test_a_file_of_another_format_is_refused_by_its_number(tmp_path: Path) -> None:
     a_run(tmp_path / "r.sqlite").close()
-    with sqlite3.connect(tmp_path / "r.sqlite") as connection:
+    with closing(sqlite3.connect(tmp_path / "r.sqlite")) as connection, connection:
         connection.execute("UPDATE meta SET value = '99' WHERE name = 'schema'")
-    connection.close()
     with pytest.raises(StoreError, match="format 99; this version reads 4"):
         RunReader(tmp_path / "r.sqlite")
 
@@ -163,9 +163,8 @@ def test_a_value_that_was_changed_behind_our_back_is_found(tmp_path: Path, damag
     store = a_run(tmp_path / "r.sqlite")
     store.commit([an_example(0), a_row(0)])
     store.close()
-    with sqlite3.connect(tmp_path / "r.sqlite") as connection:
+    with closing(sqlite3.connect(tmp_path / "r.sqlite")) as connection, connection:
         connection.execute(damage)
-    connection.close()
     with pytest.raises(StoreError, match="damaged"):
         list(RunReader(tmp_path / "r.sqlite").rows())
 
@@ -173,11 +172,10 @@ def test_a_value_that_was_changed_behind_our_back_is_found(tmp_path: Path, damag
 def test_any_tool_can_read_the_scores(tmp_path: Path) -> None:
     store = a_run(tmp_path / "r.sqlite")
     store.commit([an_example(0), a_row(0)])
-    with sqlite3.connect(tmp_path / "r.sqlite") as connection:
+    with closing(sqlite3.connect(tmp_path / "r.sqlite")) as connection, connection:
         found = connection.execute(
             "SELECT system, dataset, example_id, evaluator, score, value FROM results"
         ).fetchall()
-    connection.close()
     assert found == [("sys", "data", "id-0", "d/e", "f1", 0.25)]
 
 

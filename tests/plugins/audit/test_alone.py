@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -42,9 +43,8 @@ def test_a_whole_run_file_is_verified(run_file: str, capsys: pytest.CaptureFixtu
 
 
 def test_a_changed_run_file_is_told(run_file: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with sqlite3.connect(run_file) as connection:
+    with closing(sqlite3.connect(run_file)) as connection, connection:
         connection.execute("UPDATE scores SET value = 0.5")
-    connection.close()
     assert execute(["verify", run_file, "--json"]) == 10
     assert json.loads(capsys.readouterr().out)["problems"]
 
