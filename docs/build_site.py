@@ -32,24 +32,17 @@ SECTIONS: dict[str, str] = {
     "how-to/write-a-tokenizer-plugin how-to/write-an-extension how-to/test-a-plugin how-to/validate-an-evaluator",
     "Concepts": "concepts/architecture concepts/how-sure-is-this concepts/security concepts/reading-answers "
     "concepts/how-a-row-travels concepts/what-session-numbers-do-not-say concepts/decisions concepts/design-history",
-    "Reference": "reference/command-line reference/project-file reference/python-api reference/api reference/protocols "
+    "Reference": "reference/command-line reference/project-file reference/python-api reference/api "
     "reference/metrics-and-scores reference/cards reference/statistics reference/published-numbers reference/benchmarks "
-    "reference/run-file reference/keys reference/manifest reference/hooks reference/public-api reference/licenses reference/glossary",
+    "reference/run-file reference/keys reference/manifest reference/public-api reference/licenses reference/glossary",
 }
 """The navigation: the pages of each section."""
 
 LEFT_OUT = {"docs/index.md", "docs/reference/plugins.md"}
 """Pages whose content the site has elsewhere: in the navigation, and on the pages of the packages."""
 
-API = """# Stable modules
-
-The modules that other packages import. Everything else in `context_bench` may change.
-
-{modules}
-"""
-MODULES = ("context_bench.protocols", "context_bench.hookspecs", "context_bench.records")
-
 _LINK = re.compile(r"(!?)\[((?:`[^`]*`|[^\[\]`]|\[[^\]]*\])*)\]\(([^()\s]+)\)")
+_AUTOMODULE = re.compile(r"```\{eval-rst\}\n\.\. automodule:: (\S+)\n.*?```", re.DOTALL)
 _FENCED = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 
 
@@ -155,11 +148,6 @@ def _write_indexes(folder: Path, paths: dict[str, str]) -> None:
             lines.append(f"- [{name}]({name}.md): {descriptions[name]}")
     index = folder / "packages" / "index.md"
     index.write_text("\n".join(lines) + "\n" + toctree("Packages", names), encoding="utf-8")
-    modules = "\n".join(
-        f"## {name}\n\n```{{eval-rst}}\n.. automodule:: {name}\n   :members:\n```\n"
-        for name in MODULES
-    )
-    (folder / "reference" / "api.md").write_text(API.format(modules=modules), encoding="utf-8")
     readme = rewritten((ROOT / "README.md").read_text(encoding="utf-8"), "README.md", paths)
     trees = [toctree(caption, pages) for caption, pages in SECTIONS.items()]
     trees += [toctree("Packages", ["packages/index"])]
@@ -175,12 +163,19 @@ def titled(pages: list[str], folder: Path) -> Iterator[str]:
         yield f"- [{title}]({name}.md)"
 
 
+def _module_source(match: re.Match[str]) -> str:
+    """Return the source of the module that a page documents: Markdown has no autodoc."""
+    path = ROOT / "core" / "src" / f"{match[1].replace('.', '/')}.py"
+    return f"```python\n{path.read_text(encoding='utf-8')}```"
+
+
 def write_texts(sources: Path, html: Path) -> None:
     """Write the Markdown of each page beside it, and the list of all pages."""
     for page in sources.rglob("*.md"):
         target = html / page.relative_to(sources)
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(page, target)
+        text = page.read_text(encoding="utf-8")
+        target.write_text(_AUTOMODULE.sub(_module_source, text), encoding="utf-8")
     lines = [
         "# context-bench",
         "",

@@ -1,9 +1,8 @@
 """Write the pages that follow from the code.
 
 `python docs/generate.py` writes docs/reference/command-line.md from core's commands, whatever is installed beside it,
-docs/reference/plugins.md, the JSON Schemas and the table in README.md from the manifests in plugins/, docs/reference/protocols.md and
-hooks.md from the protocols and the specifications of hooks, and the list of decisions. With `--check` it only says what
-it would change.
+docs/reference/plugins.md, the JSON Schemas and the table in README.md from the manifests in plugins/, and the list of decisions. With `--check` it only says what it would
+change.
 `python docs/generate.py --outputs PAGE ...` runs the commands on pages and writes down what they say now.
 """
 
@@ -24,7 +23,6 @@ import row_route
 import tomli
 from attrs import frozen
 from pages import with_outputs
-from signatures import hooks_page, protocols_page
 
 from context_bench.cli.commands import app
 from context_bench.plan.project_schema import project_schema
@@ -380,8 +378,6 @@ def files() -> dict[Path, str]:
         reference / "plugins.md": plugins_page(),
         reference / "cards.md": cards_page(),
         reference / "project-file.md": project_file(),
-        reference / "hooks.md": hooks_page(NOTE),
-        reference / "protocols.md": protocols_page(NOTE),
         **{reference / name: text for name, text in schemas().items()},
         ROOT / "docs" / "concepts" / "architecture.md": architecture(),
         ROOT / "docs" / "concepts" / "decisions.md": decisions(),

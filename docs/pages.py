@@ -28,7 +28,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 
-_FENCE = re.compile(r"^```([a-z]*)$")
+_FENCE = re.compile(r"^```([a-z]*|\{[a-z-]+\})$")
 _RUN_BY = re.compile(r"^<!-- run by (tests/\w+) -->$")
 _FILE_NAME = re.compile(r"^`([\w./-]+)`:$")
 _IGNORED = re.compile(

@@ -84,3 +84,6 @@ def test_programs_find_the_markdown_of_each_page(site: Any, sources: Path, tmp_p
     listed = re.findall(r"\]\(([^)]+)\)", (tmp_path / "llms.txt").read_text(encoding="utf-8"))
     assert len(listed) > 90
     assert all((tmp_path / place).is_file() for place in listed)
+    api = (tmp_path / "reference" / "api.md").read_text(encoding="utf-8")
+    assert "automodule" not in api
+    assert "class Evaluator(Protocol):" in api
