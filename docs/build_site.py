@@ -20,10 +20,9 @@ from generate import GROUPS, component_reference, packages
 ROOT = Path(__file__).resolve().parents[1]
 
 SECTIONS: dict[str, str] = {
-    "Get started": "tutorials/first-run tutorials/first-benchmark how-to/come-from-another-tool",
-    "Compare": "how-to/compare-two-proxies how-to/compare-proxies how-to/compare-two-proxies-on-your-sessions "
+    "Get started": "tutorials/first-run how-to/come-from-another-tool",
+    "Compare": "how-to/compare-proxies how-to/compare-two-proxies-on-your-sessions "
     "how-to/measure-your-own-code how-to/score-outputs-you-already-have how-to/run-a-benchmark how-to/run-a-suite "
-    "how-to/coming-from-lm-eval-and-inspect "
     "how-to/measure-a-memory-system how-to/measure-your-agents-compaction how-to/does-my-proxy-keep-agents-working how-to/read-a-report how-to/query-with-duckdb",
     "Operate": "how-to/preflight how-to/doctor how-to/limit-a-run how-to/resume-rescore-and-reuse how-to/run-on-many-machines "
     "how-to/verify-and-explain-a-run how-to/gate-ci how-to/gate-pull-requests how-to/test-a-system-with-pytest how-to/lock-the-wiring how-to/choose-plugins how-to/release",

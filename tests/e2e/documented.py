@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "docs"))  # for doc
 from pages import ROOT, Step, agrees, blocks
 from pages import steps as steps_of
 
-PAGE = ROOT / "docs" / "how-to" / "compare-two-proxies.md"
+PAGE = ROOT / "docs" / "how-to" / "compare-proxies.md"
 _FROM_ANSWERS = re.compile(r"^\s*(score|pass|tokens out|tokens/pass|rank|Warning: \d+ of)\b")
 
 
@@ -25,7 +25,8 @@ def steps() -> list[Step]:
 
 def project_file(addresses: Mapping[str, str]) -> str:
     """Return the project file of the page, with real addresses in place of those that stand there."""
-    [text] = [block.text for block in blocks(PAGE.read_text(encoding="utf-8")) if block.file_name]
+    written = blocks(PAGE.read_text(encoding="utf-8"))
+    [text] = [block.text for block in written if block.file_name == "context-bench.toml"]
     return _at(text, addresses)
 
 
