@@ -13,6 +13,7 @@ import json
 import re
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from itertools import groupby
 from operator import attrgetter
@@ -55,12 +56,9 @@ COMMAND_LINE = f"""\
 {NOTE}
 
 Results go to standard output, everything else to standard error. Flags without a command mean `run`, but `--list-datasets`
-means `datasets list`. Settings in the
-[project file](project-file.md) need not be typed. `run` and `lock` also take the flags that installed evaluators declare, such as
-`--judge-url`; `context-bench run --help-all` lists them. A flag of an evaluator,
-or an option by `--set`, that nothing in the run uses is an error (`--judge-model`
-without a judge, `--split` without a dataset that has this option). It is a warning if rows of a file may name
-their dataset themselves, and so wire an evaluator later.
+means `datasets list`. Settings in the [project file](project-file.md) need not be typed. `run` and `lock` also take the flags
+that installed evaluators declare, such as `--judge-url`; `context-bench run --help-all` lists them. A flag of an evaluator, or an
+option by `--set`, that nothing in the run uses is an error, or a warning if rows of a file name their dataset themselves.
 
 ## Specs
 
@@ -92,6 +90,11 @@ dataset does: `agent:loop,notes=true`.
 | 143 | the same by SIGTERM |
 
 ## Commands
+"""
+
+SHARED_OPTIONS = """\
+## Options of several commands
+
 """
 
 PLUGINS = f"""\
@@ -300,11 +303,54 @@ def _component(facts: ComponentManifest) -> str:
 
 
 def command_line() -> str:
-    """Return the reference of the command line: core's own commands and options."""
-    return "\n".join([COMMAND_LINE, *_commands(app, "context-bench")])
+    """Return the reference of the command line: core's own commands and options, each option described once."""
+    commands = {command.path: command for command in _commands(app, "context-bench")}
+    run = set(commands["context-bench run"].options.values())
+    counts = Counter(line for command in commands.values() for line in command.options.values())
+    several = {line for line, count in counts.items() if count > 1} - run
+    described = [
+        command.described(set() if name == "context-bench run" else run, several)
+        for name, command in commands.items()
+    ]
+    table = ["| option | |", "|---|---|", *(line for line in counts if line in several), ""]
+    return "\n".join([COMMAND_LINE, *described, SHARED_OPTIONS, *table])
 
 
-def _commands(command: click.Command, path: str) -> Iterator[str]:
+@frozen
+class Command:
+    """A command.
+
+    Attributes:
+        path: Its words.
+        arguments: Names of its arguments, as the usage line has them.
+        help: What it does.
+        options: A line of a table for each option, by the option's first name.
+    """
+
+    path: str
+    arguments: tuple[str, ...]
+    help: str
+    options: dict[str, str]
+
+    def described(self, run: set[str], several: set[str]) -> str:
+        """Return its section; the options of ``run`` and those of several commands are only named."""
+        about = f"Arguments: `{' '.join(self.arguments)}`. " if self.arguments else ""
+        parts = [f"### {self.path}\n", f"{about}{self.help}\n"]
+        own = [line for line in self.options.values() if line not in run | several]
+        if own:
+            parts.append("\n".join(["| option | |", "|---|---|", *own, ""]))
+        as_run = [f"`{name}`" for name, line in self.options.items() if line in run]
+        common = [f"`{name}`" for name, line in self.options.items() if line in several]
+        named = [f"as [run](#context-bench-run): {', '.join(as_run)}"] if as_run else []
+        named += [
+            f"[shared](#options-of-several-commands): {', '.join(common)}"
+        ] * bool(common)
+        if named:
+            parts.append(f"{'More options' if own else 'Options'} {'; '.join(named)}.\n")
+        return "\n".join(parts)
+
+
+def _commands(command: click.Command, path: str) -> Iterator[Command]:
     context = click.Context(command, info_name=path)
     if isinstance(command, click.Group):
         for name in command.list_commands(context):
@@ -315,12 +361,12 @@ def _commands(command: click.Command, path: str) -> Iterator[str]:
     arguments = [
         param.make_metavar(context) for param in command.params if isinstance(param, click.Argument)
     ]
-    options = [
-        _option(param, context) for param in command.params if isinstance(param, click.Option)
-    ]
-    yield f"### {path}\n\n```text\n{' '.join([path, '[OPTIONS]', *arguments])}\n```\n\n{_line(command.help)}\n"
-    if options:
-        yield "\n".join(["| option | |", "|---|---|", *options, ""])
+    options = {
+        param.opts[0]: _option(param, context)
+        for param in command.params
+        if isinstance(param, click.Option)
+    }
+    yield Command(path, tuple(arguments), _line(command.help), options)
 
 
 def _option(option: click.Option, context: click.Context) -> str:
@@ -354,12 +400,12 @@ def _quoted(names: tuple[str, ...]) -> str:
 
 def project_file() -> str:
     """Return the page of the project file with the keys of [run] as the parameters of a request declare them."""
-    lines = ["", "| key | type | flag | in keys | |", "|---|---|---|---|---|"]
+    lines = ["", "| key | type | flag | in keys |", "|---|---|---|---|"]
     for one in PARAMETERS.values():
         if one.key is not None and one.key.startswith("run."):
             flag = f"`{one.flags[0]}`" if one.flags else ""
             lines.append(
-                f"| `{one.key.removeprefix('run.')}` | {one.type.name} | {flag} | {'yes' if one.keyed else ''} | {one.help} |"
+                f"| `{one.key.removeprefix('run.')}` | {one.type.name} | {flag} | {'yes' if one.keyed else ''} |"
             )
     before, _, rest = (
         (ROOT / "docs" / "reference" / "project-file.md")

@@ -266,13 +266,11 @@ def test_the_project_file_page_has_every_key_and_no_other(tables: Tables) -> Non
     }
 
 
-@pytest.mark.parametrize("name", ["reference/command-line.md", "how-to/gate-ci.md"])
-def test_the_exit_codes_are_those_of_the_command_line(tables: Tables, name: str) -> None:
+def test_the_exit_codes_are_those_of_the_command_line(tables: Tables) -> None:
     from context_bench.cli import execute
 
     codes = set(re.findall(r"\b(\d+) \w", (execute.__doc__ or "").partition("\n\n")[2]))
-    told = set(first(tables(name)["Exit codes"]))
-    assert told | ({"10", "11"} if "gate" in name else set()) == codes
+    assert set(first(tables("reference/command-line.md")["Exit codes"])) == codes
 
 
 def test_the_states_are_those_of_the_catalog(tables: Tables) -> None:
