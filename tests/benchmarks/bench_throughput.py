@@ -1,4 +1,5 @@
-"""Calls in flight as a share of what so many can do at best: 2,000 rows, ramp-up included.
+"""Calls in flight as a share of what so many can do at best: 2,000 rows, ramp-up included. ragas and deepeval
+call no system: their metric sleeps. lm-eval sleeps instead of its HTTP request.
 
 Ideal is ceil(rows / in flight) times the latency of a call. The goals are 90 % at 64 in flight of 200 ms calls, 85 % at 256 of
 1 s calls, and more than every peer. The calls sleep in the process, so nothing but the runner stands between the share and

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+import re
 import subprocess
 import sys
 from datetime import date
@@ -40,14 +41,19 @@ def title(name: str) -> str:
     return name.replace("-", " ").capitalize()
 
 
+def subject(path: Path) -> str:
+    """Return the first paragraph of a benchmark's docstring; the rest of it describes the method."""
+    paragraph = path.read_text(encoding="utf-8").split('"""')[1].strip().split("\n\n")[0]
+    text = " ".join(paragraph.split())
+    return re.sub(r":? `python tests/benchmarks/[^`]*` prints an? .*?table\.", ".", text)
+
+
 def section(path: Path, quick: bool) -> str:
-    """Return the section of one benchmark: its docstring, and the table that it prints."""
-    source = path.read_text(encoding="utf-8")
-    about = "\n\n".join(
-        part.replace("\n", " ") for part in source.split('"""')[1].strip().split("\n\n")
-    )
-    head = f"## {title(path.stem.removeprefix('bench_').replace('_', '-'))}\n\n{about}\n\n"
-    command = [sys.executable, str(path), *(["--quick"] if quick and "is_quick" in source else [])]
+    """Return the section of one benchmark: its subject, and the table that it prints."""
+    name = path.stem.removeprefix("bench_").replace("_", "-")
+    head = f"## {title(name)}\n\n{subject(path)}\n\n"
+    has_quick = "is_quick" in path.read_text(encoding="utf-8")
+    command = [sys.executable, str(path), *(["--quick"] if quick and has_quick else [])]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:
         return (
@@ -69,7 +75,8 @@ def head() -> str:
     return (
         "# Benchmarks\n\n"
         "Written by `nox -s bench`. Each table puts both sides into one run on one machine; compare ratios, not times. "
-        "`nox -s bench -- NAME ...` measures some sections again. A load above a quarter of the cores makes times too long.\n\n"
+        "`nox -s bench -- NAME ...` measures some sections again. A load above a quarter of the cores makes times too long. "
+        "The docstring of `tests/benchmarks/bench_NAME.py` describes the method of a section.\n\n"
         f"Python {platform.python_version()}, {machine()}, "
         f"context-bench {versions.get('context-bench', '?')}; {peers or 'no peers installed'}.\n"
     )
