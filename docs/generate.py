@@ -342,9 +342,7 @@ class Command:
         as_run = [f"`{name}`" for name, line in self.options.items() if line in run]
         common = [f"`{name}`" for name, line in self.options.items() if line in several]
         named = [f"as [run](#context-bench-run): {', '.join(as_run)}"] if as_run else []
-        named += [
-            f"[shared](#options-of-several-commands): {', '.join(common)}"
-        ] * bool(common)
+        named += [f"[shared](#options-of-several-commands): {', '.join(common)}"] * bool(common)
         if named:
             parts.append(f"{'More options' if own else 'Options'} {'; '.join(named)}.\n")
         return "\n".join(parts)
