@@ -90,6 +90,9 @@ dataset does: `agent:loop,notes=true`.
 | 143 | the same by SIGTERM |
 
 ## Commands
+
+Each option is described once: if a command only names it, under [run](#context-bench-run) or under [options of several
+commands](#options-of-several-commands).
 """
 
 SHARED_OPTIONS = """\
@@ -339,12 +342,16 @@ class Command:
         own = [line for line in self.options.values() if line not in run | several]
         if own:
             parts.append("\n".join(["| option | |", "|---|---|", *own, ""]))
-        as_run = [f"`{name}`" for name, line in self.options.items() if line in run]
-        common = [f"`{name}`" for name, line in self.options.items() if line in several]
-        named = [f"as [run](#context-bench-run): {', '.join(as_run)}"] if as_run else []
-        named += [f"[shared](#options-of-several-commands): {', '.join(common)}"] * bool(common)
-        if named:
-            parts.append(f"{'More options' if own else 'Options'} {'; '.join(named)}.\n")
+        named = [f"`{name}`" for name, line in self.options.items() if line in run | several]
+        absent = [line for line in run if line not in self.options.values()]
+        if len(absent) < len(named):
+            others = [f"`{name}`" for name, line in self.options.items() if line in several]
+            lacking = [line.split("`")[1] for line in sorted(absent)]
+            also = f", and {', '.join(others)}" if others else ""
+            excluded = ", ".join(f"`{name}`" for name in lacking)
+            parts.append(f"All options of [run](#context-bench-run){also}, except {excluded}.\n")
+        elif named:
+            parts.append(f"{'More options' if own else 'Options'}: {', '.join(named)}.\n")
         return "\n".join(parts)
 
 
