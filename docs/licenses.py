@@ -23,10 +23,9 @@ HEAD = """\
 
 <!-- Written by `python docs/licenses.py` from the metadata of installed distributions: do not edit. -->
 
-context-bench and all of its packages have the MIT license. This page lists what they require: the distributions that a
-package names itself, and those that these require in turn, on Python 3.11 and Linux. An extra is installed only on request.
-`BSD` alone is what metadata says that gives no number of clauses. Data sets have licenses of their own, which [the cards](cards.md)
-name.
+context-bench and all of its packages have the MIT license. This page lists the distributions that they require, on Python 3.11
+and Linux. An extra is installed only on request. `BSD` alone is a license whose metadata names no number of clauses.
+`context-bench datasets show NAME` prints the license of a dataset.
 
 """
 
@@ -64,6 +63,10 @@ NOT_INSTALLED = {
 """Requirements of extras that weigh hundreds of megabytes and are not installed here, with the license that their projects name."""
 
 
+NAMED = 8
+"""At most so many packages are named in a line; more are counted."""
+
+
 @frozen
 class Row:
     """A line of the table.
@@ -83,7 +86,14 @@ class Row:
     @property
     def line(self) -> str:
         """The line as Markdown."""
-        return f"| {self.name} | {self.license} | {', '.join(self.packages)} | {', '.join(self.through)} |"
+        return f"| {self.name} | {self.license} | {self.owners} | {', '.join(self.through)} |"
+
+    @property
+    def owners(self) -> str:
+        """The packages that require it; many are only counted."""
+        if len(self.packages) > NAMED:
+            return f"{len(self.packages)} packages"
+        return ", ".join(self.packages)
 
 
 def normalized(name: str) -> str:
@@ -195,8 +205,8 @@ def differences() -> list[str]:
         cells = written.get(row.name)
         if cells is None:
             wrong.append(f"{row.name} is missing")
-        elif cells[2] != ", ".join(row.packages):
-            wrong.append(f"{row.name} is required by {', '.join(row.packages)}, not by {cells[2]}")
+        elif cells[2] != row.owners:
+            wrong.append(f"{row.name} is required by {row.owners}, not by {cells[2]}")
         elif row.license and cells[1] != row.license:
             wrong.append(f"{row.name} has the license {row.license}, not {cells[1]}")
     for name, cells in written.items():
