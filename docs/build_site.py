@@ -15,7 +15,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from generate import GROUPS, component_reference, packages
+from generate import GROUPS, packages
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -127,8 +127,22 @@ def write_sources(folder: Path) -> None:
     for package in packages():
         page = folder / "packages" / f"{package.name}.md"
         with page.open("a", encoding="utf-8") as stream:
-            stream.write(f"\n## What it declares\n\n{component_reference(package)}\n")
+            stream.write(f"\n## What it declares\n\n{declared(package.name, paths)}\n")
     _write_indexes(folder, paths)
+
+
+def declared(package: str, paths: dict[str, str]) -> str:
+    """Return what a package declares, as docs/reference/plugins.md has it.
+
+    Args:
+        package: The package.
+        paths: Paths in the site, by path in the repository.
+    """
+    source = "docs/reference/plugins.md"
+    text = (ROOT / source).read_text(encoding="utf-8")
+    [section] = re.findall(rf"^## {package}\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
+    components = section[section.index("\n### ") :] if "\n### " in section else ""
+    return rewritten(components.strip(), source, paths)
 
 
 def _write_indexes(folder: Path, paths: dict[str, str]) -> None:

@@ -32,6 +32,7 @@ from context_bench.plugins.first_party import NEEDS
 from context_bench.plugins.json_schema import manifest_schema
 from context_bench.plugins.manifest import (
     FILE_NAME,
+    CommandManifest,
     ComponentManifest,
     DatasetManifest,
     EvaluatorManifest,
@@ -98,6 +99,12 @@ commands](#options-of-several-commands).
 SHARED_OPTIONS = """\
 ## Options of several commands
 
+"""
+
+COMMANDS_OF_PACKAGES = """\
+## Commands of packages
+
+The pages of the packages describe their options.
 """
 
 PLUGINS = f"""\
@@ -191,14 +198,27 @@ def readme_with_table() -> str:
 
 def plugins_page() -> str:
     """Return the reference of the project's own packages."""
+    commands = all_commands()
+    [run] = [
+        set(command.options.values()) for command in commands if command.path == "context-bench run"
+    ]
     parts = [PLUGINS]
     for package in packages():
         parts.append(
             f"## {package.name}\n\n{package.description} [README](../../plugins/{package.name}/README.md)\n"
         )
         parts.append(f"```bash\n{_install_line(package.name)}\n```\n")
-        parts += [_component(facts) for facts in package.components]
+        parts += [_component(facts) for facts in package.components if not _is_command(facts)]
+        parts += [
+            command.described(run, set(), "command-line.md")
+            for command in commands
+            if command.owner == package.name
+        ]
     return "\n".join(parts)
+
+
+def _is_command(facts: ComponentManifest) -> bool:
+    return isinstance(facts, CommandManifest) and facts.extends is None
 
 
 def _install_line(package: str) -> str:
@@ -254,14 +274,14 @@ def _card_row(card: DatasetManifest) -> str:
     return f"| {' | '.join(cells)} |\n"
 
 
-def component_reference(package: Package) -> str:
-    """Return what a package declares, component by component, as the reference has it."""
-    return "\n".join(_component(facts) for facts in package.components)
-
-
 def _component(facts: ComponentManifest) -> str:
-    lines = [f"### {facts.kind.removesuffix('s')} `{facts.name}`", "", f"{facts.summary}.", ""]
-    told = {"class": f"`{facts.class_name}`"}
+    lines = [
+        f"### {facts.kind.removesuffix('s')} `{facts.name}`",
+        "",
+        f"{facts.summary.rstrip('.')}.",
+        "",
+    ]
+    told = {"class": f"`{facts.class_name}`" if facts.class_name else ""}
     if isinstance(facts, SystemManifest):
         told["kind"] = facts.system_kind
     if isinstance(facts, EvaluatorManifest):
@@ -285,11 +305,8 @@ def _component(facts: ComponentManifest) -> str:
     told["capabilities"] = _quoted(facts.capabilities)
     if isinstance(facts, DatasetManifest):
         told["license"] = facts.license
-    lines += [
-        "| | |",
-        "|---|---|",
-        *(f"| {name} | {value} |" for name, value in told.items() if value),
-    ]
+    known = [f"| {name} | {value} |" for name, value in told.items() if value]
+    lines += ["| | |", "|---|---|", *known] if known else []
     if facts.options:
         lines += ["", "| option | type | default | |", "|---|---|---|---|"]
     for option in facts.options.values():
@@ -307,16 +324,30 @@ def _component(facts: ComponentManifest) -> str:
 
 def command_line() -> str:
     """Return the reference of the command line: core's own commands and options, each option described once."""
-    commands = {command.path: command for command in _commands(app, "context-bench")}
+    commands = {one.path: one for one in all_commands()}
+    own = [command for command in commands.values() if command.owner == "context-bench"]
     run = set(commands["context-bench run"].options.values())
-    counts = Counter(line for command in commands.values() for line in command.options.values())
-    several = {line for line, count in counts.items() if count > 1} - run
+    counts = Counter(line for command in own for line in command.options.values())
+    several = [line for line, count in counts.items() if count > 1 and line not in run]
     described = [
-        command.described(set() if name == "context-bench run" else run, several)
-        for name, command in commands.items()
+        command.described(run if command.path != "context-bench run" else set(), set(several))
+        for command in own
     ]
-    table = ["| option | |", "|---|---|", *(line for line in counts if line in several), ""]
-    return "\n".join([COMMAND_LINE, *described, SHARED_OPTIONS, *table])
+    of_packages = [
+        f"| `{name}` | [{command.owner}](plugins.md#{command.owner}) | {command.first_sentence} |"
+        for name, command in commands.items()
+        if command not in own
+    ]
+    shared = ["| option | |", "|---|---|", *several, ""]
+    packages = ["| command | package | |", "|---|---|---|", *of_packages, ""]
+    return "\n".join(
+        [COMMAND_LINE, *described, SHARED_OPTIONS, *shared, COMMANDS_OF_PACKAGES, *packages]
+    )
+
+
+def all_commands() -> list[Command]:
+    """Return core's commands and those of installed packages."""
+    return list(_commands(app, "context-bench"))
 
 
 @frozen
@@ -325,18 +356,31 @@ class Command:
 
     Attributes:
         path: Its words.
+        owner: The distribution that brings it.
         arguments: Names of its arguments, as the usage line has them.
         help: What it does.
         options: A line of a table for each option, by the option's first name.
     """
 
     path: str
+    owner: str
     arguments: tuple[str, ...]
     help: str
     options: dict[str, str]
 
-    def described(self, run: set[str], several: set[str]) -> str:
-        """Return its section; the options of ``run`` and those of several commands are only named."""
+    @property
+    def first_sentence(self) -> str:
+        """The first sentence of its help."""
+        return re.split(r"(?<=\.) ", self.help)[0]
+
+    def described(self, run: set[str], several: set[str], page: str = "") -> str:
+        """Return its section; the options of ``run`` and those of several commands are only named.
+
+        Args:
+            run: The lines of the options of ``run``.
+            several: The lines of options that are described with others.
+            page: The page with the command ``run``, for links from another page.
+        """
         about = f"Arguments: `{' '.join(self.arguments)}`. " if self.arguments else ""
         parts = [f"### {self.path}\n", f"{about}{self.help}\n"]
         own = [line for line in self.options.values() if line not in run | several]
@@ -349,9 +393,11 @@ class Command:
             lacking = [line.split("`")[1] for line in sorted(absent)]
             also = f", and {', '.join(others)}" if others else ""
             excluded = ", ".join(f"`{name}`" for name in lacking)
-            parts.append(f"All options of [run](#context-bench-run){also}, except {excluded}.\n")
+            link = f"[run]({page}#context-bench-run)"
+            parts.append(f"All options of {link}{also}, except {excluded}.\n")
         elif named:
-            parts.append(f"{'More options' if own else 'Options'}: {', '.join(named)}.\n")
+            link = f", as [run]({page}#context-bench-run)" if page else ""
+            parts.append(f"{'More options' if own else 'Options'}{link}: {', '.join(named)}.\n")
         return "\n".join(parts)
 
 
@@ -371,12 +417,14 @@ def _commands(command: click.Command, path: str) -> Iterator[Command]:
         for param in command.params
         if isinstance(param, click.Option)
     }
-    yield Command(path, tuple(arguments), _line(command.help), options)
+    package = (command.callback.__module__ if command.callback else "").partition(".")[0]
+    yield Command(path, package.replace("_", "-"), tuple(arguments), _line(command.help), options)
 
 
 def _option(option: click.Option, context: click.Context) -> str:
     names = ", ".join(f"`{name}`" for name in option.opts)
-    value = "" if option.is_flag else f" `{option.make_metavar(context)}`"
+    metavar = option.make_metavar(context).replace("|", "\\|")
+    value = "" if option.is_flag else f" `{metavar}`"
     help_text = _line(option.help)
     if option.show_default and option.default is not None:
         help_text += f" [default: {_plain(option.default)}]"

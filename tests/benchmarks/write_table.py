@@ -1,7 +1,7 @@
 """Run the benchmarks and write docs/reference/benchmarks.md: `python tests/benchmarks/write_table.py [NAME ...]`.
 
-Each `bench_NAME.py` prints a Markdown table of its own; the page holds them with the machine and the versions. With
-names, only those are run, and the rest of the page stays. `--quick` tries small loads where a benchmark has them, prints
+Each `bench_NAME.py` prints a Markdown table of its own; the page holds them with the machine and the versions. Those of
+`DETAILS` are in tests/benchmarks/details.md. With names, only those are run, and the rest of both pages stays. `--quick` tries small loads where a benchmark has them, prints
 the tables and leaves the page alone.
 """
 
@@ -20,6 +20,9 @@ from time import monotonic
 
 FOLDER = Path(__file__).parent
 PAGE = FOLDER.parents[1] / "docs" / "reference" / "benchmarks.md"
+DETAILS_PAGE = FOLDER / "details.md"
+DETAILS = ("endpoint", "limits", "multiple-choice", "needle", "scoring", "sessions")
+"""The benchmarks of internals, which compare nothing with another program."""
 PEERS = (
     "rouge-score",
     "math-verify",
@@ -69,14 +72,16 @@ def measured_line() -> str:
 
 
 def head() -> str:
-    """Return the head of the page: what was measured, where, with what."""
+    """Return the head of a page: what was measured, where, with what."""
     versions = {found.metadata["Name"]: found.version for found in distributions()}
     peers = ", ".join(f"{name} {versions[name]}" for name in PEERS if name in versions)
     return (
         "# Benchmarks\n\n"
         "Written by `nox -s bench`. Each table puts both sides into one run on one machine; compare ratios, not times. "
         "`nox -s bench -- NAME ...` measures some sections again. A load above a quarter of the cores makes times too long. "
-        "The docstring of `tests/benchmarks/bench_NAME.py` describes the method of a section.\n\n"
+        "The docstring of `tests/benchmarks/bench_NAME.py` describes the method of a section. "
+        "`docs/reference/benchmarks.md` has the comparisons with other programs and the goals, "
+        "`tests/benchmarks/details.md` those of internals.\n\n"
         f"Python {platform.python_version()}, {machine()}, "
         f"context-bench {versions.get('context-bench', '?')}; {peers or 'no peers installed'}.\n"
     )
@@ -126,8 +131,8 @@ def main() -> None:
         parser.error(f"no benchmark is called {unknown[0]!r}: there are {', '.join(BENCHMARKS)}")
     warn_when_busy()
     sections = {}
-    if names and PAGE.exists():
-        for part in PAGE.read_text(encoding="utf-8").split("\n## ")[1:]:
+    for page in [page for page in (PAGE, DETAILS_PAGE) if names and page.exists()]:
+        for part in page.read_text(encoding="utf-8").split("\n## ")[1:]:
             sections[part.partition("\n")[0]] = f"## {part.rstrip()}\n"
     for name in names or BENCHMARKS:
         print(f"{name} ...", end=" ", flush=True)
@@ -138,9 +143,11 @@ def main() -> None:
             print(f"\n{sections[title(name)]}", flush=True)
     if arguments.quick:
         return
-    kept = {title(name): sections[title(name)] for name in BENCHMARKS if title(name) in sections}
-    PAGE.write_text("\n".join([head(), *kept.values()]), encoding="utf-8")
-    print(PAGE.relative_to(FOLDER.parents[1]))
+    shown = [name for name in BENCHMARKS if title(name) in sections]
+    for page, is_detailed in ((PAGE, False), (DETAILS_PAGE, True)):
+        kept = [sections[title(name)] for name in shown if (name in DETAILS) is is_detailed]
+        page.write_text("\n".join([head(), *kept]), encoding="utf-8")
+        print(page.relative_to(FOLDER.parents[1]))
 
 
 if __name__ == "__main__":
