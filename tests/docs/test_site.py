@@ -87,3 +87,22 @@ def test_programs_find_the_markdown_of_each_page(site: Any, sources: Path, tmp_p
     api = (tmp_path / "reference" / "api.md").read_text(encoding="utf-8")
     assert "automodule" not in api
     assert "class Evaluator(Protocol):" in api
+
+
+WORDS = 57_000
+"""Words that the pages of the navigation may have."""
+
+
+def test_the_navigation_is_short_enough_to_be_read(site: Any, root: Path) -> None:
+    """Words are counted as ``wc -w`` does: prose, tables and code blocks of the files of `SECTIONS`.
+
+    The start page, the pages of packages and the decision records are not in `SECTIONS`. Docstrings that autodoc inserts
+    into reference/api are not in the file, and do not count.
+    """
+    names = [name for pages in site.SECTIONS.values() for name in pages.split()]
+    words = {
+        name: len((root / "docs" / f"{name}.md").read_text(encoding="utf-8").split())
+        for name in names
+    }
+    longest = sorted(words.items(), key=lambda item: -item[1])[:5]
+    assert sum(words.values()) < WORDS, f"shorten a page; the longest are {longest}"
