@@ -231,10 +231,9 @@ CARDS = """# Cards of the benchmarks
 
 {note}
 
-What each benchmark asks for, as its card says. *Context*: whether an example has material of its own; without it a context
-compressor is refused. *Cluster*: what examples have in common that are no independent evidence; `compare` averages within
-it. *Comparable*: the published numbers that a score can be held against. `context-bench datasets show NAME` tells the rest:
-splits, sizes, licence, source. Wordings of instructions are our own unless the card says otherwise.
+*Context*: whether an example has a context; without it a context compressor is refused. *Cluster*: what dependent examples have in
+common; `compare` averages within it. *Comparable*: the published numbers that a score can be compared with. Instructions have our own
+wording unless the card states otherwise. `context-bench datasets show NAME` prints splits, sizes, license and source.
 
 """
 
@@ -249,7 +248,7 @@ def cards_page() -> str:
             continue
         parts.append(f"## {package.name}\n\n")
         parts.append(
-            "| name | form | headline | context | shots | cluster | comparable |\n|---|---|---|---|---|---|---|\n"
+            "| name | form | primary | context | shots | cluster | comparable |\n|---|---|---|---|---|---|---|\n"
         )
         parts += [_card_row(card) for card in cards]
         told = [(card.name, card.instruction) for card in cards if card.instruction]
