@@ -114,6 +114,7 @@ def test_a_plain_agent_fails_where_results_are_cut_and_stops_after_three_tries(
     assert successes(results) == 0
     for output, scores in results:
         assert "three reads" in output["response"]
+        assert output["agent"]["ended"] == "gave up"
         assert scores["agent_re_reads"] == 2.0
 
 

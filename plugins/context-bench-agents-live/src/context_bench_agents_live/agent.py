@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from secrets import token_hex
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from context_bench.errors import ConfigurationError
 from context_bench_agents_live.controls import Control
-from context_bench_agents_live.loop import FINISHED, Ending, ToolLoop
+from context_bench_agents_live.loop import FINISHED, GAVE_UP, Ending, ToolLoop
 from context_bench_agents_live.policy import OraclePolicy
 from context_bench_agents_live.policy_server import MODEL, PolicyServer
 from context_bench_agents_live.presets import preset_of
@@ -190,6 +190,8 @@ class Agent:
             log = self._server.end(key)
             if tap is not None:
                 log.results_sent = tap.end(key)
+        if ending.how == FINISHED and log.gave_up:
+            ending = evolve(ending, how=GAVE_UP)
         return ending, log
 
     def _run_agent(self, work: _Work, key: str, address: str) -> Ending:

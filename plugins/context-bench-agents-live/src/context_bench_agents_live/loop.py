@@ -28,6 +28,7 @@ _SYSTEM = (
 )
 _TRANSIENT = (408, 409, 425, 429)
 FINISHED = "finished"
+GAVE_UP = "gave up"
 BOUND = "bound"
 REFUSED = "refused"
 CRASHED = "crashed"
@@ -38,7 +39,7 @@ class Ending:
     """How the work of an agent ended.
 
     Attributes:
-        how: ``finished``, ``bound`` (turns or seconds), ``refused`` by the endpoint, or ``crashed``.
+        how: ``finished``, ``gave up`` (the oracle), ``bound`` (turns, seconds or bytes), ``refused`` by the endpoint, or ``crashed``.
         text: Last text of the model, or the reason.
         logged: Turns and calls by the log of a program; empty where nothing is known.
     """

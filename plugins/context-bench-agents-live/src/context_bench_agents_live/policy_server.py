@@ -7,7 +7,7 @@ import threading
 from collections.abc import Mapping
 
 from context_bench_agents_live.controls import Control, result_tokens
-from context_bench_agents_live.policy import OraclePolicy
+from context_bench_agents_live.policy import GAVE_UP, OraclePolicy
 from context_bench_agents_live.requests import RequestLog
 from context_bench_http.content_encoding import ContentEncodingError, decoded
 from context_bench_http.local_server import Guard, LocalRequest, LocalResponse, LocalServer
@@ -94,6 +94,7 @@ class PolicyServer:
             log = self._logs.get(key)
             if log is not None:
                 log.results_sent += sent
+                log.gave_up |= bool(body.get("tools")) and reply.text.startswith(GAVE_UP)
                 log.add(body, reply.text, reply.calls)
         calls = [Call(call.id, call.name, call.arguments) for call in reply.calls]
         status, content_type, content = canned(dialect, body, reply.text, calls)

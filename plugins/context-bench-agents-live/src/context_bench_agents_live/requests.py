@@ -17,6 +17,9 @@ class RequestLog:
 
     A side request offers no tools where others do, such as one for a title. It is billed, but it is not a turn.
     The cached prefix of a request is what it has in common with the row's previous request, up to the first change.
+
+    Attributes:
+        gave_up: Whether the policy ended the work without a result.
     """
 
     def __init__(self) -> None:
@@ -32,6 +35,7 @@ class RequestLog:
         self.results_kept = 0
         self.tokens_cached = 0
         self.tokens_written = 0
+        self.gave_up = False
 
     def add(self, body: Body, text: str, calls: Sequence[ToolCall]) -> None:
         """Count a request and its reply."""
