@@ -8,7 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from random import Random
-from time import sleep
+from time import monotonic, sleep
 from typing import Any
 
 import pytest
@@ -26,6 +26,7 @@ from context_bench_agents_live import (
 )
 from context_bench_agents_live.conversation import ToolCall
 from context_bench_agents_live.tools import run_tool
+from context_bench_command import once, processes
 from context_bench_http.local_server import Guard, LocalResponse, LocalServer
 from context_bench_tasks import tasks
 
@@ -367,8 +368,9 @@ def test_a_control_cuts_results_in_each_interface_and_leaves_the_request(dialect
 _PROGRAM = """
 import json, os, subprocess, sys, time, urllib.request
 mode, task, base_url = sys.argv[1:]
-if mode == "leave":
-    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+if mode in ("leave", "detach"):
+    sleeping = [sys.executable, "-c", "import time; time.sleep(600)"]
+    child = subprocess.Popen(sleeping, start_new_session=mode == "detach")
     with open(os.environ["PID_FILE"], "w") as file:
         file.write(str(child.pid))
     sys.exit(3)
@@ -423,6 +425,18 @@ def test_a_program_that_crashes_is_a_failed_task_and_what_it_started_is_killed(
     command_line = Path(f"/proc/{pid_file.read_text()}/cmdline")
     while command_line.exists() and command_line.read_bytes():
         sleep(0.01)
+
+
+def test_what_left_the_group_of_a_program_is_ended_before_its_pipes_are_awaited(
+    program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes, "_PATIENCE", 300.0)
+    monkeypatch.setattr(once, "_LEFT_OVER", 300.0)
+    agent = Agent(command=command_of(program, "detach"), env=[f"PID_FILE={tmp_path / 'pid'}"])
+    begun = monotonic()
+    ((output, _),) = run(agent, HUNTS[:1])
+    assert output["agent"]["ended"] == "crashed"
+    assert monotonic() - begun < 200
 
 
 def test_the_seconds_of_a_task_bound_a_program(program: Path) -> None:

@@ -118,6 +118,7 @@ class Program:
                 timeout=limits["seconds"],
                 largest=_MAX_OUTPUT,
                 hide=(key,),
+                end_others=workspace.end_processes,
             )
         except CommandTimeoutError:
             return Ending(BOUND, f"{limits['seconds']} seconds")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from threading import Event, Thread
 from time import monotonic, sleep
 
@@ -29,6 +29,7 @@ def run_once(
     timeout: float | None,
     largest: int,
     hide: Sequence[str] = (),
+    end_others: Callable[[], None] | None = None,
 ) -> bytes:
     """Return what a program wrote to standard output.
 
@@ -40,6 +41,8 @@ def run_once(
         timeout: Seconds until it is killed; None for no limit.
         largest: Bytes of output after which it is killed.
         hide: Secrets, to be hidden in what it says.
+        end_others: Called when the program has ended or is to be killed, to end what left its process group and may still
+            have its pipes open.
 
     Raises:
         CommandError: It could not be started, failed, was too slow, or wrote too much.
@@ -62,6 +65,8 @@ def run_once(
                 reading.has_ended.wait(pause if left is None else min(pause, left))
             pause = min(2 * pause, _LONGEST_PAUSE)
         was_over = process.has_ended
+        if end_others is not None:
+            end_others()
         if was_over:
             reading.has_ended.wait(
                 _LEFT_OVER
