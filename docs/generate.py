@@ -231,44 +231,36 @@ CARDS = """# Cards of the benchmarks
 
 {note}
 
-*Context*: whether an example has a context; without it a context compressor is refused. *Cluster*: what dependent examples have in
-common; `compare` averages within it. *Comparable*: the published numbers that a score can be compared with. Instructions have our own
-wording unless the card states otherwise. `context-bench datasets show NAME` prints splits, sizes, license and source.
+What each benchmark asks for. *Context*: whether an example has a context; without it a context compressor is refused. The page of the
+package adds the instruction, in our own wording unless stated otherwise, what dependent examples have in common, and the published
+numbers that a score can be compared with. `context-bench datasets show NAME` prints splits, sizes, license and source, too.
 
+| name | package | form | primary | context | shots |
+|---|---|---|---|---|---|
 """
 
 
 def cards_page() -> str:
     """Return the reference of what each benchmark asks for."""
-    parts = [CARDS.format(note=NOTE)]
-    for package in packages():
-        cards = [one for one in package.components if isinstance(one, DatasetManifest)]
-        cards = [card for card in cards if card.answer_form]
-        if not cards:
-            continue
-        parts.append(f"## {package.name}\n\n")
-        parts.append(
-            "| name | form | primary | context | shots | cluster | comparable |\n|---|---|---|---|---|---|---|\n"
-        )
-        parts += [_card_row(card) for card in cards]
-        told = [(card.name, card.instruction) for card in cards if card.instruction]
-        if told:
-            parts.append("\n| name | instruction |\n|---|---|\n")
-            parts += [f"| `{name}` | {text} |\n" for name, text in told]
-        parts.append("\n")
-    return "".join(parts).rstrip() + "\n"
+    lines = [
+        _card_row(package, card)
+        for package in packages()
+        for card in package.components
+        if isinstance(card, DatasetManifest) and card.answer_form
+    ]
+    return CARDS.format(note=NOTE) + "".join(lines)
 
 
-def _card_row(card: DatasetManifest) -> str:
+def _card_row(package: Package, card: DatasetManifest) -> str:
     primary = card.of_config("primary", None)
+    short = package.name.removeprefix("context-bench-")
     cells = [
         f"`{card.name}`",
+        f"[{short}](plugins.md#{package.name})",
         card.of_config("answer_form", None),
         f"`{primary}`" if primary else "",
         card.of_config("context_role", None),
         str(card.shots or ""),
-        card.cluster,
-        card.comparable,
     ]
     return f"| {' | '.join(cells)} |\n"
 
@@ -299,6 +291,10 @@ def _component(facts: ComponentManifest) -> str:
         told["splits"] = _quoted(facts.splits)
         told["tags"] = _quoted(facts.tags)
         told["fields"] = _quoted(facts.fields)
+        told["answer form"] = facts.answer_form
+        told["instruction"] = facts.instruction
+        told["dependent examples share"] = facts.cluster
+        told["comparable with"] = facts.comparable
     if isinstance(facts, DatasetManifest | ReporterManifest):
         told["files"] = _quoted(facts.files)
     told["capabilities"] = _quoted(facts.capabilities)

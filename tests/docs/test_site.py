@@ -89,7 +89,7 @@ def test_programs_find_the_markdown_of_each_page(site: Any, sources: Path, tmp_p
     assert "class Evaluator(Protocol):" in api
 
 
-WORDS = 57_000
+WORDS = 56_000
 """Words that the pages of the navigation may have."""
 
 
