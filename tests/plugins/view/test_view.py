@@ -13,7 +13,7 @@ import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 import pytest
 
@@ -139,7 +139,14 @@ def test_runs_are_compared_as_compare_does(app: Any, folder: Path) -> None:
         lines = compare_runs([one, other], ("score",), Rules())
     assert {line.system for line in lines} == {"half", "third"}
     assert all(f'<span class="word {line.found.word}">' in body for line in lines)
-    assert "regressed: 1, 3, 5" in body
+    assert "regressed: 1, 3, 5" in re.sub("<[^>]*>", "", body)
+    for label in ("half", "third"):
+        [line] = [line for line in lines if line.system == label]
+        [section] = re.findall(rf"<h3>{label}</h3>(.*?)(?:<h3>|</section>)", body, re.DOTALL)
+        for name in line.flipped["regressed"]:
+            [run] = re.findall(rf'href="/{TOKEN}/run/([^"#]*)#rows[^"]*;row={name}"', section)
+            with open_run(folder / unquote(run)) as opened:
+                assert label in {entry["label"] for entry in opened.systems}
 
 
 def test_compared_runs_show_the_trade_off_and_the_ratios(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from context_bench.console import escape_control
 from context_bench.errors import ConfigurationError, ContextBenchError
 from context_bench.runs import open_run
 from context_bench_compare.comparing import overview
+from context_bench_compare.entrants import contestants
 from context_bench_compare.verdicts import Rules
 from context_bench_html import charts
 from context_bench_html.deciding import Difference, Trade
@@ -223,13 +224,16 @@ class Pages:
             return _missing()
         with ExitStack() as stack:
             runs = [stack.enter_context(open_run(path)) for path in paths if path is not None]
-            told = overview(runs, ("score",), Rules(), address.last("baseline") or None)
+            baseline = address.last("baseline") or None
+            told = overview(runs, ("score",), Rules(), baseline)
+            entrants, _ = contestants(runs, baseline)
+        homes = {one.name: self._address(one.run.path.name) for one in entrants}
         lines = told.lines
         differences = [Difference(line.system, "score", line.found) for line in lines]
         values = {
             "differences": differences,
             "baseline": lines[0].baseline,
-            "flipped": [(line.system, line.flipped) for line in lines],
+            "flipped": [(line.system, homes[line.system], line.flipped) for line in lines],
             "trade": Trade(told.front, told.ratios),
             "forest": charts.forest("forest", differences),
             "runs": [(run.path.name, self._address(run.path.name)) for run in runs],
