@@ -164,6 +164,25 @@ def test_what_is_told_besides_may_be_lost_and_a_result_may_not(
         echo("a number")
 
 
+def test_a_report_is_written_where_nobody_reads_the_table_to_its_end(
+    jsonl: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("context_bench_replay", reason="it replies")
+    monkeypatch.chdir(tmp_path)
+    rows = jsonl([{"question": "q", "answer": "x", "pred": "x"}])
+    words = ["run", "-s", "replay:field=pred", "-d", rows, "-q", "-o", "table.md"]
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as closed:
+        subprocess.run(
+            [sys.executable, "-m", "context_bench", *words],
+            stdout=closed,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    assert "1.0000" in (tmp_path / "table.md").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 def test_what_standard_output_cannot_encode_is_escaped_and_json_stays_json(
     encoding: str, tmp_path: Path, jsonl: Any, monkeypatch: pytest.MonkeyPatch

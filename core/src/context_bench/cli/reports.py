@@ -92,13 +92,15 @@ class Reports:
     def write(self, result: EvalResult) -> None:
         """Write the result to all reports, and after the table the sections that packages add."""
         is_table = isinstance(self._screen, TableReporter)
-        if self._screen is not None:
-            # The texts of the table are printable, and rich knows the terminal.
-            _write(self._screen, result, result_stream(is_drawn=is_table))
-        for path, reporter in self._files:
-            with atomic_write(path, "The report") as stream:
-                _write(reporter, result, stream)
-            echo_err(f"Report: {path}")
+        try:
+            if self._screen is not None:
+                # The texts of the table are printable, and rich knows the terminal.
+                _write(self._screen, result, result_stream(is_drawn=is_table))
+        finally:  # `| head` ends the output, and not the reports
+            for path, reporter in self._files:
+                with atomic_write(path, "The report") as stream:
+                    _write(reporter, result, stream)
+                echo_err(f"Report: {path}")
         if is_table:
             for component in extending(self._catalog, "table"):
                 text = attempted(component.id, load(component), result)
