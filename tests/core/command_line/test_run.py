@@ -583,6 +583,24 @@ def test_more_samples_than_a_run_can_hold_are_refused_before_the_first(
     assert not (tmp_path / "runs").exists()
 
 
+@pytest.mark.parametrize("wrong", ["id", "type"])
+def test_a_wrong_row_of_a_file_is_found_before_the_first_call(
+    wrong: str, context_bench: Any, jsonl: Any, tmp_path: Path
+) -> None:
+    pytest.importorskip("context_bench_python", reason="it calls the function")
+    (tmp_path / f"own_{wrong}.py").write_text(
+        "def answer(question):\n    open('calls.txt', 'a').write('.')\n    return 'x'\n"
+    )
+    rows: list[Any] = [{"id": f"{n}", "question": f"{n}", "answer": "x"} for n in range(700)]
+    rows.append({"id": "7", "question": "another", "answer": "x"} if wrong == "id" else ["x"])
+    done = context_bench(
+        "run", "-s", f"python:target=own_{wrong}:answer,input=question,version=1", "-d", jsonl(rows)
+    )
+    assert done.code == 2
+    assert "700" in done.err or "701" in done.err
+    assert not Path("calls.txt").exists()
+
+
 def test_a_duplicate_id_does_not_advise_to_resume(context_bench: Any, jsonl: Any) -> None:
     pytest.importorskip("context_bench_replay", reason="it replies")
     rows = [{"id": name, "question": name, "answer": "x", "pred": "x"} for name in "ab"]

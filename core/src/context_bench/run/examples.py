@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from context_bench.store.runfile import RunFile
 
 _REMEMBERED_IDS = 50_000
+_MOST_AHEAD = 1000
+_MOST_BYTES_AHEAD = 8 << 20
 _WORTH_REPORTING = 2.0
 _NO_ROW = 1 << 64
 _NO_MORE_ROWS = (_NO_ROW, b"", b"")
@@ -142,8 +144,11 @@ class JobSource:
             self._since = monotonic()
             whole = _Content()
             content = whole if self._shard is None else _Content()
-            for position, example in chosen(dataset, self._timeout):
-                source = _identify(dataset, position, example, names)
+            sources = (
+                _identify(dataset, position, example, names)
+                for position, example in chosen(dataset, self._timeout)
+            )
+            for source in sources if dataset.has_changed is None else _ahead(sources):
                 is_taken = self._shard is None or self._shard.takes(whole.length)
                 whole.add(source)
                 if not is_taken:
@@ -393,6 +398,22 @@ def _spooled(spool: IO[str]) -> Iterator[SourceExample]:
     for line in spool:
         *fields, key = from_json(line)
         yield SourceExample(*fields)._replace(key=bytes.fromhex(key))
+
+
+def _ahead(sources: Iterable[SourceExample]) -> Iterator[SourceExample]:
+    """Yield the examples of a file; the first thousand are read before the first of them is
+    yielded, so that what is wrong with one of them costs no call."""
+    sources = iter(sources)
+    read = []
+    size = 0
+    for source in sources:
+        read.append(source)
+        size += len(to_json(source.example))
+        if len(read) == _MOST_AHEAD or size > _MOST_BYTES_AHEAD:
+            break
+    yield from read
+    del read
+    yield from sources
 
 
 class _Names:
