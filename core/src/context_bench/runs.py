@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -139,6 +140,17 @@ class Run:
     def close(self) -> None:
         """Close the connection."""
         self._reader.close()
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Within it, everything that this thread reads of the run is from one moment, whatever is
+        written meanwhile.
+
+        Raises:
+            StoreError: The file cannot be read, or was changed by something else than a run.
+        """
+        with self._reader.snapshot():
+            yield
 
     @property
     def id(self) -> str:
@@ -423,6 +435,11 @@ def open_run(path: str | os.PathLike[str]) -> Run:
             an unknown format.
     """
     return Run(RunReader(Path(path)))
+
+
+def reader_of(run: Run) -> RunReader:
+    """Return what reads the file of a run, for the modules of core."""
+    return run._reader
 
 
 def run_files(places: Iterable[Path]) -> list[Path]:

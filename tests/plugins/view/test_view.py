@@ -6,11 +6,13 @@ import hashlib
 import json
 import re
 import shutil
+import sqlite3
 import subprocess
 import sys
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
@@ -400,6 +402,34 @@ def test_looking_changes_no_run(app: Any, folder: Path) -> None:
     assert {
         path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()
     } == before
+
+
+def test_the_numbers_and_the_rows_of_a_run_that_goes_on_are_of_one_moment(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from context_bench_view import folder as module
+
+    path = tmp_path / "live.sqlite"
+    shutil.copyfile(folder / "one.sqlite", path)
+    read = module.read
+    with closing(sqlite3.connect(path)) as writer:
+        writer.execute("PRAGMA journal_mode = WAL")
+        writer.execute("UPDATE run SET status = 'running'")
+        writer.commit()
+
+        def read_late(*read_of: Any) -> Any:
+            last = "(SELECT max(id) FROM responses)"
+            writer.execute(f"DELETE FROM evaluations WHERE response = {last}")
+            writer.execute(f"DELETE FROM scores WHERE response = {last}")
+            writer.execute(f"DELETE FROM responses WHERE id = {last}")
+            writer.commit()
+            return read(*read_of)
+
+        monkeypatch.setattr(module, "read", read_late)
+        shown = RunFolder(tmp_path).shown(path)
+    told = {label: values["num_rows"] for label, values in shown.result.summary.items()}
+    rows = {cells.label: sum(row is not None for row in cells.rows) for cells in shown.found.cells}
+    assert rows == told == {"all": 30, "half": 30}
 
 
 def test_a_run_that_goes_on_is_followed(tmp_path: Path) -> None:

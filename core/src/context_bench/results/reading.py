@@ -18,13 +18,13 @@ from context_bench.results.pairing import unpaired
 from context_bench.results.registry import RunMetric, metrics_for, recalled, stored_metrics
 from context_bench.results.result import EvalResult, StoredRows, row_to_dict
 from context_bench.run.datasets import GOLD
-from context_bench.runs import open_run
+from context_bench.runs import Run, open_run, reader_of
 from context_bench.store.mark import is_own
-from context_bench.store.reader import RunReader, raising_store_errors
+from context_bench.store.reader import RunReader
 
 
 def read_result(
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | Run,
     score_field: str | None = None,
     threshold: float | None = None,
     baseline: str | None = None,
@@ -33,7 +33,7 @@ def read_result(
     """Return the result of a run file; nothing is run.
 
     Args:
-        path: The run file.
+        path: The run file, or a run that :func:`~context_bench.runs.open_run` has opened.
         score_field, threshold: What the usual metrics look at, and what passes; None takes those of
             the run.
         baseline: Label of the system that the others are held against; None takes that of the run.
@@ -44,25 +44,24 @@ def read_result(
         UnknownNameError: No system of the run is called as the baseline is.
         MetricError: The run has no such score.
     """
-    path = Path(path)
-    store = RunReader(path)
+    store = reader_of(path) if isinstance(path, Run) else RunReader(Path(path))
     if baseline is not None:
         numbers = {system["label"]: system["system_number"] for system in store.systems()}
         if baseline not in numbers:
             raise UnknownNameError("system of this run for the baseline", baseline, numbers)
         store.use_baseline(numbers[baseline])
-    with raising_store_errors(path):
+    with store.snapshot():  # all of one moment
         recorded = store.run()
         metrics, told_of_metrics = _metrics_of(store, catalog, score_field, threshold)
         told = {
             "request": recorded["config"],
-            "run_file": str(path),
+            "run_file": str(store.path),
             "status": recorded["status"],
             **told_of(store, metrics),
             "provenance": recorded["provenance"],
         }
         warnings = [*store.warnings(), *told_of_metrics]
-    return EvalResult(StoredRows(store), metrics, {}, told, warnings=warnings)
+        return EvalResult(StoredRows(store), metrics, {}, told, warnings=warnings)
 
 
 def _metrics_of(

@@ -149,8 +149,8 @@ class RunFolder:
         key = (path.name, _state_of(path))
         with self._lock:
             if key not in self._shown:
-                result = context_bench.open(path)
-                with open_run(path) as run:
+                with open_run(path) as run, run.snapshot():
+                    result = context_bench.open(run)
                     self._shown[key] = Shown(result, read(result, result.rows, run))
                 while len(self._shown) > _KEPT:
                     self._shown.popitem(last=False)
@@ -194,7 +194,7 @@ def _state_of(path: Path) -> tuple[Any, ...]:
 
 def _listed(path: Path) -> Listed:
     try:
-        with open_run(path) as run:
+        with open_run(path) as run, run.snapshot():
             return _described(path.name, run)
     except StoreError as error:
         return Listed(path.name, "", "", str(error), "broken")
@@ -205,7 +205,7 @@ def _described(name: str, run: Run) -> Listed:
 
     rows = len(run)
     created, finished = run.created, run.finished
-    result = context_bench.open(run.path) if 0 < rows <= _MOST_ROWS else None
+    result = context_bench.open(run) if 0 < rows <= _MOST_ROWS else None
     completeness = run.completeness if result is None else result.completeness
     scores: list[tuple[str, float]] = []
     costs: list[float] = []
