@@ -19,14 +19,14 @@ CODE = """
         name = "moody"
 
         def __init__(self, factor=1.0):
-            self.factor = factor
+            self._factor = lambda: factor
 
         def score(self, original, processed):
             with open(os.environ["MOODY_LOG"], "a") as log:
                 log.write(original["id"] + "\\n")
             if os.environ.get("MOODY") == "silent" and original["id"] == "1":
                 return Scores({}, {"unscored": "no mood"})
-            return {"mood": self.factor}
+            return {"mood": self._factor()}
 
     class Steady(Moody):
         name = "steady"

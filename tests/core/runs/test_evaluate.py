@@ -20,6 +20,7 @@ from context_bench.errors import (
 )
 from context_bench.metrics import MeanScore, PassRate
 from context_bench.results.reading import read_result
+from context_bench.runs import open_run
 
 Make = Callable[..., Any]
 EXAMPLES = [
@@ -598,3 +599,35 @@ def test_the_order_of_calls_changes_no_stored_example(same: Any, tmp_path: Path)
         ]
     assert rows["system"] == rows["interleaved"]
     assert len(rows["system"]) == 6
+
+
+@pytest.mark.parametrize("kind", ["public", "private", "slots"])
+def test_evaluators_with_other_parameters_have_other_keys(kind: str, tmp_path: Path) -> None:
+    class Scoring:
+        name = "scoring"
+
+        def score(self, original: Any, processed: Any) -> dict[str, float]:
+            return {"scoring": 1.0}
+
+    class Public(Scoring):
+        def __init__(self, factor: float) -> None:
+            self.factor = factor
+
+    class Private(Scoring):
+        def __init__(self, factor: float) -> None:
+            self._factor = factor
+
+    class Slots(Scoring):
+        __slots__ = ("factor",)
+
+        def __init__(self, factor: float) -> None:
+            self.factor = factor
+
+    cls = {"public": Public, "private": Private, "slots": Slots}[kind]
+    keys = []
+    for number, factor in enumerate((1.0, 1.0, 2.0)):
+        path = tmp_path / f"{number}.sqlite"
+        evaluate(lambda example: "x", EXAMPLES, [cls(factor)], run_file=path, progress=False)
+        with open_run(path) as opened:
+            keys += [entry["key"] for entry in opened.evaluators]
+    assert keys[0] == keys[1] != keys[2]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -153,12 +153,13 @@ class Wiring:
     def _scorer(self, decision: Decision) -> Scorer:
         component = decision.component
         if component.id not in self._ready:
-            evaluator = component.build(self.planner.request.options_of(component))
+            options = self.planner.request.options_of(component)
+            evaluator = component.build(options)
             if not isinstance(evaluator, Evaluator):
                 raise unfit(component, f"{type(evaluator).__name__} has no name or no score()")
             if decision.consent == "executes-model-code":
                 _require_isolation(component, evaluator)
-            self._set_up(component.id, evaluator, component)
+            self._set_up(component.id, evaluator, component, options)
         return _prefixed(self._ready[component.id], decision.prefix, decision.yields)
 
     def _object_scorer(self, evaluator: Evaluator) -> Scorer:
@@ -181,7 +182,13 @@ class Wiring:
             self._ready[name], self.planner.prefixes.get(evaluator.name, ""), rule=OBJECT_RULE
         )
 
-    def _set_up(self, name: str, evaluator: Evaluator, component: Component | None) -> None:
+    def _set_up(
+        self,
+        name: str,
+        evaluator: Evaluator,
+        component: Component | None,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
         facts = component.evaluator if component else EvaluatorManifest(name=name)
         version = (
             component.manifest.version if component else str(getattr(evaluator, "version", ""))
@@ -194,7 +201,7 @@ class Wiring:
             number=_number(self._evaluator_numbers, name),
             id=name,
             evaluator=evaluator,
-            key=evaluator_key(name, version, _parameters_of(evaluator, name)),
+            key=evaluator_key(name, version, _parameters_of(evaluator, name, options)),
             needs=facts.needs.by_side,
             reads=facts.reads,
             deterministic=facts.deterministic,
@@ -284,19 +291,41 @@ def _require_isolation(component: Component, evaluator: object) -> None:
         )
 
 
-def _parameters_of(evaluator: Any, name: str) -> dict[str, Any]:
+def _parameters_of(evaluator: Any, name: str, options: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return every parameter of an evaluator that can change a score.
 
-    Its ``fingerprint()``, else its public attributes. When neither has a written form, a value that
-    never repeats, so that its scores are always computed anew.
+    Its ``fingerprint()``; else the options that it was built with, and its attributes: the public
+    ones of an evaluator with options, all that have a written form of an object. When a public one
+    has no written form, a value that never repeats, so that its scores are always computed anew.
     """
     parameters = fingerprint_of(evaluator, f"evaluator {name}")
     if parameters is None:
-        parameters = {
-            k: v for k, v in getattr(evaluator, "__dict__", {}).items() if not k.startswith("_")
-        }
-    try:
-        digest(parameters)
-    except (UnstorableError, RecursionError):
+        attributes = _attributes(evaluator)
+        parameters = {k: v for k, v in attributes.items() if not k.startswith("_")}
+        if options is None:
+            hidden = {k: v for k, v in attributes.items() if k.startswith("_")}
+            parameters |= {k: v for k, v in hidden.items() if _has_written_form(v)}
+        else:
+            parameters["options"] = dict(options)
+    if not _has_written_form(parameters):
         return {"unrepeatable": uuid4().hex}
     return dict(parameters)
+
+
+def _attributes(thing: object) -> dict[str, Any]:
+    """Return the attributes of an object, whether it keeps them in a dictionary or in slots."""
+    attributes = dict(getattr(thing, "__dict__", {}))
+    for cls in type(thing).__mro__:
+        slots = vars(cls).get("__slots__", ())
+        for name in (slots,) if isinstance(slots, str) else slots:
+            if name not in ("__dict__", "__weakref__") and hasattr(thing, name):
+                attributes[name] = getattr(thing, name)
+    return attributes
+
+
+def _has_written_form(value: object) -> bool:
+    try:
+        digest(value)
+    except (UnstorableError, RecursionError):
+        return False
+    return True
