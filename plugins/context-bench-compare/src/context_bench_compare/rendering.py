@@ -59,6 +59,10 @@ def cells(lines: Sequence[Line]) -> list[list[str]]:
     ]
 
 
+_SHOWN_IDS = 5
+"""Ids of rows that flipped that the text names; JSON has more."""
+
+
 def interval_text(found: Comparison) -> str:
     """Return the interval of a difference as ``[-0.02, +0.05]``, or why there is none."""
     if isinstance(found.interval, Interval):
@@ -98,7 +102,7 @@ def sentences(lines: Sequence[Line]) -> list[str]:
             ("regressed", len(found.regressed)),
             ("improved", len(found.improved)),
         ):
-            names = line.flipped.get(which, ())
+            names = line.flipped.get(which, ())[:_SHOWN_IDS]
             if names and line.slice == ALL_ROWS:
                 more = f" and {count - len(names)} more" if count > len(names) else ""
                 told.append(f"  {which.capitalize()}: {', '.join(names)}{more}.")

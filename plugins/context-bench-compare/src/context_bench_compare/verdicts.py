@@ -317,10 +317,9 @@ def judged(found: Comparison, rules: Rules) -> Comparison:
     low, high = found.interval.low, found.interval.high
     if rules.better == "lower":
         low, high = -high, -low
-    size = (
-        f"{found.difference:+.4g}, and with {percent(rules.confidence)} confidence between "
-        f"{found.interval.low:+.4g} and {found.interval.high:+.4g}"
-    )
+    confidence = f"with {percent(rules.confidence)} confidence"
+    ends = f"between {found.interval.low:+.4g} and {found.interval.high:+.4g}"
+    size = f"{found.difference:+.4g}, and {confidence} {ends}"
     if not found.rows_to_rule_out and _is_within(rules.margin, low, high):
         sentence = f"{size}, so within the margin of {rules.margin:.4g}"
         return evolve(found, word=EQUIVALENT, sentence=sentence)
@@ -333,6 +332,9 @@ def judged(found: Comparison, rules: Rules) -> Comparison:
         return evolve(found, word=word, sentence=f"{size}; {p_value}")
     shows = found.reach.shows(1 - (1 - rules.confidence) / found.left)
     found = evolve(found, detectable=shows)
+    if not found.differing:
+        sentence = f"No row differs; {confidence} the difference is {ends}"
+        return evolve(found, word=INCONCLUSIVE, sentence=sentence)
     sentence = f"{size}, so chance may explain it ({p_value}); {_could_show(found)}"
     return evolve(found, word=INCONCLUSIVE, sentence=sentence)
 
@@ -375,8 +377,6 @@ def _p_value(found: Comparison) -> str:
 
 def _could_show(found: Comparison) -> str:
     """Return what a run that decides nothing could have shown, and what it would take, as a phrase."""
-    if not found.differing:
-        return "no row differs"
     if math.isinf(found.detectable):
         return f"with {counted(found.units, 'row' if found.clusters is None else 'cluster')} no difference can be shown"
     could = f"this run could only show a difference of {found.detectable:.4g} or more"
