@@ -20,17 +20,22 @@ pytestmark = pytest.mark.skipif(
     not Path("/proc/self/environ").exists(), reason="processes are found in /proc"
 )
 
-# Notes the task, starts a child in a session of its own, and calls the policy once.
+# Notes the task and starts a child in a session of its own. Calls the policy once, or is busy until the run is killed.
 _PROGRAM = """
-import json, os, subprocess, sys, time, urllib.request
+import http.client, json, os, subprocess, sys, time
 task, base_url, log = sys.argv[1:]
+line = task[-16:].replace("\\n", " ") + "\\n"
 with open(log, "a") as file:
-    file.write(task[-16:].replace("\\n", " ") + "\\n")
-subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True, stdout=subprocess.DEVNULL)
+    file.write(line)
+subprocess.Popen(["sleep", "600"], start_new_session=True)
+lines = open(log).readlines()
+if len(lines) - lines[::-1].index(line) >= int(open(log + ".hold").read()):
+    time.sleep(600)
 headers = {"authorization": "Bearer " + os.environ["OPENAI_API_KEY"], "content-type": "application/json"}
 body = json.dumps({"model": "m", "messages": [{"role": "user", "content": task}]}).encode()
-urllib.request.urlopen(urllib.request.Request(base_url + "/v1/chat/completions", body, headers)).read()
-time.sleep(0.1)
+connection = http.client.HTTPConnection(base_url.removeprefix("http://"))
+connection.request("POST", "/v1/chat/completions", body, headers)
+connection.getresponse().read()
 """
 
 
@@ -73,9 +78,17 @@ def committed(run_file: Path) -> set[int]:
 def test_kills_lose_no_task_and_leave_no_process_and_no_workspace(
     kills: int, tmp_path: Path
 ) -> None:
-    stored = run_and_kill(kills, 14, tmp_path)
+    stored = run_and_kill(kills, 10, tmp_path)
     assert len(stored) == kills
     assert max(stored) > 0
+
+
+def wait_for_tasks(process: subprocess.Popen[bytes], log: Path, number: int) -> None:
+    """Wait until so many tasks were begun in all, or the run ended."""
+    wait_until(
+        lambda: len(log.read_text().splitlines()) >= number or process.poll() is not None,
+        "no task began",
+    )
 
 
 def run_and_kill(kills: int, tasks: int, tmp_path: Path) -> list[int]:
@@ -97,22 +110,19 @@ def run_and_kill(kills: int, tasks: int, tmp_path: Path) -> list[int]:
         before = committed(run_file) if run_file.exists() else set()
         begun = len(log.read_text().splitlines())
         command = resume if run_file.exists() else start
+        is_killed = len(stored) < kills
+        target = begun + random.choice((2, 3)) if is_killed else 10**6
+        Path(f"{log}.hold").write_text(str(target))
         process = subprocess.Popen(
             [sys.executable, "-m", "context_bench", *command, "--quiet"],
             env=environment,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
         )
-        target = begun + random.choice((3, 4, 5))
-        if len(stored) < kills:
-
-            def is_at_target(
-                process: subprocess.Popen[bytes] = process, target: int = target
-            ) -> bool:
-                return len(log.read_text().splitlines()) >= target or process.poll() is not None
-
-            wait_until(is_at_target, "no task began")
-            sleep(random.random() / 10)
+        if is_killed:
+            wait_for_tasks(process, log, target)
+            if len(stored) % 2:  # else while the first task may still work
+                wait_until(lambda: len(committed(run_file)) > max(stored), "no task is stored")
             process.send_signal(signal.SIGKILL)
         _, errors = process.communicate(timeout=600)
         if process.returncode == -signal.SIGKILL:
