@@ -178,12 +178,90 @@ def test_own_folders_are_tasks(tmp_path: Path) -> None:
         {"task_dot_toml": "", "instruction_dot_md": "a"},
         {"task_dot_toml": "limits.turns = 0", "instruction_dot_md": "a", "expected__a": "1"},
         {"task_dot_toml": "limits.steps = 3", "instruction_dot_md": "a", "expected__a": "1"},
+        {"task_dot_toml": "check = []", "instruction_dot_md": "a"},
+        {"task_dot_toml": "check = [1]", "instruction_dot_md": "a"},
     ],
     ids=str,
 )
 def test_a_folder_that_is_not_a_task_is_refused(tmp_path: Path, files: dict[str, str]) -> None:
     write(tmp_path / "task", **files)
     with pytest.raises(DatasetError):
+        list(tasks(str(tmp_path)))
+
+
+def test_a_check_command_has_files_that_the_agent_does_not_see(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        task_dot_toml='check = ["bash", "{tests}/check.sh"]',
+        instruction_dot_md="Sort it.",
+        files__names_dot_txt="b",
+        tests__check_dot_sh="exit 1",
+    )
+    (task,) = tasks(str(tmp_path))
+    assert task["files"] == {"names.txt": "b"}
+    check = Check.of_record(json.loads(json.dumps(task["check"])))
+    assert check.command is not None
+    assert list(check.command.words) == ["bash", "{tests}/check.sh"]
+    assert check.command.files == {"check.sh": "exit 1"}
+    changed = workspace_of({"names.txt": "a"})
+    assert check.share(changed, command_passes=True) == 1.0
+    assert check.share(changed) == 0.0
+    assert not check.passes(changed)
+
+
+HARBOR = """
+version = "1.0"
+[metadata]
+author_name = "nobody"
+[verifier]
+timeout_sec = 30.0
+[agent]
+timeout_sec = 120.0
+[environment]
+build_timeout_sec = 600.0
+"""
+
+
+def harbor(folder: Path, **more: str) -> Path:
+    parts = {
+        "task_dot_toml": HARBOR,
+        "instruction_dot_md": "Write hello.txt.",
+        "environment__notes_dot_txt": "hello",
+        "tests__test_dot_sh": 'grep -q hello hello.txt && grep -q hello "$(dirname "$0")/expected.txt"',
+        "tests__expected_dot_txt": "hello",
+        "solution__solve_dot_sh": "echo hello > hello.txt",
+    }
+    return write(folder, **{**parts, **more})
+
+
+def test_a_harbor_directory_without_an_image_is_a_task(tmp_path: Path) -> None:
+    harbor(tmp_path / "hello")
+    (task,) = tasks(str(tmp_path))
+    assert (task["id"], task["question"], task["task"]) == ("hello", "Write hello.txt.", "harbor")
+    assert task["files"] == {"notes.txt": "hello"}
+    assert task["limits"]["seconds"] == 120
+    check = Check.of_record(task["check"])
+    assert check.command is not None
+    assert (check.command.seconds, sorted(check.command.files)) == (30, ["expected.txt", "test.sh"])
+    assert "solve" not in json.dumps(task)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"environment__Dockerfile": "FROM scratch"},
+        {"environment__docker-compose_dot_yaml": "services: {}"},
+        {"task_dot_toml": HARBOR + 'docker_image = "python:3.12"'},
+        {"tests__test_dot_sh": "echo 1 > /logs/verifier/reward.txt"},
+        {"tests__test_outputs_dot_py": "open('/app/hello.txt')"},
+    ],
+    ids=str,
+)
+def test_a_task_that_needs_an_image_is_refused_by_its_name(
+    tmp_path: Path, more: dict[str, str]
+) -> None:
+    harbor(tmp_path / "hello", **more)
+    with pytest.raises(DatasetError, match=r"^hello: the task needs a container image: "):
         list(tasks(str(tmp_path)))
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from context_bench.errors import ConfigurationError
+from context_bench_agents_live.check_commands import command_passes
 from context_bench_tasks import Check
 
 _MILLION = 1_000_000
@@ -29,6 +30,9 @@ class AgentTask:
         price_output: Price of a million tokens that the model writes.
         price_cache_write: Price of a million tokens that are written into the cache: those of a turn that are not read from
             it. None takes `price_input`.
+        run_checks: Whether check commands of tasks are run; they are not confined.
+
+    A check command of a task runs what the agent wrote, in a copy of the workspace, which is removed afterwards.
 
     Raises:
         ConfigurationError: A price is negative or not a number.
@@ -42,6 +46,7 @@ class AgentTask:
         price_cached: float = 0.3,
         price_output: float = 15.0,
         price_cache_write: float | None = None,
+        run_checks: bool = False,
     ) -> None:
         prices = {
             "input": price_input,
@@ -53,6 +58,7 @@ class AgentTask:
             if not math.isfinite(price) or price < 0:
                 raise ConfigurationError(f"price_{kind} is {price}, but must be 0 or more.")
         self._prices = prices
+        self._runs_checks = run_checks
 
     def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> dict[str, float]:
         """Score the work on one task.
@@ -90,9 +96,10 @@ class AgentTask:
         texts = {path: text for path, text in files.items() if text is not None}
         sent = counts["tokens_sent"]
         cached = counts["tokens_cached"]
+        share = check.share(workspace, texts, command_passes=self._command_passes(check, texts))
         scores = {
-            "task_success": float(check.passes(workspace, texts)),
-            "task_share": check.share(workspace, texts),
+            "task_success": float(share == 1.0),
+            "task_share": share,
             "agent_turns": float(counts["turns"]),
             "agent_calls": float(sum(counts["calls"].values())),
             "agent_re_reads": float(counts["re_reads"]),
@@ -103,6 +110,20 @@ class AgentTask:
         if counts.get("kept_share") is not None:
             scores["agent_kept_share"] = float(counts["kept_share"])
         return scores
+
+    def _command_passes(self, check: Check, texts: Mapping[str, str]) -> bool:
+        """Return whether the check command of a task passes; without one, False.
+
+        Raises:
+            ConfigurationError: There is a command, and `run_checks` is not set.
+        """
+        if check.command is None:
+            return False
+        if not self._runs_checks:
+            raise ConfigurationError(
+                "The task has a check command, which runs what the agent wrote. Allow it with --set evaluators.agent-task.run_checks=true."
+            )
+        return command_passes(check.command, texts)
 
     def _bill(self, counts: Mapping[str, Any]) -> float:
         side = counts.get("tokens_side", 0)

@@ -1,7 +1,7 @@
 """Tasks for agents as a dataset: generated from a seed, or read from own folders."""
 
 from context_bench_tasks.bug_hunt import BugReader, bug_hunt
-from context_bench_tasks.checks import Check, HiddenTest, digest_of
+from context_bench_tasks.checks import Check, CommandCheck, HiddenTest, digest_of
 from context_bench_tasks.hunt import evidence_hunt
 from context_bench_tasks.hunt_reader import HuntReader
 from context_bench_tasks.loader import tasks
@@ -15,6 +15,7 @@ __all__ = [
     "READERS",
     "BugReader",
     "Check",
+    "CommandCheck",
     "HiddenTest",
     "HuntReader",
     "Read",

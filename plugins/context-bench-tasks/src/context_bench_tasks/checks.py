@@ -52,6 +52,25 @@ class HiddenTest:
 
 
 @frozen
+class CommandCheck:
+    """A command that passes with status 0. It runs in a copy of the workspace, with files that an agent does not see.
+
+    Attributes:
+        words: Program and arguments; ``{tests}`` is the folder of the files.
+        files: Text of each hidden file, by path.
+        seconds: Seconds until it is killed, which is no pass.
+    """
+
+    words: Sequence[str]
+    files: Mapping[str, str]
+    seconds: int
+
+    def record(self) -> dict[str, Any]:
+        """Return the command as a row contains it."""
+        return {"words": list(self.words), "files": dict(self.files), "seconds": self.seconds}
+
+
+@frozen
 class Check:
     """What must be true of the files of a workspace when the agent has ended.
 
@@ -59,11 +78,13 @@ class Check:
         outputs: Digest of each file that the agent has to write, by path.
         unchanged: Digest of each input, by path: a task whose inputs were changed has failed.
         tests: Calls of functions in the files.
+        command: A command to run; None for none. It is not run here.
     """
 
     outputs: Mapping[str, str]
     unchanged: Mapping[str, str]
     tests: Sequence[HiddenTest] = ()
+    command: CommandCheck | None = None
 
     @classmethod
     def of_files(
@@ -71,19 +92,22 @@ class Check:
         outputs: Mapping[str, str],
         inputs: Mapping[str, str],
         tests: Sequence[HiddenTest] = (),
+        command: CommandCheck | None = None,
     ) -> Check:
         """Return the check that expects these contents; an input that is also an output may change."""
         return cls(
             {path: digest_of(content) for path, content in outputs.items()},
             {path: digest_of(content) for path, content in inputs.items() if path not in outputs},
             tuple(tests),
+            command,
         )
 
     @classmethod
     def of_record(cls, record: Mapping[str, Any]) -> Check:
         """Return the check that a row contains in the field ``check``."""
         tests = tuple(HiddenTest(**test) for test in record.get("tests") or ())
-        return cls(dict(record["outputs"]), dict(record["unchanged"]), tests)
+        command = CommandCheck(**record["command"]) if record.get("command") else None
+        return cls(dict(record["outputs"]), dict(record["unchanged"]), tests, command)
 
     def record(self) -> dict[str, Any]:
         """Return the check as the field ``check`` of a row."""
@@ -93,21 +117,32 @@ class Check:
         }
         if self.tests:
             record["tests"] = [test.record() for test in self.tests]
+        if self.command is not None:
+            record["command"] = self.command.record()
         return record
 
-    def share(self, workspace: Mapping[str, str], files: Mapping[str, str] | None = None) -> float:
-        """Return the share of the outputs and tests that are correct, 0 to 1; 0 where an input was changed.
+    def share(
+        self,
+        workspace: Mapping[str, str],
+        files: Mapping[str, str] | None = None,
+        *,
+        command_passes: bool = False,
+    ) -> float:
+        """Return the share of the outputs, tests and command that are correct, 0 to 1; 0 where an input was changed.
 
         Args:
             workspace: Digest of each file of the workspace, by path.
             files: Text of each file, by path; only tests need it.
+            command_passes: Whether `command` passed.
         """
         if any(workspace.get(path) != digest for path, digest in self.unchanged.items()):
             return 0.0
         correct = sum(workspace.get(path) == digest for path, digest in self.outputs.items())
         correct += sum(test.passes(files or {}) for test in self.tests)
-        return correct / (len(self.outputs) + len(self.tests))
+        has_command = self.command is not None
+        correct += has_command and command_passes
+        return correct / (len(self.outputs) + len(self.tests) + has_command)
 
     def passes(self, workspace: Mapping[str, str], files: Mapping[str, str] | None = None) -> bool:
-        """Return whether every output and test is correct and no input was changed."""
+        """Return whether every output and test is correct and no input was changed; a command has not passed."""
         return self.share(workspace, files) == 1.0

@@ -1,4 +1,4 @@
-"""Tasks in own folders: ``task.toml``, ``instruction.md``, ``files/`` and ``expected/``."""
+"""Tasks in folders: ``task.toml``, ``instruction.md``, ``files/``, and ``expected/`` or a check command; or as Harbor has them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from typing import Any
 import tomli
 
 from context_bench.errors import DatasetError
-from context_bench_tasks.checks import Check
+from context_bench_tasks.checks import Check, CommandCheck
+from context_bench_tasks.foreign import harbor_check, harbor_limits, is_harbor, refuse_image
 
-_KEYS = {"id", "instruction", "limits"}
+_KEYS = {"id", "instruction", "limits", "check"}
+_CHECK_SECONDS = 600
 _LIMITS = {"turns": 80, "seconds": 600, "bytes": 1_000_000}
 
 
@@ -39,26 +41,55 @@ def read_folder(folder: Path) -> dict[str, Any]:
     Raises:
         DatasetError: A part is missing or cannot be read.
     """
-    settings = _settings(folder / "task.toml")
+    settings = _toml(folder / "task.toml")
+    if is_harbor(folder, settings):
+        return _read_harbor(folder, settings)
+    _check_settings(folder / "task.toml", settings)
     files = _texts(folder / "files")
     expected = _texts(folder / "expected")
-    if not expected:
-        raise DatasetError(f"{folder}: expected/ has no file, so no result could pass.")
+    command = None
+    if "check" in settings:
+        command = CommandCheck(settings["check"], _texts(folder / "tests"), _CHECK_SECONDS)
+    if not expected and command is None:
+        raise DatasetError(
+            f"{folder}: expected/ has no file and task.toml no check, so no result could pass."
+        )
     return {
         "id": str(settings.get("id", folder.name)),
         "question": _instruction(folder, settings),
         "files": files,
         "limits": {**_LIMITS, **settings.get("limits", {})},
         "task": "folder",
-        "check": Check.of_files(expected, files).record(),
+        "check": Check.of_files(expected, files if expected else {}, command=command).record(),
     }
 
 
-def _settings(file: Path) -> Mapping[str, Any]:
+def _read_harbor(folder: Path, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a task that is laid out as Harbor's are.
+
+    Raises:
+        DatasetError: It needs an image, or a part is missing or cannot be read.
+    """
+    refuse_image(folder, settings)
+    command = harbor_check(_texts(folder / "tests"), settings)
+    return {
+        "id": folder.name,
+        "question": _instruction(folder, {}),
+        "files": _texts(folder / "environment"),
+        "limits": {**_LIMITS, **harbor_limits(settings)},
+        "task": "harbor",
+        "check": Check.of_files({}, {}, command=command).record(),
+    }
+
+
+def _toml(file: Path) -> Mapping[str, Any]:
     try:
-        settings = tomli.loads(file.read_text(encoding="utf-8"))
+        return tomli.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise DatasetError(f"{file}: not a readable TOML file: {error}") from error
+
+
+def _check_settings(file: Path, settings: Mapping[str, Any]) -> None:
     unknown = sorted(settings.keys() - _KEYS)
     if unknown:
         raise DatasetError(
@@ -74,7 +105,13 @@ def _settings(file: Path) -> Mapping[str, Any]:
         raise DatasetError(
             f"{file}: limits.{wrong[0]} must be one of {', '.join(_LIMITS)}, and a whole number above 0."
         )
-    return settings
+    words = settings.get("check", ["true"])
+    is_command = isinstance(words, list) and all(isinstance(word, str) for word in words)
+    if not is_command or not words:
+        raise DatasetError(
+            f"{file}: check must be a list of words: a program and its arguments, such as "
+            '["bash", "{tests}/check.sh"].'
+        )
 
 
 def _instruction(folder: Path, settings: Mapping[str, Any]) -> str:
