@@ -387,16 +387,17 @@ def test_rows_without_what_an_evaluator_needs_are_unscored_and_counted(
 def test_an_interrupted_run_can_be_resumed_from_its_file_alone(
     context_bench: Run, jsonl: Run, tmp_path: Path
 ) -> None:
-    file = jsonl([ROWS[0], ROWS[1], "{broken"])
+    good = [{**ROWS[0], "id": f"row {number}"} for number in range(1100)]  # more than is read ahead
+    file = jsonl([*good, "{broken"])
     stopped = context_bench("-s", "replay:field=pred", "-d", file, "--run-file", "r.sqlite")
     assert stopped.code == 2
     assert "context-bench resume r.sqlite" in stopped.err
     with closing(sqlite3.connect(tmp_path / "r.sqlite")) as connection, connection:
-        assert connection.execute("SELECT count(*) FROM responses").fetchone() == (2,)
-    jsonl(ROWS)
+        assert connection.execute("SELECT count(*) FROM responses").fetchone() == (1100,)
+    jsonl([*good, ROWS[1]])
     resumed = context_bench("resume", "r.sqlite", "--format", "json")
     assert resumed.code == 0, resumed.err
-    assert [row["score"] for row in json.loads(resumed.out)["rows"]] == [1.0, 0.5, 0.0]
+    assert [row["score"] for row in json.loads(resumed.out)["rows"]] == [1.0] * 1100 + [0.5]
 
 
 def test_a_report_of_a_run_file_equals_the_report_of_the_run(
