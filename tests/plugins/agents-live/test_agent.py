@@ -374,6 +374,9 @@ if mode in ("leave", "detach"):
     with open(os.environ["PID_FILE"], "w") as file:
         file.write(str(child.pid))
     sys.exit(3)
+if mode == "fill":
+    with open("large", "w") as file:
+        file.write("1" * 5000)
 if mode == "hang":
     time.sleep(600)
 assert os.environ["OPENAI_BASE_URL"] == base_url + "/v1"
@@ -443,6 +446,16 @@ def test_the_seconds_of_a_task_bound_a_program(program: Path) -> None:
     hunt = {**HUNTS[0], "limits": {"turns": 5, "seconds": 1, "bytes": 1000}}
     ((output, scores),) = run(Agent(command=command_of(program, "hang")), [hunt])
     assert (output["agent"]["ended"], scores["task_success"]) == ("bound", 0.0)
+
+
+@pytest.mark.parametrize(("limit", "ended"), [(2000, "bound"), (10_000, "finished")])
+def test_a_program_that_writes_too_many_bytes_reached_a_bound(
+    program: Path, limit: int, ended: str
+) -> None:
+    hunt = {**HUNTS[0], "limits": {"turns": 80, "seconds": 600, "bytes": limit}}
+    ((output, _),) = run(Agent(command=command_of(program, "fill")), [hunt])
+    assert output["agent"]["ended"] == ended
+    assert ("large" in output["changes"]) == (ended == "finished")
 
 
 def test_a_missing_program_is_an_error_before_the_first_task() -> None:

@@ -10,7 +10,7 @@ from attrs import evolve, frozen
 
 from context_bench.errors import ConfigurationError
 from context_bench_agents_live.controls import Control
-from context_bench_agents_live.loop import FINISHED, GAVE_UP, Ending, ToolLoop
+from context_bench_agents_live.loop import BOUND, FINISHED, GAVE_UP, Ending, ToolLoop
 from context_bench_agents_live.policy import OraclePolicy
 from context_bench_agents_live.policy_server import MODEL, PolicyServer
 from context_bench_agents_live.presets import preset_of
@@ -162,7 +162,10 @@ class Agent:
             work = _Work(str(example["question"]), workspace, limits)
             ending, log = self._work(work, control)
             digests = workspace.digests()
-            changes = workspace.changes()
+            is_too_much = workspace.growth() > limits["bytes"]
+            changes = {} if is_too_much else workspace.changes()
+        if is_too_much and ending.how in (FINISHED, GAVE_UP):
+            ending = evolve(ending, how=BOUND)
         self._check_forwarded(log, ending)
         logged = {"logged": dict(ending.logged)} if ending.logged else {}
         return {

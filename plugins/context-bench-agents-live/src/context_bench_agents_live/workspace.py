@@ -97,6 +97,12 @@ class Workspace:
             raise WorkspaceError(f"{path}: cannot be written ({error.strerror}).") from error
         self._left -= len(raw)
 
+    def growth(self) -> int:
+        """Return the bytes of all files now, less those at the start; not below 0."""
+        now = sum(file.stat().st_size for file in self._files().values())
+        start = sum(len(content.encode("utf-8")) for content in self._initial.values())
+        return max(0, now - start)
+
     def digests(self) -> dict[str, str]:
         """Return the digest of each file, by path."""
         return {path: digest_of(file.read_bytes()) for path, file in sorted(self._files().items())}
