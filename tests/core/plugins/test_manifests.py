@@ -37,7 +37,7 @@ WHOLE = """
     cpu_bound = false
     reads = ["answer"]
     needs = { original = ["answer|answers"], processed = ["response"] }
-    wire = [{ always = true }, { datasets = ["d"] }, { tags = ["t"] }, { option = "judge-url" }]
+    wire = [{ always = true }, { datasets = ["d"] }, { tags = ["t"] }, { option = "judge-url" }, { tags = ["t"], option = "judge-url" }]
     scores.k = { range = [0, "inf"], better = "lower", aggregate = "sum" }
     scores.l = {}
     options.o = { type = "int", default = 1, help = "h", choices = [1, 2], flag = "--judge-url" }
@@ -203,6 +203,8 @@ WRONG = [
     ("{ always = true }", '"always"', "evaluators.x.wire[0]", TYPE),
     ("{ always = true }", '{ always = true, tags = ["t"] }', "evaluators.x.wire[0]", OTHER),
     ("{ always = true }", "{}", "evaluators.x.wire[0]", OTHER),
+    ("{ always = true }", '{ always = true, option = "u" }', "evaluators.x.wire[0]", OTHER),
+    ("{ always = true }", '{ datasets = ["d"], tags = ["t"] }', "evaluators.x.wire[0]", OTHER),
     ("always = true", "always = false", "evaluators.x.wire[0]", OTHER),
     ("always = true", "always = 1", "evaluators.x.wire[0].always", TYPE),
     ('datasets = ["d"]', 'datasets = "squad"', "evaluators.x.wire[1].datasets", TYPE),

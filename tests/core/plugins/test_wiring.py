@@ -65,6 +65,24 @@ RULES = {
         True,
         "option --judge-url",
     ),
+    "by a tag and an option given": (
+        '[{ tags = ["qa"], option = "judge-url" }]',
+        ("--given", "judge-url"),
+        True,
+        "option --judge-url, tag qa",
+    ),
+    "not by a tag without its option": (
+        '[{ tags = ["qa"], option = "judge-url" }]',
+        (),
+        False,
+        "no rule matches; it is wired to tag qa with --judge-url",
+    ),
+    "not by an option with another tag": (
+        '[{ tags = ["q"], option = "judge-url" }]',
+        ("--given", "judge-url"),
+        False,
+        "no rule matches; it is wired to tag q with --judge-url",
+    ),
     "by the closest of its rules": ('[{ always = true }, { tags = ["qa"] }]', (), True, "tag qa"),
     "not by another name": (
         '[{ datasets = ["quizzes"] }]',

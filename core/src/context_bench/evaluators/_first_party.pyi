@@ -19,6 +19,7 @@ from context_bench_long_context import LongBench as LongBench  # type: ignore[im
 from context_bench_long_memory import EvidenceWords as EvidenceWords  # type: ignore[import-not-found, unused-ignore]
 from context_bench_long_memory import LoCoMoF1 as LoCoMoF1  # type: ignore[import-not-found, unused-ignore]
 from context_bench_long_memory import MemoryAnswer as MemoryAnswer  # type: ignore[import-not-found, unused-ignore]
+from context_bench_long_memory import MemoryJudge as MemoryJudge  # type: ignore[import-not-found, unused-ignore]
 from context_bench_math import MathEquivalence as MathEquivalence  # type: ignore[import-not-found, unused-ignore]
 from context_bench_multiple_choice import MultipleChoiceAccuracy as MultipleChoiceAccuracy  # type: ignore[import-not-found, unused-ignore]
 from context_bench_needle import NeedleRecall as NeedleRecall  # type: ignore[import-not-found, unused-ignore]

@@ -177,9 +177,20 @@ class SummaryValue:
 @frozen(kw_only=True, eq=False, repr=False)
 class WireRule(Checked):
     """One rule that chooses an evaluator for rows without a request. Exactly one of the attributes
-    is set."""
+    is set, or ``option`` and one of ``datasets`` and ``tags``: then both have to match."""
 
-    conditions: ClassVar[Mapping[str, Any]] = {"minProperties": 1, "maxProperties": 1}
+    conditions: ClassVar[Mapping[str, Any]] = {
+        "minProperties": 1,
+        "maxProperties": 2,
+        "not": {
+            "anyOf": [
+                {"required": ["always", "datasets"]},
+                {"required": ["always", "tags"]},
+                {"required": ["always", "option"]},
+                {"required": ["datasets", "tags"]},
+            ]
+        },
+    }
 
     always: bool = entry(False)
     datasets: tuple[str, ...] = entry(())
@@ -188,9 +199,16 @@ class WireRule(Checked):
 
     def contradictions(self, table: Mapping[str, object]) -> Iterator[tuple[str, str]]:
         """Yield what is wrong with a rule that is not exactly one condition."""
-        conditions = [self.always, "datasets" in table, "tags" in table, "option" in table]
-        if conditions.count(True) != 1:
-            yield "", "a rule has exactly one of always = true, datasets, tags, option"
+        rows = [self.always, "datasets" in table, "tags" in table].count(True)
+        is_valid = rows == 1 and not (self.always and "option" in table)
+        if not is_valid and not (rows == 0 and "option" in table):
+            yield (
+                "",
+                (
+                    "a rule has exactly one of always = true, datasets, tags, option; option may "
+                    "stand with datasets or tags"
+                ),
+            )
 
     def match(
         self, names: tuple[str, ...], tags: tuple[str, ...], flags: frozenset[str]
@@ -204,22 +222,31 @@ class WireRule(Checked):
         """
         if self.always:
             return ALWAYS
+        if self.option is not None and self.option not in flags:
+            return None
+        reason = self._match_dataset(names, tags)
+        if self.option is None:
+            return reason
+        if not (self.datasets or self.tags):
+            return f"option --{self.option}"
+        return None if reason is None else f"option --{self.option}, {reason}"
+
+    def _match_dataset(self, names: tuple[str, ...], tags: tuple[str, ...]) -> str | None:
         for name in names:
             if name in self.datasets:
                 return f"dataset {name}"
         for tag in tags:
             if tag in self.tags:
                 return f"tag {tag}"
-        if self.option is not None and self.option in flags:
-            return f"option --{self.option}"
         return None
 
     def __str__(self) -> str:
         if self.always:
             return "every dataset"
+        datasets = ", ".join([*self.datasets, *(f"tag {tag}" for tag in self.tags)])
         if self.option is not None:
-            return f"any dataset with --{self.option}"
-        return ", ".join([*self.datasets, *(f"tag {tag}" for tag in self.tags)])
+            return f"{datasets or 'any dataset'} with --{self.option}"
+        return datasets
 
 
 @frozen(kw_only=True, eq=False, repr=False)
