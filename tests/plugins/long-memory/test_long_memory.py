@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 
 from context_bench import evaluate
+from context_bench.cli import execute
 from context_bench.errors import ConfigurationError, DatasetError
-from context_bench_long_memory import EvidenceWords, LoCoMoF1, MemoryAnswer, locomo
+from context_bench_judging import judge_model
+from context_bench_long_memory import EvidenceWords, LoCoMoF1, MemoryAnswer, MemoryJudge, locomo
 from context_bench_long_memory.answers import refuses
 from context_bench_long_memory.longmemeval import longmemeval
 
@@ -77,7 +79,10 @@ CONVERSATIONS = [
 def test_nothing_of_longmemeval_that_tells_the_answer_is_seen() -> None:
     example = longmemeval(QUESTIONS[0])
     assert [one["date"][:10] for one in example["sessions"]] == ["2023/05/01", "2023/05/20"]
-    assert example["evidence"] == [{"session": "2", "text": "I live in Turku now, I moved."}]
+    assert example["evidence"] == [
+        {"session": "2", "turn": "2:1", "text": "I live in Turku now, I moved."}
+    ]
+    assert [turn["id"] for turn in example["sessions"][0]["turns"]] == ["1:1", "1:2"]
     seen = json.dumps([example[name] for name in ("id", "sessions", "question", "question_date")])
     assert "answer" not in seen
     assert "t1" not in seen
@@ -103,6 +108,8 @@ def test_a_conversation_becomes_its_questions(conversations: Path) -> None:
     assert sessions[0]["turns"][1]["content"].endswith("[shares a photo of a cage]")
     assert "secret search words" not in json.dumps(temporal)
     assert [one["text"] for one in hops["evidence"]] == ["It flew away.", "I adopted a parrot yesterday."]  # fmt: skip
+    assert [one["turn"] for one in hops["evidence"]] == ["D10:5", "D2:1"]
+    assert [turn["id"] for turn in sessions[0]["turns"]] == ["D2:1", "D2:2"]
     assert (hops["evidence_unresolved"], temporal["cluster"]) == (1, "t-1")
     assert adversarial["abstention"]
     assert "answer" not in adversarial
@@ -137,7 +144,7 @@ def test_the_f1_of_locomo_goes_by_the_code(
     category: int, answer: str, response: str, expected: float
 ) -> None:
     scores = LoCoMoF1().score({"category": category, "answer": answer}, {"response": response})
-    assert scores == {"locomo_f1": expected}
+    assert scores == {"locomo_f1": expected, f"locomo_f1_code_{category}": expected}
 
 
 def test_adversarial_questions_have_a_score_of_their_own() -> None:
@@ -170,7 +177,8 @@ def test_an_answer_from_memory_is_scored_without_a_judge() -> None:
         "memory_answer": 0.0,
         "false_refusal": 1.0,
     }
-    assert score({"abstention": True}, {"response": "Two."}) == {"memory_answer": 0.0}
+    abstained = score({"abstention": True, "question_type": "multi-session"}, {"response": "Two."})
+    assert abstained == {"memory_answer": 0.0, "memory_answer_abstention": 0.0}
     for example in ({"answer": "word " * 13}, {"answer": "x", "question_type": "single-session-preference"}, {}):  # fmt: skip
         assert score(example, {"response": "x"}) == {}
 
@@ -187,6 +195,94 @@ def test_evidence_is_looked_for_in_what_came_back() -> None:
     assert score({"evidence": []}, {"context": "x"}) == {}
     assert score(example, {"response": "x"}) == {}
     assert score({**example, "abstention": True}, {"context": "x"}) == {}
+
+
+def test_evidence_is_counted_by_id_where_a_memory_returns_ids() -> None:
+    example = {"evidence": [{"turn": "1:1", "text": "a b"}, {"turn": "2:3", "text": "c d"}]}
+    score = EvidenceWords().score
+    by_id = {"evidence_recall": 0.5, "evidence_recall_any": 1.0, "evidence_recall_all": 0.0}
+    assert score(example, {"turn_ids": ["2:3", "9:9"]}) == by_id
+    rewritten = score(example, {"context": "something else", "turn_ids": ["2:3"]})
+    assert rewritten == {
+        "evidence_words": 0.0, "evidence_any": 0.0, "evidence_all": 0.0, **by_id
+    }  # fmt: skip
+    assert score(example, {"turn_ids": []})["evidence_recall"] == 0.0
+    without = {"evidence": [{"text": "a b"}]}
+    assert score(without, {"turn_ids": ["1:1"]}) == {}
+
+
+RULES = [
+    ({"answer": "Turku", "question_type": "multi-session"}, "common", "only a part"),
+    ({"answer": "7 days", "question_type": "temporal-reasoning"}, "temporal", "off by one"),
+    ({"answer": "Turku", "question_type": "knowledge-update"}, "update", "earlier state"),
+    ({"answer": "tea", "question_type": "single-session-preference"}, "preference", "every point"),
+    ({"answer": "no cats", "question_type": "knowledge-update", "abstention": True}, "abstention", "cannot be answered"),
+    ({"category": 5, "abstention": True}, "abstention", "(none)"),
+    ({"answer": "1 May 2023", "category": 2}, "date", "in any form"),
+    ({"answer": "red", "category": 4}, "common", "only a part"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("gold", "rule", "words"), RULES)
+def test_the_judge_is_given_the_rule_of_the_kind_of_question(
+    gold: Mapping[str, Any], rule: str, words: str, fake: Any
+) -> None:
+    fake.says('{"reason": "It says so.", "verdict": "yes"}')
+    judge = MemoryJudge(judge_model(fake.url, "m", max_retries=0))
+    scores = judge.score({"question": "Q?", **gold}, {"response": "R."})
+    judge.close()
+    assert scores["memory_judge"] == 1.0
+    assert len(scores) == 1 + any(name in gold for name in ("question_type", "category"))
+    assert (scores.details["rule"], scores.details["reason"]) == (rule, "It says so.")
+    (prompt,) = fake.prompts
+    assert words in prompt
+    assert "<question>\nQ?\n</question>" in prompt
+    assert "<response>\nR.\n</response>" in prompt
+
+
+def test_a_judge_that_says_no_or_nothing_that_can_be_read(fake: Any) -> None:
+    fake.says('{"reason": "It is wrong.", "verdict": "No."}')
+    judge = MemoryJudge(judge_model(fake.url, "m", max_retries=0), repairs=0)
+    example = {"question": "Q?", "answer": "Turku", "question_type": "knowledge-update"}
+    assert judge.score(example, {"response": "Oulu"}) == {
+        "memory_judge": 0.0,
+        "memory_judge_knowledge_update": 0.0,
+    }
+    fake.says('{"reason": "Hm.", "verdict": "maybe"}')
+    unclear = judge.score(example, {"response": "Espoo"})
+    assert unclear == {}
+    assert "maybe" in unclear.details["unscored"]
+    asked = len(fake.requests)
+    assert judge.score({"question": "Q?"}, {"response": "x"}) == {}
+    assert judge.score(example, {}) == {}
+    assert len(fake.requests) == asked
+    judge.close()
+
+
+def test_a_judge_is_wired_by_its_flag_to_the_questions_about_memory_alone(
+    conversations: Path, tmp_path: Path, fake: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("context_bench_memory", reason="it brings the system")
+    pytest.importorskip("context_bench_local", reason="it reads the file")
+    (tmp_path / "rows.jsonl").write_text('{"question": "Q?", "answer": "a", "abstention": false}')
+    found = {}
+    for dataset in (f"locomo:path={conversations}", str(tmp_path / "rows.jsonl")):
+        for flags in (("--judge-url", fake.url), ()):
+            command = [
+                "run",
+                "--system",
+                "whole-history",
+                "--dataset",
+                dataset,
+                "--dry-run",
+                *flags,
+            ]
+            assert execute(command) == 0
+            plan = " ".join(capsys.readouterr().out.split())
+            found[dataset.startswith("locomo"), bool(flags)] = (
+                "option --judge-url, tag long-memory" in plan
+            )
+    assert found == {(True, True): True, (True, False): False, (False, True): False, (False, False): False}  # fmt: skip
 
 
 def reader(example: Mapping[str, Any]) -> str:
@@ -218,6 +314,17 @@ def test_a_memory_the_whole_history_and_nothing_side_by_side(hub: Any) -> None:
         "whole": [(1.0, 1.0), (1.0, None)],
         "empty": [(0.0, 0.0), (1.0, None)],
     }
+    recalled = {
+        name: [row.scores.get("evidence_recall") for row in result.rows if row.system == name]
+        for name in memories
+    }
+    assert recalled == {"bm25": [1.0, None], "whole": [1.0, None], "empty": [0.0, None]}
+    kinds = [
+        row.scores.get("memory_answer_knowledge_update")
+        for row in result.rows
+        if row.system == "empty"
+    ]
+    assert kinds == [0.0, None]
     refused = [row.scores.get("false_refusal") for row in result.rows if row.system == "empty"]
     assert refused == [1.0, None]
 

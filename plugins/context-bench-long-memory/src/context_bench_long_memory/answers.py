@@ -9,6 +9,7 @@ from typing import Any
 from context_bench.answers import NO_ANSWER, answer_of, gold
 from context_bench.records import Scores
 from context_bench_answer_quality.short_answer import short_answer
+from context_bench_long_memory.kinds import by_kind
 
 LONGEST = 12
 """Words of an answer that is compared; a longer one is left to a judge."""
@@ -40,6 +41,7 @@ class MemoryAnswer:
                     that it cannot be told
     false_refusal   1.0 for such a reply to a question that can be answered
 
+    ``memory_answer`` is also given by kind of question, such as ``memory_answer_knowledge_update`` or ``memory_answer_code_2``.
     An answer of more than 12 words, or a rubric (LongMemEval's preferences), is unscored: it needs a judge.
 
     >>> MemoryAnswer().score({"answer": "Turku", "abstention": False}, {"response": "You live in Turku."})
@@ -56,14 +58,14 @@ class MemoryAnswer:
             processed: The output: ``response``.
 
         Returns:
-            ``memory_answer`` and, of a question that can be answered, ``false_refusal``; ``{}`` where it needs a judge, or
+            ``memory_answer``, the same by kind and, of a question that can be answered, ``false_refusal``; ``{}`` where it needs a judge, or
             there is no response.
         """
         response = answer_of(processed)
         if response is None:
             return Scores({}, {"unscored": NO_ANSWER})
         if original.get("abstention"):
-            return {"memory_answer": float(refuses(response))}
+            return by_kind("memory_answer", float(refuses(response)), original)
         found = gold(original)
         if not found.texts:
             return Scores({}, {"unscored": found.reason or "there is no answer"})
@@ -75,7 +77,8 @@ class MemoryAnswer:
                 {}, {"unscored": f"the answer has more than {LONGEST} words, and needs a judge"}
             )
         score = short_answer(response, texts)
-        return {"memory_answer": score, "false_refusal": float(not score and refuses(response))}
+        is_refusal = not score and refuses(response)
+        return {**by_kind("memory_answer", score, original), "false_refusal": float(is_refusal)}
 
     def fingerprint(self) -> dict[str, Any]:
         """Every parameter that can change a score: there is none."""

@@ -77,15 +77,20 @@ def _of_sample(sample: Record) -> Iterator[Example]:
     conversation = sample["conversation"]
     numbers = sorted(int(found[1]) for key in conversation if (found := _SESSION.fullmatch(key)))
     sessions: list[Example] = []
-    said: dict[tuple[int, int], tuple[str, str]] = {}
+    said: dict[tuple[int, int], Example] = {}
     for number in numbers:
         turns = []
         for turn in conversation[f"session_{number}"]:
             text = _text(turn)
-            turns.append({"role": str(turn["speaker"]), "content": text})
-            place = _TURN.fullmatch(str(turn["dia_id"]))
+            dia_id = str(turn["dia_id"])
+            turns.append({"id": dia_id, "role": str(turn["speaker"]), "content": text})
+            place = _TURN.fullmatch(dia_id)
             if place is not None:
-                said[int(place[1]), int(place[2])] = (str(number), text)
+                said[int(place[1]), int(place[2])] = {
+                    "session": str(number),
+                    "turn": dia_id,
+                    "text": text,
+                }
         date = conversation.get(f"session_{number}_date_time")
         sessions.append({"id": str(number), "date": date, "turns": turns})
     for number, asked in enumerate(sample["qa"]):
@@ -97,7 +102,7 @@ def _question(
     number: int,
     asked: Record,
     sessions: list[Example],
-    said: Mapping[tuple[int, int], tuple[str, str]],
+    said: Mapping[tuple[int, int], Example],
 ) -> Example:
     category = int(asked["category"])
     evidence, unresolved = _evidence(asked.get("evidence") or [], said)
@@ -125,9 +130,7 @@ def _text(turn: Record) -> str:
     return f"{text} [shares {caption}]".strip() if caption else text
 
 
-def _evidence(
-    listed: Any, said: Mapping[tuple[int, int], tuple[str, str]]
-) -> tuple[list[Example], int]:
+def _evidence(listed: Any, said: Mapping[tuple[int, int], Example]) -> tuple[list[Example], int]:
     """Return the turns that a question's evidence names, and how many of its names are of no turn.
 
     Four strings of the data hold several names; ``D:11:26`` and ``D30:05`` are ``D11:26`` and ``D30:5``.
@@ -141,5 +144,5 @@ def _evidence(
             if found is None:
                 unresolved += 1
             else:
-                evidence.append({"session": found[0], "text": found[1]})
+                evidence.append(dict(found))
     return evidence, unresolved

@@ -10,6 +10,7 @@ from typing import Any
 
 from context_bench.answers import NO_ANSWER, answer_of, gold
 from context_bench.records import Scores
+from context_bench_long_memory.kinds import by_kind
 from context_bench_long_memory.locomo import ADVERSARIAL
 from context_bench_rouge.porter import stem
 
@@ -29,10 +30,10 @@ class LoCoMoF1:
     (adversarial) has a score of its own, ``locomo_adversarial``: 1.0 where the response says "not mentioned" or "no
     information available". A system that always says so has 446 of 1,986 right, so the headline leaves code 5 out.
 
-    Score keys: ``locomo_f1``, or ``locomo_adversarial``.
+    Score keys: ``locomo_f1`` and the same by code, such as ``locomo_f1_code_1``; or ``locomo_adversarial``.
 
     >>> LoCoMoF1().score({"category": 1, "answer": "pottery, camping"}, {"response": "camping trips, pottery"})
-    {'locomo_f1': 0.8333333333333333}
+    {'locomo_f1': 0.8333333333333333, 'locomo_f1_code_1': 0.8333333333333333}
     """
 
     name = "locomo_f1"
@@ -45,7 +46,7 @@ class LoCoMoF1:
             processed: The output: ``response``.
 
         Returns:
-            One score; ``{}`` where there is no answer or no response.
+            One score, and ``locomo_f1`` by code too; ``{}`` where there is no answer or no response.
         """
         response = answer_of(processed)
         if response is None:
@@ -61,11 +62,11 @@ class LoCoMoF1:
         if category == OPEN_DOMAIN:
             answer = answer.split(";")[0].strip()
         if category != MULTI_HOP:
-            return {"locomo_f1": _f1(response, answer)}
+            return by_kind("locomo_f1", _f1(response, answer), original)
         parts = [part.strip() for part in response.split(",")]
         wanted = [part.strip() for part in answer.split(",")]
         best = [max(_f1(part, one) for part in parts) for one in wanted]
-        return {"locomo_f1": sum(best) / len(best)}
+        return by_kind("locomo_f1", sum(best) / len(best), original)
 
     def fingerprint(self) -> dict[str, Any]:
         """Every parameter that can change a score: there is none."""

@@ -16,7 +16,7 @@ _LISTS = ("haystack_sessions", "haystack_dates", "haystack_session_ids")
 
 
 def longmemeval(record: Record, row: Row = FIRST) -> Example:
-    """Return a LongMemEval example: sessions in order of their dates, each with its date and a number.
+    """Return a LongMemEval example: sessions in order of their dates, each with its date and a number; turns have ids of their places.
 
     Nothing that tells where the answer is reaches a system: sessions are numbered, since ids of those with the evidence
     begin with ``answer_``; the mark ``has_answer`` of a turn becomes ``evidence``, which is gold; and the id of the question,
@@ -35,13 +35,17 @@ def longmemeval(record: Record, row: Row = FIRST) -> Example:
     evidence: list[Example] = []
     for number, place in enumerate(order, start=1):
         turns = [
-            {"role": text_in(turn, "role"), "content": text_in(turn, "content", blank=True)}
-            for turn in sessions[place]
+            {
+                "id": f"{number}:{at}",
+                "role": text_in(turn, "role"),
+                "content": text_in(turn, "content", blank=True),
+            }
+            for at, turn in enumerate(sessions[place], start=1)
         ]
         told.append({"id": str(number), "date": str(dates[place]), "turns": turns})
         evidence += [
-            {"session": str(number), "text": turn["content"]}
-            for turn in sessions[place]
+            {"session": str(number), "turn": f"{number}:{at}", "text": turn["content"]}
+            for at, turn in enumerate(sessions[place], start=1)
             if turn.get("has_answer")
         ]
     question_id = text_in(record, "question_id")

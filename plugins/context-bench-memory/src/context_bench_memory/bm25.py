@@ -9,6 +9,7 @@ from typing import Any
 
 from context_bench_compress import bm25_scores, count_tokens, terms_of
 from context_bench_memory.adapter import MemoryAdapter
+from context_bench_memory.sessions import id_of_turn, ids_of_turns
 
 
 class BM25Memory:
@@ -52,18 +53,24 @@ class BM25Memory:
         self.k1 = float(k1)
         self.b = float(b)
         self._turns: list[str] = []
+        self._ids: list[str | None] = []
 
     def reset(self) -> None:
         """Forget everything."""
         self._turns = []
+        self._ids = []
 
     def ingest(self, session: Mapping[str, Any]) -> None:
         """Remember the turns of a session."""
         date = f"[{session['date']}] " if session.get("date") else ""
         self._turns += [f"{date}{turn['role']}: {turn['content']}" for turn in session["turns"]]
+        self._ids += [id_of_turn(turn) for turn in session["turns"]]
 
     def query(self, question: str) -> dict[str, Any]:
-        """Return ``context``: the turns that fit the question best, in the order in which they were said."""
+        """Return ``context``: the turns that fit the question best, in the order in which they were said.
+
+        Where the turns have ids, those of the returned ones are ``turn_ids``.
+        """
         scores = bm25_scores(
             [terms_of(turn) for turn in self._turns], terms_of(question), self.k1, self.b
         )
@@ -79,7 +86,9 @@ class BM25Memory:
                     break
                 left -= size
             kept.append(at)
-        return {"context": "\n".join(self._turns[at] for at in sorted(kept))}
+        kept.sort()
+        ids = ids_of_turns(self._ids, kept)
+        return {"context": "\n".join(self._turns[at] for at in kept), **ids}
 
     def fingerprint(self) -> dict[str, Any]:
         """Return what can change what is given back."""

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from context_bench_memory.adapter import MemoryAdapter
+from context_bench_memory.sessions import id_of_turn, ids_of_turns
 
 
 class History:
@@ -39,10 +40,12 @@ class History:
             )
         self.last = last
         self._sessions: list[str] = []
+        self._ids: list[list[str | None]] = []
 
     def reset(self) -> None:
         """Forget everything."""
         self._sessions = []
+        self._ids = []
 
     def ingest(self, session: Mapping[str, Any]) -> None:
         """Remember a session."""
@@ -50,14 +53,23 @@ class History:
         heading = f"Session of {date}" if date else f"Session {len(self._sessions) + 1}"
         turns = [f"{turn['role']}: {turn['content']}" for turn in session["turns"]]
         self._sessions.append("\n".join([heading, *turns]))
+        self._ids.append([id_of_turn(turn) for turn in session["turns"]])
 
     def query(self, question: str, date: str | None = None) -> dict[str, Any]:
-        """Return ``context``: the sessions in their order, and the date on which the question is asked."""
+        """Return ``context``: the sessions in their order, and the date on which the question is asked.
+
+        Where the turns have ids, those of the returned ones are ``turn_ids``.
+        """
         first = 0 if self.last is None else max(0, len(self._sessions) - self.last)
         parts = self._sessions[first:]
         if date:
             parts.append(f"The question is asked on {date}.")
-        return {"context": "\n\n".join(parts)}
+        ids = [name for session in self._ids for name in session]
+        skipped = sum(map(len, self._ids[:first]))
+        return {
+            "context": "\n\n".join(parts),
+            **ids_of_turns(ids, range(skipped, len(ids))),
+        }
 
     def fingerprint(self) -> dict[str, Any]:
         """Return what can change what is given back."""

@@ -53,6 +53,23 @@ def sessions_of(example: Mapping[str, Any]) -> tuple[str | None, list[Session]]:
     return None, []
 
 
+def id_of_turn(turn: Mapping[str, Any]) -> str | None:
+    """Return the id of a turn as text; None where it has none."""
+    return _text(turn.get("id"))
+
+
+def ids_of_turns(ids: Sequence[str | None], places: Iterable[int]) -> dict[str, list[str]]:
+    """Return ``turn_ids``, the ids of some turns; nothing where the turns have none.
+
+    >>> ids_of_turns(["1:1", "1:2"], [1]), ids_of_turns([None], [0])
+    ({'turn_ids': ['1:2']}, {})
+    """
+    if all(name is None for name in ids):
+        return {}
+    named = [ids[place] for place in places]
+    return {"turn_ids": [name for name in named if name is not None]}
+
+
 def _session(found: Any, where: str, date: Any, name: Any) -> Session:
     if isinstance(found, Mapping):
         date, name = found.get("date", date), found.get("id", found.get("session_id", name))
