@@ -16,6 +16,8 @@ from context_bench_testing import suites
 CODE = """
     class Echo:
         name = "echo"
+        def __init__(self, upper=False):
+            self.upper = upper
         def process(self, example):
             return {"response": example["question"]}
     class Exact:
@@ -36,6 +38,10 @@ MANIFEST = """
     [systems.acme]
     summary = "Echo"
     class = "Echo"
+    [systems.acme.options.upper]
+    type = "bool"
+    default = false
+    help = "Has no effect."
     [evaluators.acme]
     summary = "Exact"
     class = "Exact"
@@ -62,8 +68,10 @@ POINTS = """
 """
 TESTS = """
     from context_bench_testing.suites import (
-        DatasetSuite, EvaluatorSuite, SystemSuite, TokenizerSuite,
+        DatasetSuite, EvaluatorSuite, PackageSuite, SystemSuite, TokenizerSuite,
     )
+    class TestPackage(PackageSuite):
+        distribution = "acme-suites"
     class TestSystem(SystemSuite):
         component = "acme"
         expected = (({"question": "q"}, {"response": "q"}),)
@@ -112,9 +120,17 @@ FAULTS = {
         'primary = "exact"',
         'primary = "exact"\n    colour = 1',
         {
-            f"Test{name}::test_its_manifest_has_no_fault"
-            for name in ("System", "Evaluator", "Tokenizer", "Dataset")
+            "TestPackage::test_its_components_load",
+            *(
+                f"Test{name}::test_its_manifest_has_no_fault"
+                for name in ("System", "Evaluator", "Tokenizer", "Dataset")
+            ),
         },
+    ),
+    "another default": (
+        "upper=False",
+        "upper=True",
+        {"TestPackage::test_its_options_are_arguments_of_its_code"},
     ),
 }
 
@@ -146,7 +162,7 @@ def test_a_package_without_a_fault_passes(tmp_path: Path) -> None:
     failed, printed = failed_tests(tmp_path, CODE, MANIFEST)
     assert not failed, printed
     [passed] = re.findall(r"(\d+) passed", printed)
-    assert int(passed) >= 32
+    assert int(passed) >= 37
 
 
 @pytest.mark.parametrize("name", FAULTS)

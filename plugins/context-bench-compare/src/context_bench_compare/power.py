@@ -190,7 +190,7 @@ def least_share(units: int, confidence: float = 0.95, power: float = POWER) -> f
     """Return which share of rows, or clusters, must differ, all one way, for the test to find it with the given power.
 
     >>> round(least_share(20), 3), round(least_share(1000), 4)
-    (0.386, 0.0079)
+    (0.366, 0.0079)
 
     Of k that differ no p-value of the sign-flip test lies below ``2 ** (1 - k)``. It is infinite where there are too few units.
     """

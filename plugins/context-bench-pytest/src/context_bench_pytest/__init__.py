@@ -1,6 +1,7 @@
 """Benchmarks in the tests of a system: a pytest plugin with a fixture that runs one, and two assertions about its scores.
 
 >>> from context_bench import evaluate
+>>> from context_bench_pytest import assert_score
 >>> class Exact:
 ...     name = "exact"
 ...     def score(self, original, processed):

@@ -17,14 +17,15 @@ from __future__ import annotations
 
 import asyncio
 import doctest
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from importlib import import_module
+from inspect import Parameter, signature
 from itertools import islice
 from pathlib import Path
 from pkgutil import walk_packages
 from types import ModuleType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_origin
 
 from context_bench.catalog import Component, open_catalog
 from context_bench_testing.engine import check_component
@@ -132,10 +133,21 @@ class PackageSuite:
     Attributes:
         distribution: Name of the distribution; a subclass sets it.
         readme: Its README, if that has ``>>>`` examples to try.
+        has_components: Whether it has components; a library for other packages has none.
     """
 
     distribution: ClassVar[str] = ""
     readme: ClassVar[Path | None] = None
+    has_components: ClassVar[bool] = True
+
+    @classmethod
+    def components(cls) -> list[Component]:
+        """Return the components of the distribution."""
+        return [
+            component
+            for component in open_catalog((), {})
+            if component.distribution.name == cls.distribution
+        ]
 
     @classmethod
     def modules(cls) -> Iterator[ModuleType]:
@@ -147,18 +159,30 @@ class PackageSuite:
                 yield import_module(module.name)
 
     def test_its_components_load(self) -> None:
-        """Each component has a manifest without a warning, and an entry point that leads to it."""
-        components = [
-            component
-            for component in open_catalog((), {})
-            if component.distribution.name == self.distribution
-        ]
+        """Each component has a manifest without a warning, and an entry point that leads to it.
+
+        A component that names the libraries it ``requires`` may lack them: an extra installs them.
+        """
+        components = self.components()
+        if not self.has_components:
+            assert not components
+            return
         assert components, f"{self.distribution} is not installed, or has no component"
         faults = []
         for component in components:
             loaded, _ = component.examine()
+            reason = "" if loaded.state == "missing-dependency" else loaded.reason
             warnings = (*component.manifest_faults(), *component.distribution.warnings)
-            faults += [f"{component.id}: {text}" for text in (loaded.reason, *warnings) if text]
+            faults += [f"{component.id}: {text}" for text in (reason, *warnings) if text]
+        assert not faults, "\n".join(faults)
+
+    def test_its_options_are_arguments_of_its_code(self) -> None:
+        """Each option of the manifest is an argument, with the default that the manifest states."""
+        faults = []
+        for component in self.components():
+            loaded, thing = component.examine()
+            if loaded.state == "ok" and callable(thing):
+                faults += [f"{component.id}: {text}" for text in _wrong_options(component, thing)]
         assert not faults, "\n".join(faults)
 
     def test_everything_that_it_exports_exists_and_is_explained(self) -> None:
@@ -168,7 +192,12 @@ class PackageSuite:
         missing = [name for name in names if not hasattr(package, name)]
         assert not missing, missing
         objects = {name: getattr(package, name) for name in names}
-        silent = [name for name, value in objects.items() if callable(value) and not value.__doc__]
+        explained = {
+            name: value
+            for name, value in objects.items()
+            if callable(value) and get_origin(value) is None  # an alias of a type has no docstring
+        }
+        silent = [name for name, value in explained.items() if not value.__doc__]
         assert not silent, silent
 
     def test_the_examples_of_its_docstrings_are_true(self) -> None:
@@ -182,6 +211,27 @@ class PackageSuite:
             result = doctest.testfile(str(self.readme), module_relative=False, encoding="utf-8")
             assert result.attempted, "the README has no example"
             assert not result.failed
+
+
+def _wrong_options(component: Component, thing: Callable[..., Any]) -> Iterator[str]:
+    """Yield the options that are no argument, or whose default is not that of the argument.
+
+    A default that the manifest writes as text, or that it cannot hold, is not compared.
+    """
+    parameters = signature(thing).parameters
+    takes_any = any(each.kind is Parameter.VAR_KEYWORD for each in parameters.values())
+    for name, option in getattr(component.manifest, "options", {}).items():
+        if name not in parameters:
+            if not takes_any:
+                yield f"no argument is called {name!r}"
+            continue
+        default = parameters[name].default
+        if isinstance(default, tuple):
+            default = list(default)
+        is_stated = option.default is not None and isinstance(default, str | int | float | list)
+        is_text_of_it = isinstance(option.default, str) and not isinstance(default, str)
+        if is_stated and not is_text_of_it and default != option.default:
+            yield f"{name!r} is {default!r} in the code, and {option.default!r} in the manifest"
 
 
 class _WithOptions(ComponentSuite):
