@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     required=True,
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="File with judgements: .json, .jsonl, .csv or .tsv.",
+    help="File with judgements: .json, .jsonl, .csv or .tsv; or a run file that was rated in the viewer.",
 )
 @click.option(
     "--score", "key", metavar="KEY", help="Score to compare.  [default: the primary score]"
@@ -57,7 +57,11 @@ if TYPE_CHECKING:
 @click.option(
     "--item", metavar="COLUMN", help="Own file: what rows share that are not independent."
 )
-@click.option("--system", metavar="COLUMN", help="Own file: the system that wrote the response.")
+@click.option(
+    "--system",
+    metavar="COLUMN",
+    help="Own file: the system that wrote the response. Run file: the label of the rated system.",
+)
 @click.option(
     "--field",
     "fields",
@@ -122,7 +126,7 @@ def validate(**flags: Any) -> None:
 
     The layouts of SummEval, LLMBar and MT-bench's human votes are known by their fields. For any other file name the columns:
     --response and --rating, or --response-a, --response-b and --preferred. Nothing is asked again: the responses are those of
-    the file. An evaluator that asks a model asks it once for each different response.
+    the file, or of the run whose rows were rated good or bad in the viewer. An evaluator that asks a model asks it once for each different response.
     """
     from context_bench_validation.rendering import as_text, to_dict
     from context_bench_validation.validating import (
@@ -162,14 +166,19 @@ def _read(path: Path, flags: Mapping[str, Any]) -> Judgements:
     from context_bench_validation.layouts import layout_of
     from context_bench_validation.own_columns import Columns, read_columns
     from context_bench_validation.records import read_records
+    from context_bench_validation.viewer_notes import notes_of, read_notes, read_rated_run
 
-    records = read_records(path)
+    notes = notes_of(path)
+    records = read_records(path) if notes is None else read_notes(notes)
     for text in flags["filters"]:
         column, value = _parted(text, "--where")
         records = [record for record in records if str(record.get(column)) == value]
     if not records:
         raise ConfigurationError(f"{path} has no record that --where selects.")
     records = records[: flags["limit"]]
+    if notes is not None:
+        rated = read_rated_run(notes, records, flags["system"])
+        return _with_dimensions(rated, flags["ratings"])
     reader = layout_of(records)
     columns = Columns(
         response=flags["response"],
