@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from context_bench.catalog import open_catalog
@@ -11,11 +9,6 @@ from context_bench.catalog import open_catalog
 suites = pytest.importorskip(
     "context_bench_testing.suites", reason="context-bench-testing is not installed"
 )
-
-
-class TestPackage(suites.PackageSuite):
-    distribution = "context-bench-bbh"
-    readme = Path(__file__).resolve().parents[3] / "plugins" / "context-bench-bbh" / "README.md"
 
 
 class TestBBHExactMatch(suites.EvaluatorSuite):

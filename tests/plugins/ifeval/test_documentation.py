@@ -17,11 +17,6 @@ suites = pytest.importorskip(
 README = Path(__file__).resolve().parents[3] / "plugins" / "context-bench-ifeval" / "README.md"
 
 
-class TestPackage(suites.PackageSuite):
-    distribution = "context-bench-ifeval"
-    readme = README
-
-
 class TestIFEvalChecker(suites.EvaluatorSuite):
     component = "ifeval"
 

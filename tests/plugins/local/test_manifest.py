@@ -3,7 +3,6 @@ from __future__ import annotations
 import inspect
 import sys
 from importlib.resources import files
-from pathlib import Path
 
 import pytest
 
@@ -14,11 +13,6 @@ if sys.version_info >= (3, 11):
     import tomllib
 else:
     tomllib = pytest.importorskip("tomli", reason="reads TOML on Python 3.10")
-
-
-suites = pytest.importorskip(
-    "context_bench_testing.suites", reason="context-bench-testing is not installed"
-)
 
 
 @pytest.fixture
@@ -53,8 +47,3 @@ def test_every_suffix_that_is_claimed_can_be_read(component, write, name, compre
     assert len(set(component["files"]) - {"/", ".parquet"}) == 20
     text = {"a.json": "[{}]", "a.csv": "q\n1\n", "a.tsv": "q\n1\n"}.get(name, "{}\n")
     assert len(list(local(path=write(name + compression, text)))) == 1
-
-
-class TestPackage(suites.PackageSuite):
-    distribution = "context-bench-local"
-    readme = Path(__file__).resolve().parents[3] / "plugins" / "context-bench-local" / "README.md"

@@ -166,10 +166,6 @@ class TestMultipleChoiceAccuracy(suites.EvaluatorSuite):
     expected = ((ROW, {"response": "C"}, {"mc_accuracy": 1.0}),)
 
 
-class TestPackage(suites.PackageSuite):
-    distribution = "context-bench-multiple-choice"
-
-
 def test_it_is_wired_to_its_benchmarks():
     manifest = open_catalog((), {}).find("evaluators", "multiple-choice").manifest
     assert [rule.datasets or rule.tags for rule in manifest.wire] == [

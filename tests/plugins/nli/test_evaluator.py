@@ -85,10 +85,6 @@ class TestNLILabelMatch(suites.EvaluatorSuite):
     expected = (({"answer": "Yes"}, {"response": "Yes"}, {"nli_accuracy": 1.0}),)
 
 
-class TestPackage(suites.PackageSuite):
-    distribution = "context-bench-nli"
-
-
 def test_it_is_wired_to_its_benchmarks():
     manifest = open_catalog((), {}).find("evaluators", "nli").manifest
     assert [rule.datasets or rule.tags for rule in manifest.wire] == [

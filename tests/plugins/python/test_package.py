@@ -1,9 +1,7 @@
 from __future__ import annotations
 
-import doctest
 import importlib
 import inspect
-import pkgutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,7 +9,6 @@ from typing import Any
 import pytest
 
 import context_bench_python
-from context_bench.cli import execute
 
 tomllib = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
 PACKAGE = Path(context_bench_python.__file__).parent
@@ -33,15 +30,6 @@ def test_the_public_names_are_the_classes_of_the_manifest() -> None:
     assert sorted(context_bench_python.__all__) == sorted(
         system["class"] for system in SYSTEMS.values()
     )
-
-
-def test_the_plugin_check_is_clean() -> None:
-    assert execute(["plugins", "check", "context-bench-python"]) == 0
-
-
-@pytest.mark.parametrize("module", [module.name for module in pkgutil.iter_modules([str(PACKAGE)])])
-def test_the_examples_in_docstrings_are_true(module: str) -> None:
-    assert doctest.testmod(importlib.import_module(f"context_bench_python.{module}")).failed == 0
 
 
 def test_the_blocks_of_the_readme_run(capsys: pytest.CaptureFixture[str]) -> None:

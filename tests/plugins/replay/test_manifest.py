@@ -3,7 +3,6 @@ from __future__ import annotations
 import inspect
 import sys
 from importlib.resources import files
-from pathlib import Path
 
 import pytest
 
@@ -14,11 +13,6 @@ if sys.version_info >= (3, 11):
     import tomllib
 else:
     tomllib = pytest.importorskip("tomli", reason="reads TOML on Python 3.10")
-
-
-suites = pytest.importorskip(
-    "context_bench_testing.suites", reason="context-bench-testing is not installed"
-)
 
 
 @pytest.fixture
@@ -47,8 +41,3 @@ def test_the_whole_example_is_read_so_no_reads_are_declared(component):
     assert "reads" not in component
     assert component["deterministic"] is True
     assert component["capabilities"] == []
-
-
-class TestPackage(suites.PackageSuite):
-    distribution = "context-bench-replay"
-    readme = Path(__file__).resolve().parents[3] / "plugins" / "context-bench-replay" / "README.md"
