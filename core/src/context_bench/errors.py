@@ -330,6 +330,16 @@ class InconclusiveScoreError(ContextBenchError):
     code = "inconclusive-score"
 
 
+class LostExecutorError(ContextBenchError):
+    """What does the rows of a run is lost, and did not come back in time.
+
+    Executors raise it of batches. Finished rows are saved, and the run can be resumed.
+    """
+
+    exit_code = 3
+    code = "lost-executor"
+
+
 class RunStoppedError(ContextBenchError):
     """A run ended before its last row and can be resumed.
 

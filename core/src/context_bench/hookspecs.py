@@ -261,7 +261,7 @@ def answer_source() -> AnswerSource | None:
 
 
 @_decides
-def executor(address: str, cores: int) -> Executor | None:
+def executor(address: str, cores: int, resources: Mapping[str, float]) -> Executor | None:
     """Provide what does batches of rows, for ``--executor NAME:ADDRESS``.
 
     Decides. Only the extension that the user names is asked.
@@ -270,6 +270,8 @@ def executor(address: str, cores: int) -> Executor | None:
         address: What follows the name of the extension; empty where nothing does.
         cores: How many processors this process may use: its affinity, and the quota of its control
             group.
+        resources: The most that a system of the run needs of each kind, such as ``gpus``; empty
+            where no system declares any.
 
     Returns:
         An object with the methods of :class:`~context_bench.protocols.Executor`, or None.

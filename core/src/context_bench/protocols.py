@@ -50,7 +50,9 @@ class System(Protocol):
     back by the marker's reference, or None. A system with ``process`` puts that out as
     ``redeemed``. ``latency_headers`` names response headers in which a proxy says how many
     milliseconds it took itself. A system with a true ``is_recorded`` passes on responses of earlier
-    calls: its rows are marked as recorded, take no time and cost nothing.
+    calls: its rows are marked as recorded, take no time and cost nothing. ``resources`` is a
+    mapping of what a call needs of the worker of an executor: ``cpus``, ``gpus``, or other names
+    that the cluster knows, with positive numbers; the workers of one machine share what it has.
 
     For rows with ``multi_turn`` and ``turns``, optional too: ``process_turn(turns)``, which answers
     the last of the turns that it is given - those of the example, the system's own replies among
@@ -346,8 +348,14 @@ class Executor(Protocol):
     def lost(self) -> tuple[type[BaseException], ...]:
         """Errors of a call whose worker ended in the middle of it: the call is repeated."""
 
-    def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
-        """Have a worker call a function, and return the future of what it returns."""
+    def submit(
+        self,
+        function: Callable[..., Any],
+        *arguments: Any,
+        resources: Mapping[str, float] | None = None,
+    ) -> Future[Any]:
+        """Have a worker that has the resources call a function, and return the future of what it
+        returns."""
 
     def each(self, function: Callable[..., Any], *arguments: Any) -> Mapping[str, Any]:
         """Return what a function returns on each worker, by a name of the worker."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import random
 import signal
 import subprocess
@@ -13,12 +14,14 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
+from queue import Empty, SimpleQueue
+from threading import Thread
 from typing import Any
 
 import pytest
 
 from context_bench.cli import execute
-from context_bench.errors import ConfigurationError, StoreError
+from context_bench.errors import ConfigurationError, LostExecutorError, StoreError
 from context_bench.run.cores import usable_cores
 from context_bench.runs import open_run
 from context_bench.session.worker import require_equal_versions, versions_of
@@ -52,6 +55,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     sys.modules.pop("acme_remote", None)
+    sys.modules.pop("acme_hungry", None)
     monkeypatch.setenv("CONTEXT_BENCH_HOME", str(tmp_path / "home"))
     rows = [
         {
@@ -131,6 +135,150 @@ def test_a_row_that_no_worker_survives_has_failed_and_the_others_are_done(
         assert len(opened) == ROWS
 
 
+class DiedError(Exception):
+    """All that a worker did at once is lost."""
+
+
+class SharedWorker:
+    """An executor with one worker that does several batches at once, and dies of one row."""
+
+    slots = 3
+    lost = (DiedError,)
+    deadly = 17
+
+    def __init__(self, address: str = "") -> None:
+        self._calls: SimpleQueue[Any] = SimpleQueue()
+        self._thread = Thread(target=self._work)
+        self._thread.start()
+
+    def submit(
+        self, function: Callable[..., Any], *arguments: Any, resources: Any = None
+    ) -> Future[Any]:
+        future: Future[Any] = Future()
+        self._calls.put((future, function, arguments))
+        return future
+
+    def each(self, function: Callable[..., Any], *arguments: Any) -> Mapping[str, Any]:
+        return {"worker": function(*arguments)}
+
+    def close(self) -> None:
+        self._calls.put(None)
+        self._thread.join()
+
+    def _work(self) -> None:
+        while (call := self._calls.get()) is not None:
+            calls = [call]
+            with suppress(Empty):
+                while len(calls) < self.slots and calls[-1] is not None:
+                    calls.append(self._calls.get(timeout=0.05))
+            jobs = [job for call in calls if call for job in pickle.loads(call[2][1])[1]]
+            is_dead = any(job.id.position == self.deadly for job in jobs)
+            for future, function, arguments in filter(None, calls):
+                if is_dead:
+                    future.set_exception(DiedError())
+                else:
+                    future.set_result(function(*arguments))
+            if calls[-1] is None:
+                return
+
+
+def test_no_row_fails_for_a_row_that_a_worker_does_beside_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("context_bench.run.processes.ProcessExecutor", SharedWorker)
+    assert run("shared.sqlite", *ANSWERS, "--executor", "processes") == 0
+    with open_run("shared.sqlite") as opened:
+        failed = {row.position: row.errors[0].kind for row in opened.rows() if row.failed}
+        assert failed == {SharedWorker.deadly: "LostWorkerError"}
+        assert len(opened) == ROWS
+
+
+HUNGRY = """
+class Hungry:
+    name = "hungry"
+    resources = {"gpus": 1}
+
+    def process(self, example):
+        return {"response": example["question"]}
+
+class Greedy(Hungry):
+    resources = {"gpus": 0}
+"""
+
+
+class ResourceWorker(SharedWorker):
+    """An executor that notes what batches need."""
+
+    deadly = -1
+    needs: list[tuple[Any, set[int]]]
+
+    def submit(
+        self, function: Callable[..., Any], *arguments: Any, resources: Any = None
+    ) -> Future[Any]:
+        jobs = pickle.loads(arguments[1])[1]
+        self.needs.append((resources, {job.slot for job in jobs}))
+        return super().submit(function, *arguments)
+
+
+def test_a_batch_needs_what_its_system_declares(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("acme_hungry.py").write_text(HUNGRY)
+    hungry = ("-s", "hungry=python:target=acme_hungry:Hungry,version=1")
+    assert run("local.sqlite", *ANSWERS, *hungry) == 0
+    monkeypatch.setattr("context_bench.run.processes.ProcessExecutor", ResourceWorker)
+    monkeypatch.setattr(ResourceWorker, "needs", [], raising=False)
+    assert run("resources.sqlite", *ANSWERS, *hungry, "--executor", "processes") == 0
+    assert all(
+        need == ({"gpus": 1} if slots == {1} else {}) for need, slots in ResourceWorker.needs
+    )
+    assert {frozenset(slots) for _, slots in ResourceWorker.needs} == {
+        frozenset({0}),
+        frozenset({1}),
+    }
+    assert export("resources.sqlite", capsys) == export("local.sqlite", capsys)
+
+
+def test_resources_are_positive_numbers(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("acme_hungry.py").write_text(HUNGRY)
+    greedy = ("-s", "greedy=python:target=acme_hungry:Greedy,version=1")
+    assert run("greedy.sqlite", *greedy, "--executor", "processes:1") == 2
+    message = capsys.readouterr().err
+    assert "acme_hungry:Greedy" in message
+    assert "'gpus': 0" in message
+
+
+class LostExecutor(SharedWorker):
+    """An executor that is lost after its first batch."""
+
+    is_used = False
+
+    def submit(
+        self, function: Callable[..., Any], *arguments: Any, resources: Any = None
+    ) -> Future[Any]:
+        future: Future[Any] = Future()
+        if not self.is_used:
+            self.is_used = True
+            future.set_result(function(*arguments))
+            return future
+        future.set_exception(LostExecutorError("The scheduler at tcp://node:1 is lost."))
+        return future
+
+
+def test_a_lost_executor_ends_the_run_and_resume_does_the_rest(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("local.sqlite", *ANSWERS) == 0
+    with monkeypatch.context() as patched:
+        patched.setattr("context_bench.run.processes.ProcessExecutor", LostExecutor)
+        assert run("lost.sqlite", *ANSWERS, "--executor", "processes") == 3
+    message = capsys.readouterr().err
+    assert "tcp://node:1" in message
+    assert "context-bench resume" in message
+    assert execute(["resume", "lost.sqlite", *QUIET]) == 0
+    assert export("lost.sqlite", capsys) == export("local.sqlite", capsys)
+
+
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL on this platform")
 def test_a_driver_that_is_killed_repeats_at_most_the_batches_in_flight(
     capsys: pytest.CaptureFixture[str],
@@ -199,7 +347,9 @@ class Workers:
     def __init__(self, *versions: Mapping[str, Any]) -> None:
         self._versions = versions
 
-    def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+    def submit(
+        self, function: Callable[..., Any], *arguments: Any, resources: Any = None
+    ) -> Future[Any]:
         raise AssertionError("no batch may be sent")
 
     def each(self, function: Callable[..., Any], *arguments: Any) -> Mapping[str, Any]:

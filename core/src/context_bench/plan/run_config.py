@@ -175,7 +175,7 @@ class RunConfig:
     executor: str = _of_a_session(
         values.text(),
         "Where rows are done: local (this process), processes or processes:N, or an executor of a "
-        "package, such as dask or ray, with :ADDRESS for a cluster that runs.",
+        "package, such as dask, with :ADDRESS for a cluster that runs.",
         "--executor NAME[:ADDRESS]",
         default="local",
         python=None,

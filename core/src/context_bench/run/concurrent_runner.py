@@ -273,9 +273,14 @@ class ConcurrentRunner:
             if self._batch_timer is None:
                 self._batch_timer = self._loop.call_later(_BATCH_WAIT, self._send_batch)
             return False
+        resources = self._batches.resources(self._ready[0].job)
         tasks: list[RowTask] = []
+        others: list[RowTask] = []
         while self._ready and len(tasks) < size and self._is_batched(self._ready[0]):
-            tasks.append(self._ready.popleft())
+            task = self._ready.popleft()
+            is_alike = self._batches.resources(task.job) == resources
+            (tasks if is_alike else others).append(task)
+        self._ready.extendleft(reversed(others))
         first = tasks[0]
         first.followers = tasks[1:]
         self._free_batches -= 1

@@ -59,8 +59,14 @@ class ProcessExecutor:
             name = f"context-bench-process-{number}"
             Thread(target=self._lead, name=name, daemon=True).start()
 
-    def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
-        """Have a process call a function; it is imported there by its name."""
+    def submit(
+        self,
+        function: Callable[..., Any],
+        *arguments: Any,
+        resources: Mapping[str, float] | None = None,
+    ) -> Future[Any]:
+        """Have a process call a function; it is imported there by its name. The processes share the
+        resources of the machine."""
         future: Future[Any] = Future()
         self._tasks.put((future, (function, arguments)))
         return future

@@ -9,7 +9,7 @@ from typing import Any
 
 from attrs import Factory, frozen
 
-from context_bench.errors import message_of
+from context_bench.errors import ConfigurationError, message_of
 from context_bench.protocols import System
 from context_bench.records import quantity
 from context_bench.run.stopping import CaughtError, capture
@@ -127,6 +127,38 @@ def max_tokens_of(system: Any) -> int | None:
                 if isinstance(limit, int) and not isinstance(limit, bool) and limit > 0:
                     return limit
     return None
+
+
+def resources_of(system: Any) -> dict[str, float]:
+    """Return what a call of a system needs of a worker: the most that one of its steps declares.
+
+    Raises:
+        ConfigurationError: What it declares is not a mapping of names to positive numbers.
+    """
+    return most_resources(_declared_resources(step) for step in steps_of_system(system))
+
+
+def most_resources(needs: Iterable[Mapping[str, float]]) -> dict[str, float]:
+    """Return the most of each kind."""
+    most: dict[str, float] = {}
+    for need in needs:
+        for name, amount in need.items():
+            most[name] = max(amount, most.get(name, 0))
+    return most
+
+
+def _declared_resources(step: Any) -> Mapping[str, float]:
+    declared = getattr(step, "resources", None)
+    if declared is None:
+        return {}
+    if not isinstance(declared, Mapping) or not all(
+        isinstance(name, str) and (quantity(amount) or 0) > 0 for name, amount in declared.items()
+    ):
+        raise ConfigurationError(
+            f"System {step.name!r} declares resources {declared!r}. They must be positive numbers "
+            "by name, such as {'gpus': 1}."
+        )
+    return declared
 
 
 def _first_text(values: Iterable[object]) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from context_bench.errors import ConfigurationError
@@ -16,7 +16,10 @@ PROCESSES = "processes"
 
 @contextmanager
 def open_executor(
-    catalog: Catalog, requested: str, warn: Callable[[str], None]
+    catalog: Catalog,
+    requested: str,
+    resources: Mapping[str, float],
+    warn: Callable[[str], None],
 ) -> Iterator[Executor]:
     """Open an executor, and close it.
 
@@ -24,6 +27,7 @@ def open_executor(
         catalog: What is installed.
         requested: ``processes``, ``processes:N``, or the name of an extension with the hook
             ``executor``, with an address after a colon.
+        resources: The most that a system of the run needs of each kind.
         warn: Receives a line for the user.
 
     Raises:
@@ -36,7 +40,7 @@ def open_executor(
 
         executor = ProcessExecutor(address)
     else:
-        executor = _of_extension(catalog, name, address)
+        executor = _of_extension(catalog, name, address, resources)
     link = getattr(executor, "link", None)
     if link:
         warn(f"The executor {name} shows its work at {link}.")
@@ -46,7 +50,9 @@ def open_executor(
         executor.close()
 
 
-def _of_extension(catalog: Catalog, name: str, address: str) -> Executor:
+def _of_extension(
+    catalog: Catalog, name: str, address: str, resources: Mapping[str, float]
+) -> Executor:
     known = [
         component.name
         for component in catalog.of_kind("hooks")
@@ -59,4 +65,4 @@ def _of_extension(catalog: Catalog, name: str, address: str) -> Executor:
             f"{', '.join(('local', PROCESSES, *known))}."
         )
     hooks = RunHooks(catalog, [ActiveExtension(component, {}, is_requested=True)], None)
-    return hooks.executor(address)
+    return hooks.executor(address, resources)

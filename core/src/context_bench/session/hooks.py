@@ -261,13 +261,15 @@ class RunHooks:
         whether there are any."""
         return not self._hooks["rate_limiter"] and self._activate(ENDPOINT)
 
-    def executor(self, address: str) -> Executor:
+    def executor(self, address: str, resources: Mapping[str, float]) -> Executor:
         """Return what does batches of rows.
 
         Raises:
             ContextBenchError: No extension provides it.
         """
-        result = self._hooks.first("executor", address=address, cores=usable_cores())
+        result = self._hooks.first(
+            "executor", address=address, cores=usable_cores(), resources=resources
+        )
         if result is None:
             raise ConfigurationError("The extension provides no executor here.")
         implementation, executor = result

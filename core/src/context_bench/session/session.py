@@ -19,7 +19,7 @@ from context_bench.run.jobs import Job, reported_cost
 from context_bench.run.loop import RunLoop
 from context_bench.run.processor import RowProcessor
 from context_bench.run.stopping import Signals
-from context_bench.run.systems import close_systems
+from context_bench.run.systems import close_systems, most_resources, resources_of
 from context_bench.session.location import RunLocation
 from context_bench.session.observers import admission_of, combine, observers_of
 from context_bench.session.prepare import PreparedRun
@@ -144,7 +144,9 @@ class RunSession:
         from context_bench.session.executors import open_executor
         from context_bench.session.worker import batches_of
 
-        with open_executor(self._catalog, requested, self._warnings.warn) as executor:
+        systems = [run_system.system for run_system in self._prepared.systems]
+        resources = most_resources(resources_of(system) for system in systems)
+        with open_executor(self._catalog, requested, resources, self._warnings.warn) as executor:
             yield batches_of(self._catalog, self._prepared, executor, processor)
 
     def _begin(self) -> None:

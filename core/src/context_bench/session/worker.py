@@ -11,6 +11,8 @@ import os
 import pickle
 import sys
 from collections.abc import Iterable, Mapping
+from socket import gethostname
+from threading import Lock
 from time import perf_counter
 from typing import Any
 
@@ -26,7 +28,7 @@ from context_bench.plugins.component import Component
 from context_bench.plugins.discovery import discover
 from context_bench.protocols import Executor
 from context_bench.redaction import Redactor, without_secrets
-from context_bench.run.batches import Batches, Outcome, SentJob, SentLabel
+from context_bench.run.batches import Batches, Outcome, SentJob, SentLabel, packages_of
 from context_bench.run.jobs import Job, LabelWiring, reported_cost
 from context_bench.run.processor import RetryableCallError, RowProcessor
 from context_bench.run.systems import RunSystem, endpoint_of
@@ -49,6 +51,8 @@ class Setup:
         evaluators: Options of the evaluators, by id.
         tokenizer: Name of the tokenizer.
         text_fields: As in the request.
+        packages: Packages of the systems.
+        versions: Versions of these packages and of what they require, at the driver.
     """
 
     folder: str
@@ -58,6 +62,8 @@ class Setup:
     evaluators: Mapping[str, Mapping[str, Any]]
     tokenizer: str
     text_fields: tuple[str, ...] | None
+    packages: tuple[str, ...]
+    versions: Mapping[str, str | None]
 
 
 def batches_of(
@@ -81,6 +87,9 @@ def batches_of(
             if spec is not None and endpoint_of(prepared.systems[number].system) is None:
                 systems[number] = spec
     evaluators = dict(_evaluators(catalog, config))
+    packages = {"context-bench"}
+    for spec in systems.values():
+        packages.update(step.name.partition("/")[0] for step in (spec, *spec.steps))
     setup = Setup(
         folder=os.getcwd(),
         paths=tuple(os.path.abspath(path) for path in sys.path),
@@ -89,13 +98,12 @@ def batches_of(
         evaluators=evaluators,
         tokenizer=prepared.tokenizer.name,
         text_fields=processor.text_fields,
+        packages=tuple(sorted(packages)),
+        versions=versions_of(packages),
     )
-    names = {"context-bench"}
-    for spec in systems.values():
-        names.update(step.name.partition("/")[0] for step in (spec, *spec.steps))
     for label in prepared.wiring.by_label.values():
-        names.update(scorer.id.partition("/")[0] for scorer in label.scorers)
-    require_equal_versions(executor, sorted(names))
+        packages.update(packages_of(label.scorers))
+    require_equal_versions(executor, sorted(packages))
     return Batches(
         executor,
         do_batch,
@@ -104,6 +112,7 @@ def batches_of(
         evaluators=evaluators,
         processor=processor,
         redactor=prepared.redactor,
+        versions=versions_of,
     )
 
 
@@ -149,13 +158,34 @@ def require_equal_versions(executor: Executor, names: list[str]) -> None:
         ConfigurationError: One has not; the message is a table of what differs.
     """
     own = versions_of(names)
-    lines = []
+    lines: list[str] = []
     for worker, versions in executor.each(versions_of, names).items():
-        for name in sorted(own.keys() | versions.keys()):
-            if own.get(name) != versions.get(name):
-                here = own.get(name) or "absent"
-                there = versions.get(name) or "absent"
-                lines.append(f"  {name:30} {here:12} {there:12} {worker}")
+        lines += _differences(own, versions, worker)
+    _require_none(lines)
+
+
+def require_versions(names: Iterable[str], versions: Mapping[str, str | None]) -> None:
+    """Check that this process, a worker, has the versions of the driver: it may have joined late,
+    and a dataset may have brought a label that was not known before.
+
+    Raises:
+        ConfigurationError: It has not; the message is a table of what differs.
+    """
+    _require_none(_differences(versions, versions_of(names), f"{gethostname()}:{os.getpid()}"))
+
+
+def _differences(
+    own: Mapping[str, str | None], versions: Mapping[str, str | None], worker: str
+) -> Iterable[str]:
+    for name in sorted(own.keys() | versions.keys()):
+        if own.get(name) != versions.get(name):
+            here = own.get(name) or "absent"
+            there = versions.get(name) or "absent"
+            yield f"  {name:30} {here:12} {there:12} {worker}"
+
+
+def _require_none(differences: Iterable[str]) -> None:
+    lines = list(differences)
     if lines:
         head = f"  {'package':30} {'driver':12} {'worker':12}"
         raise ConfigurationError(
@@ -173,6 +203,7 @@ class _Worker:
         if os.path.isdir(setup.folder):
             os.chdir(setup.folder)
         sys.path += [path for path in setup.paths if path not in sys.path]
+        require_versions(setup.packages, setup.versions)
         self._catalog = discover()
         self._systems: dict[int, RunSystem] = {}
         self._evaluators: dict[str, Any] = {}
@@ -225,6 +256,7 @@ class _Worker:
     def _wiring(self, sent: bytes) -> LabelWiring:
         if sent not in self._labels:
             label: SentLabel = pickle.loads(sent)
+            require_versions(label.packages, label.versions)
             scorers = [
                 evolve(scorer, evaluator=self._evaluator(scorer.id)) for scorer in label.scorers
             ]
@@ -253,11 +285,15 @@ class _Silent:
 _workers: dict[bytes, _Worker] = {}
 """The one run whose batches this process does, by its setup."""
 
+_lock = Lock()
+
 
 def do_batch(setup: bytes, batch: bytes) -> bytes:
     """Return the outcome of a batch; a worker calls it."""
-    if setup not in _workers:
-        _workers.clear()
-        _workers[setup] = _Worker(pickle.loads(setup))
+    with _lock:  # a worker of a cluster may have several threads, for several runs
+        worker = _workers.get(setup)
+        if worker is None:
+            _workers.clear()
+            worker = _workers[setup] = _Worker(pickle.loads(setup))
     labels, jobs = pickle.loads(batch)
-    return pickle.dumps(_workers[setup].do(labels, jobs), 5)
+    return pickle.dumps(worker.do(labels, jobs), 5)

@@ -57,7 +57,7 @@ class _MessageFunction:
         self._arguments = arguments
         self._parameters = _parameters(function)
         self.name = str(getattr(owner, "name", getattr(owner, "__name__", type(owner).__name__)))
-        for ability in ("fingerprint", "version", "reads", "close", "redeem"):
+        for ability in ("fingerprint", "version", "reads", "resources", "close", "redeem"):
             if hasattr(owner, ability):
                 setattr(self, ability, getattr(owner, ability))
 

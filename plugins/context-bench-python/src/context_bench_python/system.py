@@ -155,7 +155,13 @@ class PythonSystem:
 
     def _take_over(self, thing: Any, version: str | None) -> None:
         """Offer what the object offers beyond answering, and no more."""
-        for name in ("reads", "reads_gold", "process_conversation", "aprocess_conversation"):
+        for name in (
+            "reads",
+            "reads_gold",
+            "resources",
+            "process_conversation",
+            "aprocess_conversation",
+        ):
             if self._way.kind == "system" and hasattr(thing, name):
                 setattr(self, name, getattr(thing, name))
         own = getattr(thing, "fingerprint", None) if self._way.kind == "system" else None
