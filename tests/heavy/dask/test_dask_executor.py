@@ -1,4 +1,4 @@
-"""Batches on a dask cluster that is in this process; tests/heavy/dask has those of many processes."""
+"""Batches on a dask cluster that is in this process; test_dask.py has those of many processes."""
 
 from __future__ import annotations
 
