@@ -637,23 +637,26 @@ def test_a_score_field_that_nothing_returns_names_the_flag_and_the_scores(
     assert "exact_match" in done.err
 
 
+@pytest.mark.parametrize("count", [1, 5, 20])  # a finished run, too many failures, a dead system
 def test_a_function_that_looks_for_gold_is_told_that_it_is_hidden(
-    context_bench: Any, jsonl: Any, tmp_path: Path
+    count: int, context_bench: Any, jsonl: Any, tmp_path: Path
 ) -> None:
     pytest.importorskip("context_bench_python", reason="it calls functions")
-    (tmp_path / "asking.py").write_text("def ask(example):\n    return example['answer']\n")
-    rows = jsonl([{"question": "q", "answer": "x"}])
+    module = f"asking_{count}"
+    (tmp_path / f"{module}.py").write_text("def ask(example):\n    return example['answer']\n")
+    rows = jsonl([{"id": f"r{n}", "question": f"q{n}", "answer": "x"} for n in range(count)])
     done = context_bench(
         "run",
         "-d",
         rows,
         "-q",
         "-s",
-        "python:target=asking:ask,version=1",
+        f"python:target={module}:ask,version=1",
         "--run-file",
         "r.sqlite",
     )
-    assert "KeyError: 'answer', a gold field, which systems do not receive" in done.err
+    told = " ".join(done.err.split())
+    assert "KeyError: 'answer', a gold field, which systems do not receive" in told
 
 
 def test_an_evaluator_is_found_by_its_score(context_bench: Any) -> None:

@@ -17,7 +17,7 @@ from context_bench.records import REPORTED_CURRENCY, EvalRow
 from context_bench.results.pairing import unpaired
 from context_bench.results.registry import RunMetric, metrics_for, recalled, stored_metrics
 from context_bench.results.result import EvalResult, StoredRows, row_to_dict
-from context_bench.run.datasets import GOLD
+from context_bench.run.datasets import gold_remark
 from context_bench.runs import Run, open_run, reader_of
 from context_bench.store.mark import is_own
 from context_bench.store.reader import RunReader
@@ -196,9 +196,7 @@ def failure_causes(path: Path, limit: int = 3) -> list[str]:
         if len(message) > _LONGEST_CAUSE:
             message = f"{message[:_LONGEST_CAUSE]}..."
         text = f"{failure.kind}: {message}" if message else failure.kind
-        is_gold = failure.kind == "KeyError" and message.strip("'\"") in GOLD
-        if is_gold and failure.evaluator is None:
-            text = f"{text}, a gold field, which systems do not receive"
+        text += gold_remark(failure)
         lines.append(f"{source}, {rows}: {text} (explain row {path} '{first.example_id}')")
     others = len(causes) - limit
     if others > 0:

@@ -11,6 +11,7 @@ from attrs import Factory, frozen
 from context_bench.answers import REFERENCE_FIELDS
 from context_bench.errors import ConfigurationError
 from context_bench.prompts import ASKING_FIELDS
+from context_bench.records import Failure
 
 if TYPE_CHECKING:
     from context_bench.run.examples import Selection
@@ -130,6 +131,14 @@ def _fields(
     all_gold = frozenset((*GOLD, *gold))
     visible = frozenset((*inputs, *more_inputs, *reads, *ASKING_FIELDS)) - all_gold
     return all_gold, all_gold.union(_MARKS), visible
+
+
+def gold_remark(failure: Failure) -> str:
+    """Return what to add to the failure of a system that looked for a gold field; else nothing."""
+    is_gold = failure.kind == "KeyError" and failure.message.strip("'\" ") in GOLD
+    if is_gold and failure.evaluator is None:
+        return ", a gold field, which systems do not receive"
+    return ""
 
 
 def gold_among(dataset: RunDataset) -> list[str]:

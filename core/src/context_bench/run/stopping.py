@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from attrs import frozen
 
 from context_bench.errors import ContextBenchError, message_of
+from context_bench.run.datasets import gold_remark
 
 if TYPE_CHECKING:
     import asyncio
@@ -294,7 +295,10 @@ _NUMBER = re.compile(r"[\w-]*\d[\w-]*|\w{16,}")
 
 def cause_of(row: StoredRow) -> str:
     """Return why a row failed, in one line."""
-    return " ".join(str(row.failures[0][1]).split())[:_CAUSE_LENGTH] if row.failures else "unknown"
+    if not row.failures:
+        return "unknown"
+    failure = row.failures[0][1]
+    return " ".join(str(failure).split())[:_CAUSE_LENGTH] + gold_remark(failure)
 
 
 class TooManyFailuresError(ContextBenchError):
