@@ -2,7 +2,8 @@
 
 Each has an environment of its own: ours with core alone, and with the packages of the standard set; a Python peer with what its
 row of `peers.txt` asks for, promptfoo from npm. Size is that of the environment's packages, with compiled bytecode. Starts are
-CPU time of whole processes, divided by that of `python -c pass` of the first environment, the median of several in turn.
+CPU time of whole processes, divided by that of `python -c pass` of the first environment, the median of several in turn. The
+list is of what each has: `plugins list`, `list tasks`, `ls tasks`.
 """
 
 from __future__ import annotations
