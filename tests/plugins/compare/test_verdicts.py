@@ -172,8 +172,8 @@ def test_five_clusters_show_no_difference_and_six_do(differences: np.ndarray) ->
 
 def test_rows_that_differ_within_their_clusters_are_not_told_as_equal() -> None:
     found = compare(clustered(10, np.tile([1.0, -1.0], 50)))
-    assert "no row differs" not in found.sentence
-    assert "no row differs" in compare(clustered(10, np.zeros(100))).sentence
+    assert "No row differs" not in found.sentence
+    assert "No row differs" in compare(clustered(10, np.zeros(100))).sentence
 
 
 def test_what_a_run_could_show_is_told_beside_the_other_comparisons() -> None:
