@@ -243,7 +243,6 @@ def _workers(cluster: Cluster) -> int:
         return len(client.nthreads())
 
 
-@pytest.mark.skipif(not hasattr(signal, "SIGINT"), reason="there is no SIGINT on this platform")
 def test_an_interrupted_run_leaves_no_worker_behind(local: bytes) -> None:
     words = ("run", "-d", "rows.jsonl", "--run-file", "dask.sqlite", *ANSWERS)
     driver = start(*words, "--executor", "dask:1", seconds=0.2)
