@@ -59,14 +59,14 @@ def manifests() -> Iterator[tuple[str, ComponentManifest]]:
 def flags() -> dict[str, tuple[str, str]]:
     """Return component and distribution of every flag that a first-party manifest declares.
 
-    The component of a flag of a group is the evaluator that the group wires, where there is one:
-    the group does nothing without it.
+    The component of a flag of a group is the evaluator that the group wires for any dataset, where
+    there is one: the group does nothing without it.
     """
     wired: dict[str, tuple[str, str]] = {}
     for distribution, facts in manifests():
         if isinstance(facts, EvaluatorManifest):
             for rule in facts.wire:
-                if rule.option:
+                if rule.option and not rule.tags and not rule.datasets:
                     wired[rule.option] = (_name_with_kind(facts), distribution)
     owners: dict[str, tuple[str, str]] = {}
     for distribution, facts in manifests():

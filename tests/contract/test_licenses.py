@@ -37,6 +37,7 @@ PERMISSIVE = {
     "CC0-1.0",
     "CNRI-Python",
     "MIT",
+    "MIT-CMU",
     "PSF-2.0",
     "Unlicense",
     "Zlib",

@@ -10,7 +10,7 @@ from typing import Any
 
 from context_bench.answers import NO_ANSWER, answer_of, gold
 from context_bench.records import Scores
-from context_bench_long_memory.kinds import by_kind
+from context_bench_long_memory.kinds import CODES
 from context_bench_long_memory.locomo import ADVERSARIAL
 from context_bench_rouge.porter import stem
 
@@ -61,12 +61,17 @@ class LoCoMoF1:
         answer = found.texts[0]
         if category == OPEN_DOMAIN:
             answer = answer.split(";")[0].strip()
-        if category != MULTI_HOP:
-            return by_kind("locomo_f1", _f1(response, answer), original)
-        parts = [part.strip() for part in response.split(",")]
-        wanted = [part.strip() for part in answer.split(",")]
-        best = [max(_f1(part, one) for part in parts) for one in wanted]
-        return by_kind("locomo_f1", sum(best) / len(best), original)
+        if category == MULTI_HOP:
+            parts = [part.strip() for part in response.split(",")]
+            wanted = [part.strip() for part in answer.split(",")]
+            best = [max(_f1(part, one) for part in parts) for one in wanted]
+            f1 = sum(best) / len(best)
+        else:
+            f1 = _f1(response, answer)
+        scores = {"locomo_f1": f1}
+        if category in CODES:
+            scores[f"locomo_f1_code_{category}"] = f1
+        return scores
 
     def fingerprint(self) -> dict[str, Any]:
         """Every parameter that can change a score: there is none."""
