@@ -181,3 +181,12 @@ def test_compressor_offline_shows_each_compressor_beside_deletion_at_random(
     assert {identity[key] for key in identity if key != "system"} == {1.0}
     assert bm25["needles"] > bm25["needles, random"]
     assert bm25["tokens kept"] == pytest.approx(bm25["tokens kept, random"], abs=0.02)
+
+
+def test_a_system_whose_label_begins_with_that_of_another_is_not_a_control(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Only what the run file calls derived is a control."""
+    run(folder, "a.sqlite", "head:ratio=0.01", "--system", "head tail=tail:ratio=0.01", "--json")
+    told = json.loads(capsys.readouterr().out)
+    assert [line["system"] for line in told["headline"]] == ["identity", "head", "head tail"]

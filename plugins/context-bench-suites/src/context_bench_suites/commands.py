@@ -108,10 +108,12 @@ def run(
     )
     if limit is not None:
         echo_err(f"A trial with -n {limit}: it is not a result of {found.name}.")
+    with open_run(path) as opened:
+        table = headline(found, result, opened)
     if as_json:
-        write_json(_told(found, result))
+        write_json(_told(found, result, table))
         return
-    _show_headline(found, result)
+    _show_headline(table)
     echo()
     echo(aligned(HEADINGS, cells(_lines(found, result))))
     echo()
@@ -141,10 +143,10 @@ def compare(first: Path, second: Path, folder: Path | None, as_json: bool) -> No
     echo(_suite_line(found))
 
 
-def _told(found: Suite, result: EvalResult) -> dict[str, Any]:
+def _told(found: Suite, result: EvalResult, table: list[dict[str, Any]]) -> dict[str, Any]:
     return {
         "suite": found.stamp(),
-        "headline": headline(found, result),
+        "headline": table,
         "comparisons": [to_dict(line) for line in _lines(found, result)],
     }
 
@@ -157,8 +159,7 @@ def _suite_line(found: Suite) -> str:
     return f"Suite {found.name} {found.version}, SHA-256 {found.sha256[:12]}."
 
 
-def _show_headline(found: Suite, result: EvalResult) -> None:
-    table = headline(found, result)
+def _show_headline(table: list[dict[str, Any]]) -> None:
     headings = list(table[0])
     rows = [[_cell(line[heading]) for heading in headings] for line in table]
     echo(aligned(headings, rows))

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from context_bench import EvalResult
+from context_bench.runs import Run
 from context_bench_suites.pins import STAMP
 from context_bench_suites.suite_file import Column, Suite
 
@@ -32,7 +33,7 @@ def arguments(suite: Suite, systems: Sequence[str], limit: int | None = None) ->
     }
 
 
-def headline(suite: Suite, result: EvalResult) -> list[dict[str, Any]]:
+def headline(suite: Suite, result: EvalResult, run: Run) -> list[dict[str, Any]]:
     """Return the headline table: for each system its label, and a value by heading.
 
     A value is the mean of a score over the rows of a dataset; None if no row has the score. Beside it, under the heading
@@ -41,16 +42,19 @@ def headline(suite: Suite, result: EvalResult) -> list[dict[str, Any]]:
     Args:
         suite: The suite.
         result: The result of its run.
+        run: The run file of it, which says of each system whether it is derived from another one.
     """
-    suffix = f" {suite.control}"
-    labels = [label for label in result.summary if not _is_control(label, result)]
+    controls = _controls(run, suite.control)
     table = []
-    for label in labels:
+    for system in run.systems:
+        if "derived" in system["description"]:
+            continue
+        label = system["label"]
         line: dict[str, Any] = {"system": label}
         for column in suite.columns:
             line[column.heading] = _mean(result.summary[label], column)
-            control = result.summary.get(label + suffix)
             if suite.control is not None:
+                control = result.summary.get(controls.get(label, ""))
                 line[f"{column.heading}, {suite.control}"] = (
                     None if control is None else _mean(control, column)
                 )
@@ -58,9 +62,14 @@ def headline(suite: Suite, result: EvalResult) -> list[dict[str, Any]]:
     return table
 
 
-def _is_control(label: str, result: EvalResult) -> bool:
-    """Return whether a row of the summary is of a control: it begins with the label of another system."""
-    return any(label.startswith(f"{other} ") for other in result.summary)
+def _controls(run: Run, name: str | None) -> dict[str, str]:
+    """Return the labels of the controls of one name by the labels of their systems."""
+    controls = {}
+    for system in run.systems:
+        derived = system["description"].get("derived", {})
+        if derived.get("control") == name and name is not None:
+            controls[derived["from"]] = system["label"]
+    return controls
 
 
 def _mean(summary: Mapping[str, Any], column: Column) -> float | None:
