@@ -24,7 +24,7 @@ COMMANDS = {
     "export": ("context_bench.cli.run_files:export", "Write the rows of a run file as JSON lines."),
     "merge": ("context_bench.cli.run_files:merge", "Join the run files of the shards of a run."),
     "lock": ("context_bench.cli.run:lock", "Write down which evaluators score which dataset."),
-    "explain": ("context_bench.cli.commands:explain", "Tell why things are as they are."),
+    "explain": ("context_bench.cli.commands:explain", "Explain a row or a key of a run."),
     "plugins": (
         "context_bench.cli.installed:plugins",
         "What is installed, in what state, wired to what.",

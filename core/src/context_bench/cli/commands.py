@@ -143,7 +143,7 @@ def _as_group(command: click.Command) -> click.Command:
     )
 
 
-explain = CommandGroup("explain", help="Tell why things are as they are.")
+explain = CommandGroup("explain", help="Explain a row or a key of a run.")
 
 
 class _Top(CommandGroup):

@@ -161,7 +161,7 @@ def merge(
 @click.option(
     "--baseline",
     metavar="LABEL",
-    help="The system that the others are held against.  [default: as in the run]",
+    help="The system that the others are compared with.  [default: as in the run]",
 )
 @report_options
 @_partial_option

@@ -91,8 +91,7 @@ class RunConfig:
     )
     bare: bool = parameter(
         values.switch(),
-        "Leave out worked examples and the instructions that tell a model in which form a task "
-        "wants its answer.",
+        "Leave out worked examples and the instructions about the form of the answer.",
         "--bare",
         keyed=True,
     )
@@ -111,15 +110,15 @@ class RunConfig:
     )
     baseline: Any = parameter(
         spec_types.label_or_system(),
-        "The system that the others are held against: the label of one of them, or a spec or "
+        "The system that the others are compared with: the label of one of them, or a spec or "
         "address of one more.",
         "--baseline LABEL",
         key="baseline",
     )
     reference: Any = parameter(
         spec_types.label_or_system(),
-        "The system whose responses stand in where there is no gold answer; as the baseline. It is "
-        "asked twice there.",
+        "The system whose responses replace a missing gold answer; as the baseline. It is called "
+        "twice there.",
         "--reference-from LABEL",
         key="reference-from",
         python="reference_from",
@@ -135,7 +134,7 @@ class RunConfig:
     )
     seed: int = parameter(
         values.whole(None),
-        "Seed of that sample: the same seed takes the same examples.",
+        "Seed of that sample: the same seed selects the same examples.",
         "--seed S",
         default=0,
     )
@@ -187,7 +186,7 @@ class RunConfig:
     )
     dataset_timeout: float | None = _resumed(
         values.number(),
-        "Seconds that a dataset may take for one example; the run stops when it takes longer.",
+        "Maximum seconds for a dataset to yield one example; after that the run stops.",
         "--dataset-timeout SECONDS",
     )
     requests_per_minute: float | None = parameter(
@@ -287,7 +286,7 @@ class RunConfig:
     )
     store_examples: bool = _of_new_runs(
         values.switch(),
-        "Whether the run file holds the examples; without them it cannot be rescored.",
+        "Whether the run file stores the examples; without them it cannot be rescored.",
         "--store-examples/--no-store-examples",
         unset="it does",
         default=True,
@@ -301,7 +300,7 @@ class RunConfig:
     )
     log_format: str = _of_a_session(
         values.text("text", "json", about="log format"),
-        "How progress is told where there is no terminal.",
+        "Format of the progress log without a terminal.",
         "--log-format [text|json]",
         default="text",
     )

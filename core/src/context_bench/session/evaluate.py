@@ -103,24 +103,23 @@ def evaluate(
             "outputs.0"}``.
         inputs: A field of the examples that named systems may see besides the usual ones; gold
             answers stay home.
-        bare: Leave out worked examples and the instructions that tell a model in which form a task
-            wants its answer.
+        bare: Leave out worked examples and the instructions about the form of the answer.
         compress_question: Let context compressors shorten the questions of examples that have no
             context.
         reader: System that follows each context transformer.
-        baseline: The system that the others are held against: the label of one of them, or a spec
+        baseline: The system that the others are compared with: the label of one of them, or a spec
             or address of one more.
-        reference_from: The system whose responses stand in where there is no gold answer; as the
-            baseline. It is asked twice there.
+        reference_from: The system whose responses replace a missing gold answer; as the baseline.
+            It is called twice there.
         sample: N examples of each dataset at random, instead of the first.
-        seed: Seed of that sample: the same seed takes the same examples.
+        seed: Seed of that sample: the same seed selects the same examples.
         ids: Only the examples with these ids.
         repeat: How often each example is given to each system.
         order: interleaved gives each example to all systems in turn, system all examples to one
             system first.
         row_timeout: Seconds that one row may take, retries and scoring included.
-        dataset_timeout: Seconds that a dataset may take for one example; the run stops when it
-            takes longer.
+        dataset_timeout: Maximum seconds for a dataset to yield one example; after that the run
+            stops.
         requests_per_minute: Requests a minute for each endpoint.
         tokens_per_minute: Tokens a minute for each endpoint.
         max_failed: Share of rows that may fail, ``0.01`` or ``"1%"``; the run stops when more must.
@@ -138,8 +137,9 @@ def evaluate(
         threshold: Score that passes, for the usual metrics.
         tokenizer: What counts tokens where an endpoint reports none: words, or an installed
             tokenizer.
-        store_examples: Whether the run file holds the examples; without them it cannot be rescored.
-        log_format: How progress is told where there is no terminal.
+        store_examples: Whether the run file stores the examples; without them it cannot be
+            rescored.
+        log_format: Format of the progress log without a terminal.
         run_file: Where to keep the run. A file that is there already is resumed. None keeps it as
             long as the result.
         on_warning: Is called with each warning; None issues a :class:`UserWarning`.

@@ -52,7 +52,7 @@ class Agent:
         base_url: Where the agent sends its requests: a proxy, or a model. None sends them to the policy.
         policy: ``oracle``, or ``none`` for the model at ``base_url``.
         notes: Whether the oracle writes down what it found.
-        max_turns: Turns after which the oracle gives up.
+        max_turns: Maximum number of turns of the oracle.
         port: Port of the policy on 127.0.0.1, to which a proxy forwards; 0 takes a free port.
         model: Model to call.
         api_key: Key of a model, with ``policy=none``.

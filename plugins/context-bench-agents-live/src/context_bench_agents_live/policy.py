@@ -44,7 +44,7 @@ class OraclePolicy:
 
     Attributes:
         notes: Whether it writes down what it found, as many models do, so that its notes replace results that were cut.
-        max_turns: Turns after which it gives up.
+        max_turns: Maximum number of turns.
     """
 
     notes: bool = False

@@ -18,7 +18,7 @@ class Policy:
     Args:
         config: ``oracle``, the only policy.
         notes: Whether it writes down what it found.
-        max_turns: Turns after which it gives up.
+        max_turns: Maximum number of turns.
         name: Display name.
 
     Raises:

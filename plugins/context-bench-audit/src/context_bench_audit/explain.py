@@ -19,7 +19,7 @@ example_argument = click.argument("example_id", metavar="ID")
 @example_argument
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 def row(run_file: Path, example_id: str, as_json: bool) -> None:
-    """Tell an example's whole story: its wiring, attempts, scores with details, and what failed.
+    """Show one example of a run: its wiring, attempts, scores with details, and failures.
 
     ID is the example's id, or `#7` for the one in place 7 when it has none.
     """
@@ -41,11 +41,11 @@ def row(run_file: Path, example_id: str, as_json: bool) -> None:
     "against",
     multiple=True,
     type=click.Path(path_type=Path),
-    help="Run file or folder: tell why its responses have or have not the same keys; repeatable.",
+    help="Run file or folder: compare the keys of its responses with this run's; repeatable.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 def key(run_file: Path, example_id: str, against: tuple[Path, ...], as_json: bool) -> None:
-    """Tell what is in an example's keys, and why its response was or was not reused."""
+    """Show what an example's keys contain, and why its response was or was not reused."""
     from context_bench_audit.row_history import key_stories
 
     stories = key_stories(run_file, example_id, against)

@@ -23,7 +23,7 @@ folder_option = click.option(
 
 @click.group()
 def baseline() -> None:
-    """Runs that a team has agreed to hold others against."""
+    """Name the runs that a team compares others with."""
 
 
 @baseline.command()

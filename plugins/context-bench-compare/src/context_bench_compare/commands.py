@@ -54,7 +54,7 @@ _path = click.Path(path_type=Path, dir_okay=False)
 @click.option(
     "--baseline",
     metavar="LABEL",
-    help="The system that the others are held against, or @NAME for that of a named baseline.  [default: the run's own, or the "
+    help="The system that the others are compared with, or @NAME for that of a named baseline.  [default: the run's own, or the "
     "first]",
 )
 @click.option(
@@ -117,10 +117,12 @@ _path = click.Path(path_type=Path, dir_okay=False)
     "is_held",
     default=True,
     show_default=True,
-    help="Hold the first run against the table [gate] of the project file too.",
+    help="Check the gates of the project file's table [gate] on the first run too.",
 )
 @folder_option
-@click.option("--anyway", is_flag=True, help="Compare what was scored or asked in different ways.")
+@click.option(
+    "--anyway", is_flag=True, help="Compare rows that were scored or requested in different ways."
+)
 @click.option("--partial", is_flag=True, help="Compare runs that are not complete.")
 @click.option(
     "--output",
@@ -149,9 +151,9 @@ def compare(
     outputs: tuple[Path, ...],
     as_json: bool,
 ) -> int:
-    """Tell which system is better, by how much and how surely: paired by row, with a verdict in words.
+    """Compare systems row by row: which is better, by how much, and how certain that is.
 
-    The systems of one run are held against its baseline; of several runs, the rows with the same content are compared. A run
+    The systems of one run are compared with its baseline; of several runs, the rows with the same content are compared. A run
     may be written @NAME for a named baseline. Exit code 10: a gate failed; 11: a gate is inconclusive.
     """
     for path in outputs:

@@ -33,7 +33,7 @@ from context_bench_compare.rendering import aligned
     help="Score to decide about.  [default: the primary score]",
 )
 @click.option(
-    "--baseline", "against", metavar="LABEL", help="The system that the others are held against."
+    "--baseline", "against", metavar="LABEL", help="The system that the others are compared with."
 )
 @click.option(
     "--confidence",
@@ -62,7 +62,7 @@ def plan(
     rpm: float | None,
     as_json: bool,
 ) -> None:
-    """Tell from a pilot how many rows a decision takes, and what they cost, before they are paid for."""
+    """Compute from a pilot run how many rows a decision needs, and what they cost."""
     with open_run(pilot) as run:
         found = plans(run, metric, margin, against, confidence, rpm, basis)
     if as_json:

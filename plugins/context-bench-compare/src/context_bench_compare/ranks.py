@@ -14,7 +14,7 @@ from context_bench.errors import MetricError
 
 @frozen
 class ParetoRank:
-    """Where a system stands among the others in quality and cost, of which less is better.
+    """Rank of a system among the others in quality and cost, of which less is better.
 
     It needs all systems at once, so :meth:`compute` has nothing to say; :meth:`compare` does.
 

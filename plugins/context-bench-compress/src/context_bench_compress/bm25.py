@@ -27,7 +27,7 @@ class BM25Passages(PassageSearch):
     Args:
         ratio: The share of the tokens (matches of ``\w+|[^\w\s]``) that may stay; half of them unless told.
         tokens: The number of tokens that may stay, instead of a share.
-        passage_sentences: Sentences of one passage; 3 unless told. A sentence of more than 200 tokens is cut into
+        passage_sentences: Sentences of one passage; 3 by default. A sentence of more than 200 tokens is cut into
             windows of 200.
         passage_tokens: Tokens of one passage, instead of sentences.
         k1: How much a repeated term counts; 0 for not at all.

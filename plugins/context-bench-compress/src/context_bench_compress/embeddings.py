@@ -22,7 +22,7 @@ class EmbeddingPassages(PassageSearch):
     Args:
         ratio: The share of the tokens (matches of ``\w+|[^\w\s]``) that may stay; half of them unless told.
         tokens: The number of tokens that may stay, instead of a share.
-        passage_sentences: Sentences of one passage; 3 unless told.
+        passage_sentences: Sentences of one passage; 3 by default.
         passage_tokens: Tokens of one passage, instead of sentences.
         model: An ``.onnx`` file, its folder, or ``namespace/name`` on the hub.
         tokenizer: A ``tokenizer.json``; by default the one beside the model.

@@ -19,7 +19,7 @@ class Cutter:
 
     Args:
         owner: Name of the compressor, for messages.
-        passage_sentences: Sentences of one passage; 3 unless told.
+        passage_sentences: Sentences of one passage; 3 by default.
         passage_tokens: Tokens of one passage, instead of sentences.
         language: Code of the language, for finding sentences.
 

@@ -21,7 +21,7 @@ class TfidfPassages(PassageSearch):
     Args:
         ratio: The share of the tokens (matches of ``\w+|[^\w\s]``) that may stay; half of them unless told.
         tokens: The number of tokens that may stay, instead of a share.
-        passage_sentences: Sentences of one passage; 3 unless told.
+        passage_sentences: Sentences of one passage; 3 by default.
         passage_tokens: Tokens of one passage, instead of sentences.
         sublinear: Count ``1 + ln(tf)`` in place of ``tf``.
         language: Code of the language, for finding sentences; an unknown one is treated as English.

@@ -47,10 +47,10 @@ from context_bench_controls.summing import HEADINGS, Line, cells, line_to_dict, 
 )
 @click.option("--rows", "with_rows", is_flag=True, help="A line for each row too.")
 def controls(run: Path, seeds: int, confidence: float, shape: str, with_rows: bool) -> None:
-    """Hold each row of a run's compressors against deletion at random at the tokens that it really kept.
+    """Compare each row of a run's compressors with deletion at random at the same number of tokens.
 
-    Controls are random, newest, head+tail, drop-oldest-results and clear-results; a result is never kept without its call. Nothing is asked
-    and nothing is written.
+    Controls are random, newest, head+tail, drop-oldest-results and clear-results; a result is never kept without its call. It calls no
+    system and writes no file.
     """
     require_confidence(confidence)
     with open_run(run) as opened:

@@ -78,7 +78,7 @@ _RARE = ("role_changes",)
 def scorecard(run: Path, breaks: tuple[str, ...], is_needed: bool, seeds: int, shape: str) -> None:
     """Show what each compressor of a run kept, broke and cost, and its advantage over deletion at random.
 
-    Systems that differ in one number, such as bm25 at three ratios, are joined to a curve. Nothing is asked and nothing written.
+    Systems that differ in one number, such as bm25 at three ratios, are joined to a curve. It calls no system and writes no file.
     """
     with open_run(run) as opened:
         cards = cards_of(opened, seeds)

@@ -22,7 +22,7 @@ class AlpacaWinRate:
         api_key: Bearer token of the judge's server.
         timeout: Seconds for one attempt.
         provider: Interface of the judge's server: ``openai`` or ``anthropic``.
-        cache: File that keeps the judge's replies.
+        cache: File that stores the judge's replies.
     """
 
     name = "alpaca_eval"

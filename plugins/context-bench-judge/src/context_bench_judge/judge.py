@@ -81,7 +81,7 @@ class LLMJudge:
         max_retries: Requests after the first one, on 429, 5xx, timeouts and broken connections.
         retry_base_delay: Upper bound of the first pause in seconds; it doubles each time.
         provider: ``openai`` for an OpenAI-compatible server, ``anthropic`` for one of the Messages API.
-        cache: File that keeps the judge's replies, by endpoint, model, messages and parameters.
+        cache: File that stores the judge's replies, by endpoint, model, messages and parameters.
         max_in_flight: How many requests may be on their way at a time.
 
     Raises:

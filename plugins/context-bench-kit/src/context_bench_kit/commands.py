@@ -145,9 +145,9 @@ def new(kind: str, name: str, parent: Path) -> None:
 @_switch_option
 @_project_option
 def diff(lock: Path, as_json: bool, switches: tuple[str, ...], project_path: Path | None) -> int:
-    """Tell how the installed plugins differ from those that a LOCK file names.
+    """Show how the installed plugins differ from those in a LOCK file.
 
-    The exit code is 2 when one is another now, or gone.
+    The exit code is 2 when a plugin has another version or is missing.
     """
     from context_bench_kit.locked import lock_differences
 

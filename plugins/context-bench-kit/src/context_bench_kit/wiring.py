@@ -26,7 +26,7 @@ from context_bench.console import echo, warn, write_json
     "--given",
     multiple=True,
     metavar="FLAG",
-    help="A flag that would be given, such as judge-url; repeatable.",
+    help="A flag of the run, such as judge-url; repeatable.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 def wiring(
@@ -38,7 +38,7 @@ def wiring(
     given: tuple[str, ...],
     as_json: bool,
 ) -> int:
-    """Tell which evaluators score the rows of a dataset, by which rule, and why the others do not.
+    """Show which evaluators score the rows of a dataset, by which rule, and why the others do not.
 
     Nothing is imported. The exit code is 2 when a run on this dataset would stop.
     """

@@ -25,7 +25,7 @@ class BM25Memory:
     '[2026-03-01] user: My cat is called Ada.'
 
     Args:
-        items: Turns that are given back at most.
+        items: Maximum number of turns to return.
         tokens: Tokens that they may have together; None for no limit. The best go first, until one does not fit.
         k1: How much a repeated term counts.
         b: How much long turns are held back.
@@ -105,7 +105,7 @@ class BM25MemorySystem(MemoryAdapter):
     """`BM25Memory` as a system; put a reader behind it.
 
     Args:
-        items: Turns that are given back at most.
+        items: Maximum number of turns to return.
         tokens: Tokens that they may have together; None for no limit.
         k1: How much a repeated term counts.
         b: How much long turns are held back.

@@ -26,7 +26,7 @@ class Replay:
     record. Instances can be pickled; a copy reads the file again.
 
     Args:
-        field: Where the response stands: a column, or a path with dots (``outputs.0``,
+        field: Place of the response: a column, or a path with dots (``outputs.0``,
             ``choices.0.message.content``; ``-1`` is the last of an array). A column whose name has dots is found too.
             Where nothing is said and there is no ``response``: the ``summary`` beside the ``contexts`` of ragas, the
             ``output`` of a run of arthur_bench.

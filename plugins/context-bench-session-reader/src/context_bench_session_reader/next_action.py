@@ -29,7 +29,7 @@ class NextAction(JudgedEvaluator):
     ``next_action_recorded`` is the target against what the recorded agent did.
 
     Args:
-        samples: How often the reader is asked with what is left, each time with another seed.
+        samples: How often the reader is called with what is left, each time with another seed.
         judge: As in `JudgedEvaluator`: ``llm``, ``base_url``, ``model``, ``provider``, ``api_key``, ``cache`` and their like.
 
     Raises:

@@ -55,7 +55,7 @@ class ForwardedContext:
         redeem: Address that hands out what a marker stands for, ``{reference}`` where its reference goes; a path is one of
             the proxy's own.
         redeem_tool: Name of the proxy's tool that does.
-        redeem_field: Field of the JSON that comes back which holds the text; unset, all of its texts count.
+        redeem_field: Field of the returned JSON with the text; unset, all of its texts count.
         marker: Regular expression whose first group is the reference of a marker, for markers of a shape that ``survival``
             does not know.
         options: Options of the system that asks, such as ``base_url``, ``model`` and ``layout``.

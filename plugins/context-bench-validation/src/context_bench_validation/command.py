@@ -96,7 +96,7 @@ if TYPE_CHECKING:
     default=0.5,
     show_default=True,
     metavar="X",
-    help="Ratings of two values: the score from which the evaluator says yes.",
+    help="Ratings of two values: the score from which the evaluator answers yes.",
 )
 @click.option(
     "--scale",
@@ -125,8 +125,9 @@ def validate(**flags: Any) -> None:
     """Compare the scores of the evaluator NAME with judgements in a file, and with a simple evaluator beside it.
 
     The layouts of SummEval, LLMBar and MT-bench's human votes are known by their fields. For any other file name the columns:
-    --response and --rating, or --response-a, --response-b and --preferred. Nothing is asked again: the responses are those of
-    the file, or of the run whose rows were rated good or bad in the viewer. An evaluator that asks a model asks it once for each different response.
+    --response and --rating, or --response-a, --response-b and --preferred. No system is called: the responses are
+    those of the file, or of the run whose rows were rated good or bad in the viewer. An evaluator that calls a model calls it once
+    for each different response.
     """
     from context_bench_validation.rendering import as_text, to_dict
     from context_bench_validation.validating import (

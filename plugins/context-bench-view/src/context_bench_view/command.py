@@ -17,7 +17,7 @@ from context_bench.errors import ConfigurationError
 def view(folder: Path, port: int) -> None:
     """Look at the runs of a folder (`runs`) in a browser, also while they go on.
 
-    The server listens on 127.0.0.1. The address that is printed holds a random token; without it nothing is answered.
+    The server listens on 127.0.0.1. The printed address contains a random token; the server refuses requests without it.
     """
     from context_bench_http.local_server import Guard, LocalServer
     from context_bench_view.server import Pages
