@@ -7,10 +7,11 @@ back in time end the run with an error.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 from collections.abc import Callable, Mapping
-from concurrent.futures import CancelledError, Future
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from importlib.util import find_spec
@@ -25,6 +26,9 @@ from attrs import frozen
 from dask.utils import parse_timedelta
 from distributed import Client, KilledWorker, LocalCluster
 from distributed import Future as DaskFuture
+from distributed.comm import connect
+from distributed.comm.addressing import normalize_address
+from distributed.security import Security
 
 from context_bench.errors import ConfigurationError, ContextBenchError, LostExecutorError
 
@@ -156,6 +160,9 @@ class DaskExecutor:
             if address.endswith(".json"):
                 # Client(scheduler_file=...) waits for ever for a file that does not exist.
                 address = json.loads(Path(address).read_text(encoding="utf-8"))["address"]
+            # A client that cannot even start to connect complains again when it is deleted.
+            with ThreadPoolExecutor(1) as pool:  # a notebook's thread has a running loop
+                pool.submit(lambda: asyncio.run(_reach(address, self._patience))).result()
             return Client(address, **settings)
         except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
             raise ConfigurationError(
@@ -291,6 +298,19 @@ class DaskExecutor:
             call.future.set_result(result)
         else:
             call.future.set_exception(error)
+
+
+async def _reach(address: str, patience: float) -> None:
+    """Connect to a scheduler and disconnect.
+
+    Raises:
+        OSError: Nothing answers in time.
+        TypeError: The address needs TLS, which dask is not configured for.
+        ValueError: It is not an address.
+    """
+    arguments = Security().get_connection_args("client")
+    comm = await connect(normalize_address(address), timeout=patience, **arguments)
+    await comm.close()
 
 
 def _local_cluster(number: int | None, cores: int, resources: Mapping[str, float]) -> LocalCluster:
