@@ -10,7 +10,17 @@ from typing import Any
 import pytest
 
 from context_bench.errors import ConfigurationError, DatasetError
-from context_bench_tasks import Check, HuntReader, Read, Write, digest_of, evidence_hunt, tasks
+from context_bench_tasks import (
+    PYTEST,
+    REWARD,
+    Check,
+    HuntReader,
+    Read,
+    Write,
+    digest_of,
+    evidence_hunt,
+    tasks,
+)
 from context_bench_tasks.hunt import INDEX, LEDGER, RULES
 
 
@@ -204,7 +214,7 @@ def test_a_check_command_has_files_that_the_agent_does_not_see(tmp_path: Path) -
     assert list(check.command.words) == ["bash", "{tests}/check.sh"]
     assert check.command.files == {"check.sh": "exit 1"}
     changed = workspace_of({"names.txt": "a"})
-    assert check.share(changed, command_passes=True) == 1.0
+    assert check.share(changed, command_share=1.0) == 1.0
     assert check.share(changed) == 0.0
     assert not check.passes(changed)
 
@@ -246,23 +256,149 @@ def test_a_harbor_directory_without_an_image_is_a_task(tmp_path: Path) -> None:
     assert "solve" not in json.dumps(task)
 
 
+DOCKERFILE = """
+# canary
+FROM ubuntu:24.04
+
+WORKDIR /app
+ENV MODE=strict PLACE=/app/data
+COPY --chown=root data/ ./data/
+COPY main.py \\
+    run.sh /app/
+CMD ["sleep", "infinity"]
+"""
+REWARD_TEST = """#!/bin/bash
+if cmp -s /app/hello.txt /tests/expected.txt; then
+  echo 1 > /logs/verifier/reward.txt
+else
+  echo 0 > /logs/verifier/reward.txt
+fi
+"""
+
+
+def test_a_harbor_directory_with_a_plain_dockerfile_is_a_task(tmp_path: Path) -> None:
+    harbor(
+        tmp_path / "hello",
+        instruction_dot_md="Write /app/hello.txt.",
+        environment__Dockerfile=DOCKERFILE,
+        environment__data__a_dot_txt="1",
+        environment__main_dot_py="2",
+        environment__run_dot_sh="3",
+        tests__test_dot_sh=REWARD_TEST,
+    )
+    (task,) = tasks(str(tmp_path / "hello"))
+    assert task["files"] == {"data/a.txt": "1", "main.py": "2", "run.sh": "3"}
+    assert task["question"].startswith("Write /app/hello.txt.")
+    assert "`/app` is the current folder here" in task["question"]
+    command = Check.of_record(json.loads(json.dumps(task["check"]))).command
+    assert command is not None
+    assert (command.result, command.workdir) == (REWARD, "/app")
+    assert command.variables == {"MODE": "strict", "PLACE": "/app/data"}
+
+
+def terminal_bench(folder: Path, **more: str) -> Path:
+    parts = {
+        "task_dot_yaml": "# canary\ninstruction: |-\n  Write a.txt\n\n  into /app.\ntags:\n  - files\n"
+        "parser_name: pytest\nmax_agent_timeout_sec: 90.0\nmax_test_timeout_sec: 30.0\n",
+        "Dockerfile": "FROM ghcr.io/laude-institute/t-bench/ubuntu-24-04:20250624\nCOPY seed.txt ./",
+        "docker-compose_dot_yaml": "services:\n  client:\n    build:\n      dockerfile: Dockerfile\n"
+        "    image: ${T_BENCH_TASK_DOCKER_CLIENT_IMAGE_NAME}\n    environment:\n      - TEST_DIR=${T_BENCH_TEST_DIR}\n",
+        "run-tests_dot_sh": "#!/bin/bash\npython3 $TEST_DIR/test_outputs.py\n",
+        "tests__test_outputs_dot_py": "print('PASSED test_outputs.py::test_a')",
+        "solution_dot_sh": "echo a > a.txt",
+        "seed_dot_txt": "s",
+    }
+    return write(folder, **{**parts, **more})
+
+
+def test_a_terminal_bench_directory_with_a_plain_dockerfile_is_a_task(tmp_path: Path) -> None:
+    terminal_bench(tmp_path / "hello")
+    (task,) = tasks(str(tmp_path))
+    assert (task["id"], task["task"], task["files"]) == (
+        "hello",
+        "terminal-bench",
+        {"seed.txt": "s"},
+    )
+    assert task["question"].startswith("Write a.txt\n\ninto /app.")
+    assert task["limits"]["seconds"] == 90
+    command = Check.of_record(task["check"]).command
+    assert command is not None
+    assert (command.result, command.seconds) == (PYTEST, 30)
+    assert sorted(command.files) == ["run-tests.sh", "test_outputs.py"]
+    assert "solution" not in json.dumps(task)
+
+
 @pytest.mark.parametrize(
-    "more",
+    ("more", "reason"),
     [
-        {"environment__Dockerfile": "FROM scratch"},
-        {"environment__docker-compose_dot_yaml": "services: {}"},
-        {"task_dot_toml": HARBOR + 'docker_image = "python:3.12"'},
-        {"tests__test_dot_sh": "echo 1 > /logs/verifier/reward.txt"},
-        {"tests__test_outputs_dot_py": "open('/app/hello.txt')"},
+        ({"environment__Dockerfile": "FROM scratch"}, "no WORKDIR"),
+        ({"environment__Dockerfile": "FROM golang\nWORKDIR /app"}, "starts from golang"),
+        ({"environment__Dockerfile": "FROM python:3\nRUN apt-get install jq"}, "RUN apt-get"),
+        ({"environment__Dockerfile": "FROM ubuntu\nWORKDIR /app\nCOPY notes.txt /etc/"}, "outside"),
+        ({"environment__Dockerfile": "FROM ubuntu\nWORKDIR /app\nCOPY no /app/"}, "not a file"),
+        ({"environment__docker-compose_dot_yaml": "services: {}"}, "docker-compose.yaml"),
+        ({"task_dot_toml": HARBOR + 'docker_image = "python:3.12"'}, "docker_image"),
+        ({"task_dot_toml": HARBOR + 'env = {KEY = "${KEY}"}'}, "variable KEY"),
+        ({"task_dot_toml": HARBOR + '[[steps]]\nname = "a"'}, "steps"),
+        ({"tests__test_dot_sh": "apt-get update"}, "calls apt-get update"),
+        ({"tests__test_dot_sh": "if pytest-of-nobody\nthen rewardkit /tests\nfi"}, "rewardkit"),
+        ({"tests__test_outputs_dot_py": "open('/workspace/hello.txt')"}, "uses /workspace"),
     ],
-    ids=str,
+    ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_a_task_that_needs_an_image_is_refused_by_its_name(
-    tmp_path: Path, more: dict[str, str]
+    tmp_path: Path, more: dict[str, str], reason: str
 ) -> None:
     harbor(tmp_path / "hello", **more)
-    with pytest.raises(DatasetError, match=r"^hello: the task needs a container image: "):
-        list(tasks(str(tmp_path)))
+    with pytest.raises(DatasetError, match=r"^hello: the task needs a container image: ") as caught:
+        list(tasks(str(tmp_path / "hello")))
+    assert reason in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        (
+            {
+                "docker-compose_dot_yaml": "services:\n  client:\n    build: .\n  db:\n    build: .\n"
+            },
+            "db",
+        ),
+        ({"docker-compose_dot_yaml": "services:\n  client:\n    image: redis:7\n"}, "redis:7"),
+        ({"task_dot_yaml": "instruction: a\nparser_name: swebench\n"}, "parser swebench"),
+        ({"task_dot_yaml": "tags:\n  - a\n"}, "no instruction"),
+        ({"run-tests_dot_sh": "source $TEST_DIR/a.sh\nuv run pytest"}, "calls uv run"),
+        ({"Dockerfile": "FROM ubuntu\nWORKDIR /app\nCOPY tests ./"}, "copies tests"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_terminal_bench_task_that_needs_an_image_is_refused(
+    tmp_path: Path, more: dict[str, str], reason: str
+) -> None:
+    terminal_bench(tmp_path / "hello", **more)
+    with pytest.raises(DatasetError, match=r"^hello: the task needs a container image: ") as caught:
+        list(tasks(str(tmp_path / "hello")))
+    assert reason in str(caught.value)
+
+
+def test_tasks_that_need_an_image_are_counted_with_reasons_before_the_first_task(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    harbor(tmp_path / "b")
+    harbor(tmp_path / "a", environment__Dockerfile="FROM ubuntu\nRUN make\nWORKDIR /app")
+    (tmp_path / "a" / "environment" / "notes.txt").unlink()
+    terminal_bench(tmp_path / "c", Dockerfile="FROM postgres")
+    (harbor(tmp_path / "d") / "environment" / "image.png").write_bytes(b"\xff\xfe")
+    found = tasks(str(tmp_path))
+    told = capsys.readouterr().err
+    assert "3 of 4 tasks need a container image" in told
+    for part in (
+        "a: its Dockerfile has RUN make.",
+        "c: its Dockerfile starts from postgres.",
+        "image.png",
+    ):
+        assert part in told
+    assert [task["id"] for task in found] == ["b"]
 
 
 def test_a_link_in_a_task_is_refused(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from context_bench.errors import ConfigurationError
-from context_bench_agents_live.check_commands import command_passes
+from context_bench_agents_live.check_commands import command_share
 from context_bench_tasks import Check
 
 _MILLION = 1_000_000
@@ -60,6 +60,10 @@ class AgentTask:
         self._prices = prices
         self._runs_checks = run_checks
 
+    def isolation(self) -> str:
+        """Return what keeps code that a model wrote apart: that none is run, or that the user allowed to run it unconfined."""
+        return "unconfined, by run_checks" if self._runs_checks else "no code is run"
+
     def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> dict[str, float]:
         """Score the work on one task.
 
@@ -96,7 +100,7 @@ class AgentTask:
         texts = {path: text for path, text in files.items() if text is not None}
         sent = counts["tokens_sent"]
         cached = counts["tokens_cached"]
-        share = check.share(workspace, texts, command_passes=self._command_passes(check, texts))
+        share = check.share(workspace, texts, command_share=self._command_share(check, texts))
         scores = {
             "task_success": float(share == 1.0),
             "task_share": share,
@@ -111,19 +115,19 @@ class AgentTask:
             scores["agent_kept_share"] = float(counts["kept_share"])
         return scores
 
-    def _command_passes(self, check: Check, texts: Mapping[str, str]) -> bool:
-        """Return whether the check command of a task passes; without one, False.
+    def _command_share(self, check: Check, texts: Mapping[str, str]) -> float:
+        """Return how much the check command of a task finds correct; without one, 0.
 
         Raises:
             ConfigurationError: There is a command, and `run_checks` is not set.
         """
         if check.command is None:
-            return False
+            return 0.0
         if not self._runs_checks:
             raise ConfigurationError(
                 "The task has a check command, which runs what the agent wrote. Allow it with --set evaluators.agent-task.run_checks=true."
             )
-        return command_passes(check.command, texts)
+        return command_share(check.command, texts)
 
     def _bill(self, counts: Mapping[str, Any]) -> float:
         side = counts.get("tokens_side", 0)

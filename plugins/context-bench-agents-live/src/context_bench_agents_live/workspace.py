@@ -37,14 +37,13 @@ class Workspace:
         self.root = self._outer / "work"
         self.home = self._outer / "home"
         self.temporary = self._outer / "tmp"
-        self._left = sum(len(content.encode("utf-8")) for content in files.values())
-        self._initial = dict(files)
+        self._left = 0
+        self._initial: dict[str, str] = {}
         try:
             self.root.mkdir()
             self.home.mkdir()
             self.temporary.mkdir()
-            for path, content in files.items():
-                self.write(path, content)
+            self.fill(files)
         except BaseException:
             self.close()
             raise
@@ -60,6 +59,21 @@ class Workspace:
         """Remove the folder."""
         shutil.rmtree(self._outer, ignore_errors=True)
         KEEPER.remove(self.folder)
+
+    def fill(self, files: Mapping[str, str]) -> None:
+        """Write files that were here from the start; one that begins with ``#!`` can be run.
+
+        Raises:
+            WorkspaceError: A path leads out of the workspace, or is a folder.
+        """
+        left = self._left
+        self._left = sum(len(content.encode("utf-8", "replace")) for content in files.values())
+        for path, content in files.items():
+            self.write(path, content)
+            if content.startswith("#!"):
+                self._inside(path).chmod(0o755)
+        self._initial.update(files)
+        self._left = left
 
     def end_processes(self) -> None:
         """Kill what still works here, also what left the group of its program."""

@@ -1,7 +1,15 @@
 """Tasks for agents as a dataset: generated from a seed, or read from own folders."""
 
 from context_bench_tasks.bug_hunt import BugReader, bug_hunt
-from context_bench_tasks.checks import Check, CommandCheck, HiddenTest, digest_of
+from context_bench_tasks.checks import (
+    PYTEST,
+    REWARD,
+    STATUS,
+    Check,
+    CommandCheck,
+    HiddenTest,
+    digest_of,
+)
 from context_bench_tasks.hunt import evidence_hunt
 from context_bench_tasks.hunt_reader import HuntReader
 from context_bench_tasks.loader import tasks
@@ -12,7 +20,10 @@ READERS = (HuntReader, BugReader, RefactorReader)
 """What reads each generated task as a perfect reader without a memory would."""
 
 __all__ = [
+    "PYTEST",
     "READERS",
+    "REWARD",
+    "STATUS",
     "BugReader",
     "Check",
     "CommandCheck",

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from attrs import frozen
+from attrs import field, frozen
 
 from context_bench_tasks.expressions import ExpressionError, Functions
 
@@ -51,23 +51,45 @@ class HiddenTest:
         }
 
 
+STATUS = "status"
+REWARD = "reward"
+PYTEST = "pytest"
+
+
 @frozen
 class CommandCheck:
-    """A command that passes with status 0. It runs in a copy of the workspace, with files that an agent does not see.
+    """A command that runs in a copy of the workspace, with files that an agent does not see.
 
     Attributes:
         words: Program and arguments; ``{tests}`` is the folder of the files.
         files: Text of each hidden file, by path.
         seconds: Seconds until it is killed, which is no pass.
+        result: What tells how much is correct: ``status`` 0, the ``reward`` that it writes as Harbor reads it, or the lines of
+            ``pytest`` as terminal-bench reads them.
+        workdir: How the files call the workspace, such as ``/app``; then ``/tests`` and ``/logs`` are folders of the check, too.
+            Empty where they call it nothing.
+        variables: Variables to set.
     """
 
     words: Sequence[str]
     files: Mapping[str, str]
     seconds: int
+    result: str = STATUS
+    workdir: str = ""
+    variables: Mapping[str, str] = field(factory=dict)
 
     def record(self) -> dict[str, Any]:
         """Return the command as a row contains it."""
-        return {"words": list(self.words), "files": dict(self.files), "seconds": self.seconds}
+        record: dict[str, Any] = {
+            "words": list(self.words),
+            "files": dict(self.files),
+            "seconds": self.seconds,
+        }
+        if self.result != STATUS or self.workdir:
+            record["result"] = self.result
+            record["workdir"] = self.workdir
+            record["variables"] = dict(self.variables)
+        return record
 
 
 @frozen
@@ -126,21 +148,21 @@ class Check:
         workspace: Mapping[str, str],
         files: Mapping[str, str] | None = None,
         *,
-        command_passes: bool = False,
+        command_share: float = 0.0,
     ) -> float:
         """Return the share of the outputs, tests and command that are correct, 0 to 1; 0 where an input was changed.
 
         Args:
             workspace: Digest of each file of the workspace, by path.
             files: Text of each file, by path; only tests need it.
-            command_passes: Whether `command` passed.
+            command_share: How much of `command` is correct, 0 to 1.
         """
         if any(workspace.get(path) != digest for path, digest in self.unchanged.items()):
             return 0.0
-        correct = sum(workspace.get(path) == digest for path, digest in self.outputs.items())
-        correct += sum(test.passes(files or {}) for test in self.tests)
+        outputs = sum(workspace.get(path) == digest for path, digest in self.outputs.items())
+        tests = sum(test.passes(files or {}) for test in self.tests)
         has_command = self.command is not None
-        correct += has_command and command_passes
+        correct = outputs + tests + (command_share if has_command else 0.0)
         return correct / (len(self.outputs) + len(self.tests) + has_command)
 
     def passes(self, workspace: Mapping[str, str], files: Mapping[str, str] | None = None) -> bool:
