@@ -54,7 +54,7 @@ def test_list_and_show_tell_version_and_hash(
 ) -> None:
     assert execute(["suite", "list", "--folder", str(folder), "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)
-    assert [one["name"] for one in listed] == ["small", "compressor-offline"]
+    assert [one["name"] for one in listed] == ["small", "compressor-offline", "proxy-small"]
     assert execute(["suite", "show", "small", "--folder", str(folder)]) == 0
     shown = capsys.readouterr().out
     assert listed[0]["sha256"] in shown

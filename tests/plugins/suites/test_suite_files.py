@@ -67,11 +67,15 @@ def test_what_is_no_suite_is_refused(small: Path, small_text: str, old: str, new
 
 
 def test_a_suite_of_a_folder_is_found_beside_those_of_packages(small: Path) -> None:
-    assert [suite.name for suite in find_suites(small.parent)] == ["small", "compressor-offline"]
+    assert [suite.name for suite in find_suites(small.parent)] == [
+        "small",
+        "compressor-offline",
+        "proxy-small",
+    ]
     assert find_suite("small", small.parent).path == small
     with pytest.raises(UnknownNameError) as caught:
         find_suite("small")
-    assert caught.value.known == ("compressor-offline",)
+    assert caught.value.known == ("compressor-offline", "proxy-small")
     with pytest.raises(ConfigurationError):
         find_suites(small.parent / "absent")
 
@@ -93,3 +97,13 @@ def test_the_recorded_sessions_are_those_of_eight_customers() -> None:
     assert len(list(tau_bench_sessions(3))) == 3
     with pytest.raises(ConfigurationError):
         tau_bench_sessions(split="test")
+
+
+def test_a_suite_says_that_it_calls_a_model(small: Path, small_text: str) -> None:
+    assert read_suite(small).model is None
+    call = '[model]\nlabel = "direct"\noptions = { layout = "user" }\n\n[run]'
+    small.write_text(small_text.replace("[run]", call, 1), encoding="utf-8")
+    assert read_suite(small).model == {"label": "direct", "options": {"layout": "user"}}
+    small.write_text(small_text.replace("[run]", '[model]\nlabel = "direct"\n\n[run]', 1), "utf-8")
+    with pytest.raises(ConfigurationError):
+        read_suite(small)

@@ -16,6 +16,7 @@ from context_bench_compare.comparing import Line
 from context_bench_compare.of_result import compare_result
 from context_bench_compare.rendering import HEADINGS, aligned, cells, sentences, to_dict
 from context_bench_suites.comparing import compared_runs, compared_suite, shown_lines
+from context_bench_suites.model import required_model
 from context_bench_suites.running import arguments, headline
 from context_bench_suites.suite_file import Suite
 from context_bench_suites.suite_folders import find_suite, find_suites
@@ -54,7 +55,8 @@ def show(name: str, folder: Path | None, as_json: bool) -> None:
     """Show what a suite pins: its TOML file and the hash of it."""
     found = find_suite(name, folder)
     if as_json:
-        write_json({**found.stamp(), "run": found.run, "compare": found.compare})
+        shown = {"model": found.model, "run": found.run, "compare": found.compare}
+        write_json({**found.stamp(), **shown})
         return
     echo(f"# {found.name} {found.version}, SHA-256 {found.sha256}")
     echo(found.path.read_text(encoding="utf-8").rstrip())
@@ -69,6 +71,15 @@ def show(name: str, folder: Path | None, as_json: bool) -> None:
     multiple=True,
     metavar="SPEC",
     help="A system to measure: [label=]name[:key=value,...]; repeatable.",
+)
+@click.option("--model", metavar="NAME", help="The model, for a suite that calls one.")
+@click.option("--endpoint", metavar="URL", help="Address of the model's own endpoint.")
+@click.option(
+    "--proxy",
+    "proxies",
+    multiple=True,
+    metavar="[LABEL=]URL",
+    help="A proxy in front of the model to measure; repeatable.",
 )
 @click.option(
     "--run-file",
@@ -94,14 +105,19 @@ def run(
     quiet: bool,
     folder: Path | None,
     as_json: bool,
+    **model: Any,
 ) -> None:
     """Run a suite with your systems, and show its headline table and its comparison."""
     found = find_suite(name, folder)
-    if not systems:
-        raise MissingValueError("system", "Pass --system SPEC.")
+    called = required_model(found, **model)
+    if not systems and not model["proxies"]:
+        raise MissingValueError(
+            "system",
+            "Pass --system SPEC." if called is None else "Pass --proxy URL or --system SPEC.",
+        )
     path = run_file or Path(f"{found.name}.sqlite")
     result = evaluate(
-        **arguments(found, systems, limit),
+        **arguments(found, systems, limit, called),
         run_file=str(path),
         progress=not quiet,
         on_warning=warn,

@@ -10,7 +10,7 @@ from context_bench.runs import Run
 from context_bench_compare.columns import PRIMARY, threshold_of
 from context_bench_compare.comparing import Line, Overview, overview
 from context_bench_compare.verdicts import Rules
-from context_bench_suites.pins import differences, stamp_of
+from context_bench_suites.pins import KEYS, differences, stamp_of
 from context_bench_suites.suite_file import Suite
 from context_bench_suites.suite_folders import find_suite
 
@@ -39,7 +39,7 @@ def compared_suite(first: Run, second: Run, folder: Path | None = None) -> Suite
             raise ConfigurationError(f"{run.path} cannot be compared: {run.completeness.sentence}")
     stamp = stamp_of(first)
     suite = find_suite(str(stamp["name"]), folder)
-    if suite.stamp() != dict(stamp):
+    if suite.stamp() != {key: stamp[key] for key in KEYS}:
         raise ConfigurationError(
             f"The runs are of {stamp['name']} {stamp['version']} with the SHA-256 {stamp['sha256']}, but {suite.path} is "
             f"version {suite.version} with {suite.sha256}."

@@ -11,6 +11,7 @@ from context_bench.errors import ConfigurationError
 from context_bench.runs import Run
 
 STAMP = "suite"
+MODEL = "model"
 KEYS = ("name", "version", "sha256")
 _PINNED = (
     "datasets",
@@ -57,7 +58,7 @@ class Difference:
 
 
 def stamp_of(run: Run) -> Mapping[str, Any]:
-    """Return ``name``, ``version`` and ``sha256`` of the suite that a run is of.
+    """Return ``name``, ``version`` and ``sha256`` of the suite that a run is of, and ``model`` where it calls one.
 
     Raises:
         ConfigurationError: It is of none.
@@ -74,7 +75,7 @@ def stamp_of(run: Run) -> Mapping[str, Any]:
 def differences(first: Run, second: Run) -> list[Difference]:
     """Return the pins that two runs of suites do not share.
 
-    The systems, and how fast they were called, are not pinned.
+    The systems, the address of a model, and how fast they were called, are not pinned.
 
     Args:
         first: A run.
@@ -100,9 +101,11 @@ def _pins_in_order(run: Run) -> Iterator[tuple[str, Any]]:
     stamp = stamp_of(run)
     for key in KEYS:
         yield f"suite {key}", stamp[key]
+    yield MODEL, stamp.get(MODEL)
     request = run.request
     for key in _PINNED:
-        yield key, request.get(key)
+        value = request.get(key)
+        yield key, _without_address(value) if key == "reader" and MODEL in stamp else value
     for name, options in request["extension_options"].items():
         if name != STAMP:
             yield f"options of extension {name}", options
@@ -118,6 +121,12 @@ def _pins_in_order(run: Run) -> Iterator[tuple[str, Any]]:
         for key in _OF_EVALUATORS:
             yield f"{key} of evaluator {name}", evaluator["provenance"].get(key)
         yield f"key of evaluator {name}", _hexadecimal(evaluator["key"])
+
+
+def _without_address(reader: Any) -> Any:
+    """Return a reader without the address of the model: two people have it at different places."""
+    options = {key: value for key, value in reader["options"].items() if key != "base_url"}
+    return {**reader, "options": options}
 
 
 def _hexadecimal(value: Any) -> Any:

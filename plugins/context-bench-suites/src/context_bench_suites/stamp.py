@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from context_bench.errors import ConfigurationError
 from context_bench.hookspecs import hookimpl
+from context_bench.protocols import SystemSummary
 from context_bench_suites.suite_folders import find_suites
 
 
@@ -14,12 +15,27 @@ class Stamp:
         name: Name of the suite.
         version: Version of the suite.
         sha256: SHA-256 of its TOML file, hexadecimal.
+        model: Name of the model of the run; None for a suite that calls none.
     """
 
-    def __init__(self, name: str, version: str, sha256: str) -> None:
+    def __init__(self, name: str, version: str, sha256: str, model: str | None = None) -> None:
         self._name = name
+        self._model = model
         self._version = version
         self._sha256 = sha256
+
+    @hookimpl
+    def describe_system(self, system: SystemSummary) -> None:
+        """Refuse a system that calls another model than the run.
+
+        Raises:
+            ConfigurationError: It does.
+        """
+        if self._model is not None and system.model not in (None, self._model):
+            raise ConfigurationError(
+                f"The system {system.label} calls the model {system.model}, and the run is of {self._model}. All systems of "
+                "a suite call one model."
+            )
 
     @hookimpl
     def before_first_call(self) -> None:

@@ -18,7 +18,8 @@ else:
     import tomli as tomllib
 
 SCHEMA = 1
-_TOP = ("schema", "name", "version", "summary", "run", "compare", "headline")
+_TOP = ("schema", "name", "version", "summary", "model", "run", "compare", "headline")
+_MODEL: Mapping[str, type] = {"label": str, "options": dict}
 _RUN: Mapping[str, type] = {
     "systems": list,
     "datasets": list,
@@ -44,7 +45,8 @@ _COMPARE: Mapping[str, type] = {
     "confidence": float,
     "seed": int,
 }
-_COLUMN: Mapping[str, type] = {"heading": str, "score": str, "dataset": str}
+_SCORE_COLUMN = ("heading", "score", "dataset")
+_VALUE_COLUMN = ("heading", "value")
 _HEADLINE: Mapping[str, type] = {"control": str, "columns": list}
 _PINNED = ("datasets", "evaluators", "seed")
 _NAMES_OF_TYPES = {
@@ -59,17 +61,19 @@ _NAMES_OF_TYPES = {
 
 @frozen
 class Column:
-    """A column of the headline table: the mean of a score over the rows of a dataset.
+    """A column of the headline table: the mean of a score over the rows of a dataset, or a value of a metric.
 
     Attributes:
         heading: What stands above it.
-        score: Key of the score.
-        dataset: Label of the dataset.
+        score: Key of the score; empty for a value of a metric.
+        dataset: Label of the dataset; empty for a value of a metric.
+        value: Key of the value in the summary of a system; empty for a score.
     """
 
     heading: str
-    score: str
-    dataset: str
+    score: str = ""
+    dataset: str = ""
+    value: str = ""
 
 
 @frozen
@@ -86,6 +90,8 @@ class Suite:
         compare: Arguments of the comparison that are fixed.
         columns: Columns of the headline table.
         control: Name of the control that the headline shows beside each system; None for none.
+        model: How the model is called: ``label`` of its own endpoint and ``options`` of the system ``openai``; None for a
+            suite that calls no model.
     """
 
     name: str
@@ -97,6 +103,7 @@ class Suite:
     compare: Mapping[str, Any]
     columns: tuple[Column, ...]
     control: str | None
+    model: Mapping[str, Any] | None = None
 
     def stamp(self) -> dict[str, str]:
         """Return what a run file keeps of it: ``name``, ``version`` and ``sha256``."""
@@ -144,7 +151,17 @@ def read_suite(path: Path) -> Suite:
         compare=_table(path, table, "compare", _COMPARE),
         columns=tuple(_columns(path, headline)),
         control=headline.get("control"),
+        model=_model(path, table),
     )
+
+
+def _model(path: Path, table: Mapping[str, Any]) -> dict[str, Any] | None:
+    if "model" not in table:
+        return None
+    model = _table(path, table, "model", _MODEL)
+    for key in _MODEL:
+        _value(path, model, key, _MODEL[key])
+    return model
 
 
 def _columns(path: Path, headline: Mapping[str, Any]) -> Iterable[Column]:
@@ -152,8 +169,9 @@ def _columns(path: Path, headline: Mapping[str, Any]) -> Iterable[Column]:
     for column in columns:
         if not isinstance(column, dict):
             raise ConfigurationError(f"A column of the suite {path} must be a table.")
-        _require_known(path, "headline.columns", column, _COLUMN)
-        yield Column(**{key: _value(path, column, key, str) for key in _COLUMN})
+        keys = _VALUE_COLUMN if "value" in column else _SCORE_COLUMN
+        _require_known(path, "headline.columns", column, keys)
+        yield Column(**{key: _value(path, column, key, str) for key in keys})
 
 
 def _table(
