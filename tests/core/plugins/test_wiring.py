@@ -144,6 +144,40 @@ def test_a_rule_or_the_user_wires_an_evaluator(
     assert (entry["wired"], entry["reason"]) == (wired, reason)
 
 
+FLAGS = """
+    schema = 1
+    api = "1.0"
+    [flags.judge]
+    summary = "The model that judges"
+    [flags.judge.options]
+    base_url = { flag = "--judge-url", help = "Where the judge is" }
+"""
+LEFT_TO = "--judge-url is for acme-close/close here (option --judge-url, {}); add this one with --add-evaluator acme-wide/wide"
+CLOSER = {
+    "of a tag": ('tags = ["qa"]', (), False, LEFT_TO.format("tag qa")),
+    "of the dataset": ('datasets = ["quiz"]', (), False, LEFT_TO.format("dataset quiz")),
+    "of another tag": ('tags = ["sums"]', (), True, "option --judge-url"),
+    "left out": ('tags = ["qa"]', ("--exclude", "close"), True, "option --judge-url"),
+    "added": ('tags = ["qa"]', ("--add-evaluator", "close"), False, LEFT_TO.format("tag qa")),
+    "both": ('tags = ["qa"]', ("--add-evaluator", "wide"), True, "added with --add-evaluator"),
+}
+
+
+@pytest.mark.parametrize(("rule", "arguments", "wired", "reason"), CLOSER.values(), ids=CLOSER)
+def test_a_flag_wires_the_evaluator_of_the_dataset_and_not_that_of_every_dataset(
+    site: Any, explain: Run, rule: str, arguments: tuple[str, ...], wired: bool, reason: str
+) -> None:
+    """One judgement a row is paid for, and not two."""
+    add_dataset(site, 'tags = ["qa"]')
+    site.add("acme-flags", manifest=FLAGS, code="")
+    group = '\n    option_groups = ["judge"]'
+    site.evaluator("acme-wide", "wide", wire='[{ option = "judge-url" }]' + group)
+    closer = f'[{{ {rule}, option = "judge-url" }}]'
+    site.evaluator("acme-close", "close", wire=closer + group)
+    entry = explain("--given", "judge-url", *arguments)["by_name"]["wide"]
+    assert (entry["wired"], entry["reason"]) == (wired, reason)
+
+
 def test_the_exact_set_is_exact_and_may_be_added_to(site: Any, context_bench: Run) -> None:
     site.basics()
     add_dataset(site)

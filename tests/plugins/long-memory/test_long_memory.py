@@ -240,6 +240,19 @@ def test_the_judge_is_given_the_rule_of_the_kind_of_question(
     assert "<response>\nR.\n</response>" in prompt
 
 
+def test_the_flag_of_the_judge_wires_the_judge_of_memories_alone(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Two judges would be two calls a row."""
+    pytest.importorskip("context_bench_judge", reason="context-bench-judge is not installed")
+    arguments = ["explain", "wiring", "--dataset", "locomo:path=x", "--given", "judge-url"]
+    assert execute([*arguments, "--json"]) == 0
+    (plan,) = json.loads(capsys.readouterr().out).values()
+    wired = {entry["evaluator"] for entry in plan["evaluators"] if entry["wired"]}
+    assert "context-bench-long-memory/memory-judge" in wired
+    assert "context-bench-judge/judge" not in wired
+
+
 def test_a_judge_that_says_no_or_nothing_that_can_be_read(fake: Any) -> None:
     fake.says('{"reason": "It is wrong.", "verdict": "No."}')
     judge = MemoryJudge(judge_model(fake.url, "m", max_retries=0), repairs=0)

@@ -216,10 +216,11 @@ def decide_dataset(catalog: Catalog, dataset: DatasetFacts, choice: Choice) -> l
     for name in [*(choice.exact or ()), *choice.also]:
         component = catalog.find("evaluators", name)
         explicit[component.id] = component
-    return [
+    decisions = [
         _decide(explicit.get(component.id, component), dataset, choice, component.id in explicit)
         for component in catalog.of_kind("evaluators")
     ]
+    return _leave_to_closer(decisions, dataset, choice)
 
 
 def check_choice(catalog: Catalog, choice: Choice) -> None:
@@ -285,14 +286,9 @@ def _why_never(component: Component, choice: Choice) -> str | None:
 
 def _decide_by_rules(undecided: Decision, dataset: DatasetFacts, choice: Choice) -> Decision:
     component = undecided.component
-    rules = component.evaluator.wire
-    options = component.manifest.options.values()
-    flags = {option.flag.removeprefix("--") for option in options if option.flag}
-    given_flags = choice.given & flags  # an evaluator is not wired by a flag of another component
-    matches = [rule.match(dataset.names, dataset.tags, given_flags) for rule in rules]
-    reasons = [reason for reason in matches if reason is not None]
+    reasons = [reason for _, reason in _matching_rules(component, dataset, choice)]
     if not reasons:
-        wiring = "; ".join(map(str, rules))
+        wiring = "; ".join(map(str, component.evaluator.wire))
         return evolve(undecided, reason=f"no rule matches; it is wired to {wiring}")
     reason = min(reasons, key=lambda match: match == ALWAYS)
     if component.overridden_by is not None:
@@ -306,6 +302,52 @@ def _decide_by_rules(undecided: Decision, dataset: DatasetFacts, choice: Choice)
         return evolve(undecided, reason=refusal, consent="network")
     consent = "executes-model-code" if "executes-model-code" in capabilities else None
     return evolve(undecided, wired=True, reason=reason, consent=consent)
+
+
+def _matching_rules(
+    component: Component, dataset: DatasetFacts, choice: Choice
+) -> Iterator[tuple[WireRule, str]]:
+    """Yield the rules that choose an evaluator for a dataset, each with the reason in words."""
+    options = component.manifest.options.values()
+    flags = {option.flag.removeprefix("--") for option in options if option.flag}
+    given_flags = choice.given & flags  # an evaluator is not wired by a flag of another component
+    for rule in component.evaluator.wire:
+        reason = rule.match(dataset.names, dataset.tags, given_flags)
+        if reason is not None:
+            yield rule, reason
+
+
+def _leave_to_closer(
+    decisions: Sequence[Decision], dataset: DatasetFacts, choice: Choice
+) -> list[Decision]:
+    """Return the decisions without the evaluators that a flag wires to every dataset, where it also
+    wires one to this dataset: the user asked for one judgement of a row, and pays for each."""
+    closer: dict[str, str] = {}
+    for decision in decisions:
+        if not decision.wired:
+            continue
+        for rule, reason in _matching_rules(decision.component, dataset, choice):
+            if rule.option is not None and (rule.datasets or rule.tags):
+                closer.setdefault(rule.option, f"{decision.evaluator} here ({reason})")
+    return [
+        _left_to(decision, closer, [*_matching_rules(decision.component, dataset, choice)])
+        for decision in decisions
+    ]
+
+
+def _left_to(
+    decision: Decision, closer: Mapping[str, str], matches: Sequence[tuple[WireRule, str]]
+) -> Decision:
+    """Return a decision; left out where only flags wire it, and each wires a closer evaluator."""
+    if not decision.wired or decision.explicit:
+        return decision
+    for rule, _ in matches:
+        if rule.option not in closer or rule.datasets or rule.tags:
+            return decision
+    option = matches[0][0].option
+    addition = f"add this one with --add-evaluator {decision.evaluator}"
+    reason = f"--{option} is for {closer[str(option)]}; {addition}"
+    return evolve(decision, wired=False, reason=reason, consent=None)
 
 
 def _fit(rules: Iterable[WireRule], dataset: DatasetFacts) -> int:
