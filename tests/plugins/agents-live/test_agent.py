@@ -315,6 +315,45 @@ def test_a_matched_control_of_an_arm_that_keeps_all_equals_the_arm() -> None:
     assert scores["random_bill"] == scores["agent_bill"]
 
 
+def test_an_arm_that_cuts_has_three_matched_controls_as_arms() -> None:
+    hunt = HUNTS[0]
+    inputs = {name: hunt[name] for name in ("question", "files", "limits")}
+    agent = Agent(notes=True, control="clear-results")
+    try:
+        output = agent.process(inputs)
+        share = output["agent"]["kept_share"]
+        matched = {
+            name: control(inputs, output) for name, control in agent.matched_controls().items()
+        }
+        empty = agent.matched_controls()["head"](inputs, {"agent": {}})
+    finally:
+        agent.close()
+    assert set(matched) == {"random", "head", "clear-results"}
+    for name, other in matched.items():
+        assert other["control"] == {"name": name, "share": share}
+        assert 0 < other["agent"]["kept_share"] <= share
+        assert AgentTask().score(hunt, other)["agent_turns"] >= 1
+    assert set(empty) == {"control"}
+    direct = Agent()
+    assert direct.matched_controls() == {}
+    direct.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [("head", ["a b", "c d"]), ("clear-results", ["[cleared]", "c d e f"]), ("random", None)],
+)
+def test_a_matched_control_keeps_at_most_a_share_of_the_tokens(
+    name: str, kept: list[str] | None
+) -> None:
+    results = ["a b\n" + "x y", "c d e f"] if name == "random" else ["a b x y", "c d e f"]
+    body = {"messages": [{"role": "tool", "content": text} for text in results]}
+    cut = [message["content"] for message in Control(name, share=0.5).apply(body)["messages"]]
+    assert cut == (kept or [cut[0], ""])
+    assert len(cut[0].split()) <= 2
+    assert Control(name, share=1.0).apply(body) == body
+
+
 def test_a_program_behind_a_proxy_has_a_matched_control(
     make_proxy: Callable[..., tuple[str, int]], program: Path
 ) -> None:

@@ -16,7 +16,7 @@ from context_bench.records import Failure
 from context_bench.runs import open_run
 from context_bench_agents_live.plane import text_plane
 from context_bench_agents_live.scorecard import cards_of
-from context_bench_agents_live.scorecard_command import picture_of
+from context_bench_agents_live.scorecard_command import card_to_dict, matched_lines, picture_of
 from context_bench_compare.intervals import TooFew
 from context_bench_compare.paired_passes import mid_p
 
@@ -105,6 +105,24 @@ def test_the_baseline_can_be_chosen_and_what_is_no_agent_is_left_out() -> None:
     with pytest.raises(ConfigurationError, match="direct, proxy"):
         cards_of(rows, "bm25")
     assert cards_of([other]) == []
+
+
+def test_an_arm_is_compared_with_its_matched_controls_task_by_task() -> None:
+    arm = [row("proxy", task, float(task != 9), agent_bill=3.0) for task in range(10)]
+    control = [row("proxy random", task, float(task == 9)) for task in range(9)]
+    note = {"control": {"name": "random", "note": "the arm sent no result of a tool"}}
+    control.append(EvalRow("proxy random", "9", {}, output=note, position=9))
+    sources = {"proxy random": "proxy", "other head": "other"}
+    direct, proxy, random = cards_of([*DIRECT, *arm, *control], sources=sources)
+    (against,) = proxy.controls
+    assert (against.baseline, against.tasks) == ("proxy random", 9)
+    assert (against.improved, against.regressed, against.bill) == (9, 0, 1.0)
+    assert against.p_value == mid_p(9, 0)
+    assert (direct.controls, random.controls, random.tasks) == ([], [], 9)
+    assert [line[:4] for line in matched_lines([direct, proxy, random])] == [
+        ["proxy", "proxy random", "0", "9"]
+    ]
+    assert card_to_dict(proxy)["controls"][0]["baseline"] == "proxy random"
 
 
 def test_a_plane_has_a_letter_at_success_and_bill() -> None:

@@ -128,6 +128,19 @@ def test_what_only_answers_has_no_controls() -> None:
         Controls().derived_systems({})
 
 
+class Agent:
+    name = "agent"
+
+    def matched_controls(self) -> dict[str, Any]:
+        return {"random": lambda example, output: {"cut": output["size"] + example["more"]}}
+
+
+def test_a_system_can_bring_its_own_controls() -> None:
+    (spec,) = Controls().derived_systems({"proxy": Agent(), "endpoint": Endpoint()})
+    assert (spec.label, spec.source_label, spec.is_read) == ("proxy random", "proxy", False)
+    assert spec.process({"more": 1}, {"size": 2}) == {"cut": 3}
+
+
 @pytest.mark.skipif(
     find_spec("context_bench_compress") is None or find_spec("context_bench_local") is None,
     reason="context-bench-compress and context-bench-local are not installed",

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from secrets import token_hex
 from typing import Any
 
 from attrs import evolve, frozen
 
 from context_bench.errors import ConfigurationError
-from context_bench_agents_live.controls import Control
+from context_bench_agents_live.controls import MATCHED, Control
 from context_bench_agents_live.loop import BOUND, FINISHED, GAVE_UP, Ending, ToolLoop
 from context_bench_agents_live.policy import OraclePolicy
 from context_bench_agents_live.policy_server import MODEL, PolicyServer
@@ -111,6 +112,7 @@ class Agent:
         if policy == "oracle":
             self._server = _start(OraclePolicy(notes, max_turns), port, cut)
         self._has_controls = controls
+        self._may_cut = base_url is not None or control != "none"
         self._tap = None
         self._address = base_url or (self._server.url if self._server else "")
         try:
@@ -152,8 +154,32 @@ class Agent:
         output = self._attempt(example, None)
         share = output["agent"].get("kept_share")
         if self._has_controls and share is not None:
-            output["random"] = self._attempt(example, Control("random", 100 * share))
+            output["random"] = self._attempt(example, Control("random", share=share))
         return output
+
+    def matched_controls(
+        self,
+    ) -> Mapping[str, Callable[[Mapping[str, Any], Mapping[str, Any]], dict[str, Any]]]:
+        """Return what ``--controls`` compares this arm with: the same agent without its proxy, with the results of tools cut at
+        the share of their tokens that the arm kept, ``random``, ``head`` or ``clear-results``.
+
+        Returns:
+            By name, what returns the output for a task and this arm's output. Empty where nothing cuts: without a proxy and a
+            control, and with ``policy=none``.
+        """
+        if self._server is None or not self._may_cut:
+            return {}
+        return {name: partial(self._matched, name) for name in MATCHED}
+
+    def _matched(
+        self, name: str, example: Mapping[str, Any], output: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        counts = output.get("agent")
+        share = counts.get("kept_share") if isinstance(counts, Mapping) else None
+        if share is None:
+            return {"control": {"name": name, "note": "the arm sent no result of a tool"}}
+        matched = self._attempt(example, Control(name, share=min(share, 1.0)))
+        return {**matched, "control": {"name": name, "share": share}}
 
     def _attempt(self, example: Mapping[str, Any], control: Control | None) -> dict[str, Any]:
         """Return what the agent did with a task, behind the proxy or, with a control, without it."""

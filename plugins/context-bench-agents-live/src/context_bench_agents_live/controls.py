@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
@@ -10,6 +11,9 @@ from context_bench.errors import ConfigurationError
 from context_bench.tokens import WordTokenizer
 
 _CLEARED = "[cleared]"
+_TOKEN = re.compile(r"\w+|[^\w\s]")
+MATCHED = ("random", "head", "clear-results")
+"""The controls that keep at most the share of the tokens that another arm kept."""
 DEFAULT_SIZES: Mapping[str, int] = {"head": 5000, "clear-results": 4, "random": 20}
 CONTROLS = ("none", *DEFAULT_SIZES)
 
@@ -21,12 +25,16 @@ class Control:
         name: ``head`` keeps the first characters of each result, ``clear-results`` the last results, ``random`` lines of
             each result with a share of its tokens, the same lines each time; ``none`` changes nothing.
         size: Characters, results, or percent of the tokens; None for 5000, 4 and 20.
+        share: In place of a size: the share of the tokens in results that is kept at most, 0 to 1. ``head`` keeps it of each
+            result, ``clear-results`` of all results of a request, the last ones as wholes.
 
     Raises:
         ConfigurationError: The name is unknown, or the size is negative or set without a control.
     """
 
-    def __init__(self, name: str = "none", size: float | None = None) -> None:
+    def __init__(
+        self, name: str = "none", size: float | None = None, *, share: float | None = None
+    ) -> None:
         if name not in CONTROLS:
             raise ConfigurationError(
                 f"control is {name!r}, but must be one of {', '.join(CONTROLS)}."
@@ -35,21 +43,46 @@ class Control:
             raise ConfigurationError(f"control_size is {size}, but needs a control and 0 or more.")
         self._name = name
         self._size = DEFAULT_SIZES.get(name, 0) if size is None else size
+        self._share = self._size / 100 if share is None and name == "random" else share
 
     def apply(self, body: dict[str, Any]) -> dict[str, Any]:
         """Return a request of any of the three interfaces with results cut; the request is not changed."""
         if self._name == "none":
             return body
-        number = len(_results(body))
-        kept_from = number - self._size if self._name == "clear-results" else 0
+        kept_from = self._first_kept(_results(body)) if self._name == "clear-results" else 0
         return _with_results(body, lambda index, text: self._cut(text, is_old=index < kept_from))
 
+    def _first_kept(self, results: Sequence[str]) -> float:
+        """Return the number of the first result that ``clear-results`` keeps."""
+        if self._share is None:
+            return len(results) - self._size
+        tokens = [len(_TOKEN.findall(text)) for text in results]
+        left = self._share * sum(tokens)
+        for number in range(len(results) - 1, -1, -1):
+            left -= tokens[number]
+            if left < 0:
+                return number + 1
+        return 0
+
     def _cut(self, text: str, *, is_old: bool) -> str:
-        if self._name == "head":
-            return text[: int(self._size)]
         if self._name == "clear-results":
             return _CLEARED if is_old else text
-        return _random_lines(text, self._size / 100)
+        if self._share is None:
+            return text[: int(self._size)]
+        return (
+            _first_tokens(text, self._share)
+            if self._name == "head"
+            else _random_lines(text, self._share)
+        )
+
+
+def _first_tokens(text: str, share: float) -> str:
+    """Return the beginning of a text that has at most a share of its tokens."""
+    ends = [match.end() for match in _TOKEN.finditer(text)]
+    number = int(share * len(ends))
+    if number >= len(ends):
+        return text
+    return text[: ends[number - 1]] if number else ""
 
 
 def _random_lines(text: str, share: float) -> str:

@@ -6,13 +6,15 @@ import math
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 
 from context_bench.errors import ConfigurationError
 from context_bench.records import EvalRow
+from context_bench.runs import Run
 from context_bench_compare.differences import difference_test, guaranteed_difference
 from context_bench_compare.intervals import (
     Clusters,
@@ -71,6 +73,7 @@ class AgentCard:
         advantage: Mean success minus that of the matched random deletion; None without ``controls``.
         endings: Tasks by how they ended; ``failed`` has no output.
         against: The comparison with the baseline; None of the baseline itself, and without a common task.
+        controls: The comparison with each of its matched controls, whose label is ``baseline``; empty without ``--controls``.
     """
 
     arm: str
@@ -86,6 +89,7 @@ class AgentCard:
     advantage: float | None
     endings: Mapping[str, int]
     against: Against | None
+    controls: Sequence[Against] = ()
 
     @property
     def success(self) -> float:
@@ -93,12 +97,17 @@ class AgentCard:
         return self.successes / self.tasks
 
 
-def cards_of(rows: Iterable[EvalRow], baseline: str | None = None) -> list[AgentCard]:
+def cards_of(
+    rows: Iterable[EvalRow],
+    baseline: str | None = None,
+    sources: Mapping[str, str] = MappingProxyType({}),
+) -> list[AgentCard]:
     """Return a card for each arm, in the order of the run; nothing where no system is an agent.
 
     Args:
         rows: Rows of a run that were scored by ``agent-task``.
         baseline: Label of the arm to compare with; None takes ``direct``, or else the first arm.
+        sources: For the label of each matched control, that of the arm whose tokens it keeps.
 
     Raises:
         ConfigurationError: No arm has the label.
@@ -111,13 +120,34 @@ def cards_of(rows: Iterable[EvalRow], baseline: str | None = None) -> list[Agent
             f"No agent is called {baseline!r}. Choose from: {', '.join(arms)}."
         )
     reference = baseline or (DIRECT if DIRECT in arms else next(iter(arms)))
-    return [_card(label, arm, reference, arms[reference]) for label, arm in arms.items()]
+    cards = []
+    for label, arm in arms.items():
+        controls = [name for name, source in sources.items() if source == label and name in arms]
+        compared = [_against(arm, name, arms[name]) for name in controls]
+        cards.append(
+            evolve(
+                _card(label, arm, reference, arms[reference]),
+                controls=[against for against in compared if against is not None],
+            )
+        )
+    return cards
+
+
+def sources_of(run: Run) -> dict[str, str]:
+    """Return the label of the arm for that of each system which is derived from one, such as a matched control."""
+    return {
+        system["label"]: system["description"]["derived"]["from"]
+        for system in run.systems
+        if "derived" in system["description"]
+    }
 
 
 def _arms_of(rows: Iterable[EvalRow]) -> dict[str, dict[Task, EvalRow]]:
     arms: dict[str, dict[Task, EvalRow]] = {}
     agents = set()
     for row in rows:
+        if "control" in row.output and "agent" not in row.output:
+            continue  # the arm kept nothing that a control could be matched with
         key = (row.dataset_number, row.position, row.repetition)
         arms.setdefault(row.system, {})[key] = row
         if "agent" in row.output and "task_success" in row.scores:

@@ -14,7 +14,7 @@ from context_bench.console import echo, echo_err, escape_control, write_json
 from context_bench.errors import ConfigurationError
 from context_bench.runs import Run, open_run
 from context_bench_agents_live.plane import text_plane
-from context_bench_agents_live.scorecard import Against, AgentCard, cards_of
+from context_bench_agents_live.scorecard import Against, AgentCard, cards_of, sources_of
 from context_bench_compare.intervals import Interval, TooFew
 from context_bench_compare.rendering import aligned
 
@@ -32,6 +32,11 @@ HEADINGS = (
     "ended",
 )
 AGAINST = ("arm", "lost", "won", "difference", "p", "guarantee", "turns", "bill")
+MATCHED = ("arm", "control", *AGAINST[1:])
+_CONTROL_NOTE = (
+    "Compared with controls that keep at most the same share of the tokens in results of tools, task by task: lines at random, the "
+    "first part of each result, or the last results."
+)
 _NOTES = (
     "success: tasks whose check passes; a failed task is no success. turns, re-reads and bill: means of a task.",
     "cached: share of the tokens that equals the previous request. kept: share of the tokens in results of tools.",
@@ -59,7 +64,7 @@ def agent_scorecard(run: Path, baseline: str | None, shape: str) -> None:
     Nothing is called and nothing written.
     """
     with open_run(run) as opened:
-        cards = cards_of(opened.rows(), baseline)
+        cards = cards_of(opened.rows(), baseline, sources_of(opened))
         complete = opened.completeness.sentence
     if not cards:
         raise ConfigurationError(
@@ -112,12 +117,17 @@ def card_to_dict(card: AgentCard) -> dict[str, Any]:
     if card.bill_per_success is not None and math.isinf(card.bill_per_success):
         record["bill_per_success"] = None
     if card.against is not None:
-        record["against"] = {
-            **asdict(card.against, recurse=False),
-            "interval": _interval_to_dict(card.against.interval),
-            "guarantee": _interval_to_dict(card.against.guarantee),
-        }
+        record["against"] = _against_to_dict(card.against)
+    record["controls"] = [_against_to_dict(against) for against in card.controls]
     return record
+
+
+def _against_to_dict(against: Against) -> dict[str, Any]:
+    return {
+        **asdict(against, recurse=False),
+        "interval": _interval_to_dict(against.interval),
+        "guarantee": _interval_to_dict(against.guarantee),
+    }
 
 
 def _interval_to_dict(interval: Interval | TooFew) -> dict[str, Any]:
@@ -131,6 +141,9 @@ def _text(cards: Sequence[AgentCard]) -> str:
     compared = _compared(cards)
     if compared:
         parts += [f"{_baseline_note(cards)}\n{aligned(AGAINST, compared)}"]
+    matched = matched_lines(cards)
+    if matched:
+        parts += [f"{_CONTROL_NOTE}\n{aligned(MATCHED, matched)}"]
     points = _points(cards)
     if points:
         parts.append(escape_control(text_plane(points)))
@@ -142,6 +155,9 @@ def _page(cards: Sequence[AgentCard]) -> str:
     compared = _compared(cards)
     if compared:
         parts += [_baseline_note(cards), _markdown(AGAINST, compared)]
+    matched = matched_lines(cards)
+    if matched:
+        parts += [_CONTROL_NOTE, _markdown(MATCHED, matched)]
     points = _points(cards)
     if points:
         named = {_cell(arm): place for arm, place in points.items()}
@@ -188,6 +204,16 @@ def _cells(cards: Sequence[AgentCard]) -> list[list[str]]:
 
 def _compared(cards: Sequence[AgentCard]) -> list[list[str]]:
     return [[card.arm, *_against_cells(card.against)] for card in cards if card.against]
+
+
+def matched_lines(cards: Sequence[AgentCard]) -> list[list[str]]:
+    """Return a line for each arm and matched control, as `MATCHED` names its cells."""
+    lines: list[list[str]] = []
+    for card in cards:
+        lines.extend(
+            [card.arm, against.baseline, *_against_cells(against)] for against in card.controls
+        )
+    return lines
 
 
 def _against_cells(against: Against) -> list[str]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from itertools import product
 from typing import Any
 
 from context_bench.errors import ConfigurationError
@@ -24,6 +23,8 @@ class Controls:
     ``drop-oldest-results`` and ``clear-results``.
 
     Each keeps at most the tokens that the system's own row achieved. They are stored, and scored by the evaluators of the run.
+    A system with a method ``matched_controls``, such as an agent, brings its own: functions by name that return the control's
+    output, given the example and the output of the system.
 
     Args:
         controls: ``"stored"``, or ``"reader"`` for the run's reader to answer from them too.
@@ -35,18 +36,24 @@ class Controls:
 
     @hookimpl
     def derived_systems(self, systems: Mapping[str, Any]) -> list[DerivedSystemSpec]:
-        """Return five systems for each system that can return a context.
+        """Return the controls that a system brings, and five systems for each other one that can return a context.
 
         Raises:
-            ConfigurationError: No system returns a context.
+            ConfigurationError: No system has controls.
         """
-        labels = [label for label, system in systems.items() if returns_context(system)]
-        if not labels:
+        derived: list[DerivedSystemSpec] = []
+        for label, system in systems.items():
+            own = getattr(system, "matched_controls", None)
+            if callable(own):
+                derived += [_own_control(label, name, run) for name, run in own().items()]
+            elif returns_context(system):
+                derived += [self._control(label, name) for name in NAMES]
+        if not derived:
             raise ConfigurationError(
-                "Controls are for systems that put out a context or messages, and this run has none: name a compressor, or "
-                "measure a proxy with the system forwarded."
+                "Controls are for systems that put out a context or messages, and for agents behind a proxy, and this run has "
+                "none: name a compressor, measure a proxy with the system forwarded, or give an agent a base_url."
             )
-        return [self._control(label, name) for label, name in product(labels, NAMES)]
+        return derived
 
     def _control(self, label: str, name: str) -> DerivedSystemSpec:
         key: dict[str, Any] = {"version": VERSION, "control": name}
@@ -59,6 +66,16 @@ class Controls:
             process=partial(controlled, name=name, seed=self._seed),
             is_read=self._is_read,
         )
+
+
+def _own_control(label: str, name: str, run: Callable[..., Any]) -> DerivedSystemSpec:
+    """Return a control that a system brings along."""
+    return DerivedSystemSpec(
+        label=f"{label} {name}",
+        source_label=label,
+        key={"version": VERSION, "control": name},
+        process=run,
+    )
 
 
 def returns_context(system: Any) -> bool:
