@@ -287,12 +287,12 @@ def ours(*names: str) -> list[str]:
 def what_depends_on(python: object) -> list[str]:
     """Return the arguments that choose the tests of one Python: on the main one all.
 
-    Elsewhere what may differ there, and of each table of cases one: eight tests of each file on the oldest and the newest
-    Python, which are where something has ever differed, three between these.
+    Elsewhere what may differ there, and of each table of cases one: three tests of each file on the oldest and the newest
+    Python, which are where something has ever differed, one between these.
     """
     if python == MAIN:
         return []
-    most = "8" if python in (PYTHONS[0], PYTHONS[-1]) else "3"
+    most = "3" if python in (PYTHONS[0], PYTHONS[-1]) else "1"
     return [*PORTABLE, "--cases", "1", "--of-each-file", most]
 
 
@@ -389,7 +389,7 @@ def run_alone(session: nox.Session, name: str) -> None:
     if (
         ROOT / "tests" / "plugins" / name
     ).exists():  # cards alone are tested together, in tests/contract
-        some = ["--cases", "1", "--of-each-file", "3"]
+        some = ["--cases", "1", "--of-each-file", "2"]
         run_tests(session, *PORTABLE, *some, f"tests/plugins/{name}", *session.posargs)
 
 
@@ -525,7 +525,7 @@ def minimums(session: nox.Session) -> None:
     )
     session.install(*TEST_TOOLS)
     run_tests(
-        session, *PORTABLE, "--cases", "1", "--of-each-file", "4", "tests/core", *session.posargs
+        session, *PORTABLE, "--cases", "1", "--of-each-file", "2", "tests/core", *session.posargs
     )
 
 
