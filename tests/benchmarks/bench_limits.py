@@ -18,7 +18,7 @@ from math import ceil
 from random import Random
 from typing import NamedTuple
 
-from limit_simulation import Server, cells
+from limit_simulation import Server, cells, hidden_cells
 from loopback import Chat, Loopback
 from side_by_side import is_quick
 
@@ -58,6 +58,9 @@ POINTS = (
     Point("not tuned on: 20 per 3 s, a bucket", 20, 3, "bucket", (0.3, 0.9), 300),
     Point("not tuned on: 30 per 20 s, Retry-After", 30, 20, "sliding", (1, 3), 240, "Retry-After"),
     Point("not tuned on: 45 per 30 s, ratelimit headers, from mid-way", 45, 30, "fixed", (0.5, 1.5), 300, "ratelimit", 0, 12.0),
+    Point("17 a second, from mid-way", 17, 1, "fixed", (0.2, 0.4), 1000, begun=0.5),
+    Point("37 per 7 s, from mid-way", 37, 7, "fixed", (0.2, 0.4), 1000, begun=3.5),
+    Point("120 per 40 s, from mid-way", 120, 40, "fixed", (0.2, 0.4), 1000, begun=20.0),
     Point("not tuned on: 8,000 tokens per 15 s, a bucket, Retry-After", 8000, 15, "bucket", (0.5, 1.5), 560, "Retry-After", 100),
 )  # fmt: skip
 
@@ -158,6 +161,19 @@ def grid() -> None:
         )
 
 
+def hidden() -> None:
+    """Print the least share and the largest share of refusals of limits that nobody announces, by window."""
+    print("\n| hidden limit of 5 to 500 requests | cells | least share | most refused |")
+    print("|---|---:|---:|---:|")
+    groups: dict[float, list[tuple[float, float]]] = {}
+    for cell in hidden_cells():
+        outcome = cell.run()
+        groups.setdefault(cell.window, []).append((outcome.share, outcome.refused / outcome.sent))
+    for window, measured in groups.items():
+        shares, refused = zip(*measured, strict=True)
+        print(f"| per {window:g} s | {len(measured)} | {min(shares):.1%} | {max(refused):.1%} |")
+
+
 def run_together(points: list[int]) -> list[str]:
     """Return what the points tell, each measured in a process of its own, all at once."""
     command = [sys.executable, __file__, "--point"]
@@ -196,6 +212,7 @@ def main() -> None:
         )
     if not is_quick():
         grid()
+        hidden()
 
 
 if __name__ == "__main__":

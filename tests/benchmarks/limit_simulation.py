@@ -136,6 +136,43 @@ def cells() -> Iterator[Cell]:
                                 yield Cell(rate, window, latency, says, kind, counted)
 
 
+@define(frozen=True)
+class Hidden:
+    """A limit of requests that the server does not announce.
+
+    Attributes:
+        limit: Requests that a window allows.
+        window: Seconds of a window.
+        kind: One of :data:`KINDS`.
+        begun: Share of the first window that is over at the first request.
+        latency: Seconds of an answer, on average.
+    """
+
+    limit: int
+    window: float
+    kind: str
+    begun: float
+    latency: float
+
+    def __str__(self) -> str:
+        return f"{self.limit} per {self.window:g} s, {self.kind}, begun {self.begun:g}, {self.latency:g} s"
+
+    def run(self) -> Outcome:
+        """Send 1,000 requests or 20 windows of them, whichever is more, after the first window."""
+        server = Server(self.limit, self.window, self.kind, self.begun * self.window)
+        rate, lasts = self.limit / self.window, max(20.0, 1000 / self.limit)
+        return run(server, rate, self.latency, "nothing", lasts=lasts)
+
+
+def hidden_cells() -> Iterator[Hidden]:
+    """Yield limits of 5 to 500 requests in windows of 1 to 60 seconds."""
+    for window in (1.0, 2.0, 5.0, 7.0, 10.0, 20.0, 40.0, 60.0):
+        for limit in (5, 17, 37, 120, 500):
+            for kind, begun in (("fixed", 0.0), ("fixed", 0.5), ("sliding", 0.0), ("bucket", 0.0)):
+                for latency in (0.1, 0.3):
+                    yield Hidden(limit, window, kind, begun, latency)
+
+
 def learning(most: int, learned: Mapping[str, Any] | None = None, **more: Any) -> Limiter:
     """Return a limiter that learns; it asks with all its places from the beginning."""
     from context_bench_limits import LearnedLimits

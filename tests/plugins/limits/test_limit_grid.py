@@ -214,6 +214,13 @@ def test_of_two_limits_the_one_that_binds_is_learned(
     assert found.refused <= 0.04 * found.sent + found.burst, found
 
 
+@pytest.mark.parametrize("cell", list(SIMULATION.hidden_cells())[::23], ids=name_of)
+def test_a_limit_that_nobody_announces_is_used_and_seldom_exceeded(cell: Any) -> None:
+    found = cell.run()
+    assert found.share >= 0.88, found
+    assert found.refused <= 0.05 * found.sent, found
+
+
 @pytest.mark.parametrize("says", ["nothing", "Retry-After"])
 @pytest.mark.parametrize("begun", [0.3, 0.8])
 def test_a_window_that_has_begun_before_is_learned(begun: float, says: str) -> None:
