@@ -109,4 +109,4 @@ def _slug(name: str) -> str:
 
 def now() -> str:
     """Return the time as ISO 8601 in UTC."""
-    return datetime.now(timezone.utc).isoformat(timespec="seconds")
+    return datetime.now(timezone.utc).isoformat(timespec="milliseconds")
