@@ -25,17 +25,20 @@ SECTIONS: dict[str, str] = {
     "how-to/measure-your-own-code how-to/score-outputs-you-already-have how-to/run-a-benchmark how-to/run-a-suite "
     "how-to/measure-a-memory-system how-to/measure-your-agents-compaction how-to/does-my-proxy-keep-agents-working how-to/read-a-report how-to/query-with-duckdb",
     "Operate": "how-to/preflight how-to/doctor how-to/limit-a-run how-to/resume-rescore-and-reuse how-to/run-on-many-machines "
-    "how-to/verify-and-explain-a-run how-to/gate-ci how-to/gate-pull-requests how-to/test-a-system-with-pytest how-to/lock-the-wiring how-to/choose-plugins how-to/release",
+    "how-to/verify-and-explain-a-run how-to/gate-ci how-to/gate-pull-requests how-to/test-a-system-with-pytest how-to/lock-the-wiring how-to/choose-plugins",
     "Extend": "how-to/which-kind-of-plugin how-to/write-an-evaluator-plugin how-to/write-a-dataset-plugin how-to/write-a-system-plugin "
     "how-to/write-a-metric-plugin how-to/write-a-reporter-plugin how-to/write-a-command-plugin "
     "how-to/write-a-tokenizer-plugin how-to/write-an-extension how-to/test-a-plugin how-to/validate-an-evaluator",
     "Concepts": "concepts/architecture concepts/how-sure-is-this concepts/security concepts/reading-answers "
-    "concepts/how-a-row-travels concepts/what-session-numbers-do-not-say concepts/decisions concepts/design-history",
+    "concepts/how-a-row-travels concepts/what-session-numbers-do-not-say concepts/decisions",
     "Reference": "reference/command-line reference/project-file reference/python-api reference/api "
     "reference/metrics-and-scores reference/cards reference/statistics reference/published-numbers reference/benchmarks "
-    "reference/run-file reference/keys reference/manifest reference/public-api reference/licenses reference/glossary",
+    "reference/run-file reference/keys reference/manifest reference/public-api reference/glossary",
 }
 """The navigation: the pages of each section."""
+
+PROJECT = "how-to/release concepts/design-history reference/licenses"
+"""Pages for those who work on context-bench, below the navigation for its users."""
 
 LEFT_OUT = {"docs/index.md", "docs/reference/plugins.md"}
 """Pages whose content the site has elsewhere: in the navigation, and on the pages of the packages."""
@@ -107,7 +110,7 @@ def write_sources(folder: Path) -> None:
         ValueError: A page is in no section.
     """
     paths = site_paths()
-    placed = {f"{name}.md" for pages in SECTIONS.values() for name in pages.split()}
+    placed = {f"{name}.md" for pages in (*SECTIONS.values(), PROJECT) for name in pages.split()}
     for source, place in paths.items():
         if source in LEFT_OUT or source == "README.md":
             continue
@@ -164,7 +167,7 @@ def _write_indexes(folder: Path, paths: dict[str, str]) -> None:
     readme = rewritten((ROOT / "README.md").read_text(encoding="utf-8"), "README.md", paths)
     trees = [toctree(caption, pages) for caption, pages in SECTIONS.items()]
     trees += [toctree("Packages", ["packages/index"])]
-    trees += [toctree("Project", ["project/contributing", "project/changelog"])]
+    trees += [toctree("Project", ["project/contributing", "project/changelog", *PROJECT.split()])]
     (folder / "index.md").write_text(readme + "\n" + "".join(trees), encoding="utf-8")
 
 
@@ -194,7 +197,7 @@ def write_texts(sources: Path, html: Path) -> None:
         "",
         "> What does a system that touches an LLM's context cost in answers, and what does it save?",
     ]
-    for section, pages in SECTIONS.items():
+    for section, pages in (*SECTIONS.items(), ("Project", PROJECT)):
         lines += ["", f"## {section}", "", *titled(pages.split(), sources)]
     names = sorted(f"packages/{page.stem}" for page in (sources / "packages").glob("*.md"))
     lines += ["", "## Packages", "", *titled(names, sources), ""]

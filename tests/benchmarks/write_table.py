@@ -21,7 +21,16 @@ from time import monotonic
 FOLDER = Path(__file__).parent
 PAGE = FOLDER.parents[1] / "docs" / "reference" / "benchmarks.md"
 DETAILS_PAGE = FOLDER / "details.md"
-DETAILS = ("endpoint", "limits", "multiple-choice", "needle", "scoring", "sessions")
+DETAILS = (
+    "endpoint",
+    "kills",
+    "limits",
+    "multiple-choice",
+    "needle",
+    "scoring",
+    "sessions",
+    "stopping",
+)
 """The benchmarks of internals, which compare nothing with another program."""
 PEERS = (
     "rouge-score",
