@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -37,6 +39,44 @@ connection = http.client.HTTPConnection(base_url.removeprefix("http://"))
 connection.request("POST", "/v1/chat/completions", body, headers)
 connection.getresponse().read()
 """
+
+# Imports what a run needs once, and starts each run as a process of its own that can be killed.
+_STARTER = """
+import json, os, sys
+import aiohttp, aiohttp.client, aiohttp.web
+import context_bench_agents_live.agent, context_bench_agents_live.scoring, context_bench_tasks.loader
+from context_bench.cli import execute
+for line in sys.stdin:
+    child = os.fork()
+    if not child:
+        os.dup2(os.open(os.devnull, os.O_RDWR), 0)
+        os.dup2(0, 1)
+        sys.exit(execute(json.loads(line)))
+    print(child, flush=True)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
+
+
+class Run:
+    """A run of the command line in a process of its own."""
+
+    def __init__(self, starter: subprocess.Popen[bytes], command: list[str]) -> None:
+        assert starter.stdin is not None
+        assert starter.stdout is not None
+        self._lines = starter.stdout
+        starter.stdin.write(json.dumps(command).encode() + b"\n")
+        self._pid = int(self._lines.readline())
+
+    @property
+    def has_ended(self) -> bool:
+        return bool(select.select([self._lines], [], [], 0)[0])
+
+    def kill(self) -> None:
+        if not self.has_ended:
+            os.kill(self._pid, signal.SIGKILL)
+
+    def wait(self) -> int:
+        return int(self._lines.readline())
 
 
 def working_in(folder: Path) -> list[int]:
@@ -74,19 +114,19 @@ def committed(run_file: Path) -> set[int]:
     return {row.position for row in open_run(run_file).rows}
 
 
-@pytest.mark.parametrize("kills", [3])  # twenty in tests/heavy/agents
+@pytest.mark.parametrize("kills", [2])  # twenty in tests/heavy/agents
 def test_kills_lose_no_task_and_leave_no_process_and_no_workspace(
     kills: int, tmp_path: Path
 ) -> None:
-    stored = run_and_kill(kills, 10, tmp_path)
+    stored = run_and_kill(kills, 5, tmp_path)
     assert len(stored) == kills
     assert max(stored) > 0
 
 
-def wait_for_tasks(process: subprocess.Popen[bytes], log: Path, number: int) -> None:
+def wait_for_tasks(run: Run, log: Path, number: int) -> None:
     """Wait until so many tasks were begun in all, or the run ended."""
     wait_until(
-        lambda: len(log.read_text().splitlines()) >= number or process.poll() is not None,
+        lambda: len(log.read_text().splitlines()) >= number or run.has_ended,
         "no task began",
     )
 
@@ -103,38 +143,39 @@ def run_and_kill(kills: int, tasks: int, tmp_path: Path) -> list[int]:
     start = ["run", "--dataset", f"tasks,path={tmp_path / 'tasks'}", "--system", system]
     start += ["--evaluators", "agent-task", "--max-workers", "3", "--run-file", str(run_file)]
     resume = ["resume", str(run_file)]
-    environment = {**os.environ, "TMPDIR": str(temporary)}
     random = Random(5)
     stored: list[int] = []
-    while True:
-        before = committed(run_file) if run_file.exists() else set()
-        begun = len(log.read_text().splitlines())
-        command = resume if run_file.exists() else start
-        is_killed = len(stored) < kills
-        target = begun + random.choice((2, 3)) if is_killed else 10**6
-        Path(f"{log}.hold").write_text(str(target))
-        process = subprocess.Popen(
-            [sys.executable, "-m", "context_bench", *command, "--quiet"],
-            env=environment,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-        )
-        if is_killed:
-            wait_for_tasks(process, log, target)
-            if len(stored) % 2:  # else while the first task may still work
-                wait_until(lambda: len(committed(run_file)) > max(stored), "no task is stored")
-            process.send_signal(signal.SIGKILL)
-        _, errors = process.communicate(timeout=600)
-        if process.returncode == -signal.SIGKILL:
-            stored.append(len(committed(run_file)))
-        lines = log.read_text().splitlines()
-        again = {int(line.split()[-1]) for line in lines[begun:]} & before
-        assert not again, "a stored task was worked on again"
-        wait_until(lambda: not working_in(temporary), "a process is left")
-        wait_until(lambda: not list(temporary.glob("context-bench-agent-*")), "a folder is left")
-        if process.returncode != -signal.SIGKILL:
-            assert process.returncode == 0, errors.decode()
-            break
+    with subprocess.Popen(
+        [sys.executable, "-c", _STARTER],
+        env={**os.environ, "TMPDIR": str(temporary)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        bufsize=0,
+    ) as starter:
+        status = -signal.SIGKILL
+        while status == -signal.SIGKILL:
+            before = committed(run_file)
+            begun = len(log.read_text().splitlines())
+            is_killed = len(stored) < kills
+            target = begun + random.choice((2, 3)) if is_killed else 10**6
+            Path(f"{log}.hold").write_text(str(target))
+            run = Run(starter, [*(resume if run_file.exists() else start), "--quiet"])
+            if is_killed:
+                wait_for_tasks(run, log, target)
+                if len(stored) % 2:  # else while the first task may still work
+                    wait_until(lambda: len(committed(run_file)) > max(stored), "no task is stored")
+                run.kill()
+            status = run.wait()
+            if status == -signal.SIGKILL:
+                stored.append(len(committed(run_file)))
+            lines = log.read_text().splitlines()
+            again = {int(line.split()[-1]) for line in lines[begun:]} & before
+            assert not again, "a stored task was worked on again"
+            wait_until(lambda: not working_in(temporary), "a process is left")
+            wait_until(
+                lambda: not list(temporary.glob("context-bench-agent-*")), "a folder is left"
+            )
+    assert status == 0
     assert committed(run_file) == set(range(tasks))
     assert len(open_run(run_file).rows) == tasks
     return stored
