@@ -21,6 +21,8 @@ from context_bench_agents_live import (
     AgentTask,
     BillPerSuccess,
     Control,
+    OraclePolicy,
+    PolicyServer,
     Workspace,
     WorkspaceError,
 )
@@ -313,6 +315,41 @@ def test_a_matched_control_of_an_arm_that_keeps_all_equals_the_arm() -> None:
     assert output["random"]["agent"] == output["agent"]
     assert (scores["agent_kept_share"], scores["advantage"]) == (1.0, 0.0)
     assert scores["random_bill"] == scores["agent_bill"]
+
+
+def test_a_task_ends_as_bound_when_it_has_cost_what_it_may(program: Path) -> None:
+    prices = {"price_input": 3.0, "price_cached": 0.3, "price_output": 15.0}
+    ((whole, scores),) = run(Agent(max_cost=10.0, **prices), HUNTS[:1])
+    assert whole["agent"]["ended"] == "finished"
+    bound = scores["agent_bill"] / 2
+    for agent in (
+        Agent(max_cost=bound, **prices),
+        Agent(command=command_of(program, "work"), max_cost=bound, **prices),
+    ):
+        ((output, scores),) = run(agent, HUNTS[:1])
+        assert (output["agent"]["ended"], output["response"]) == ("bound", "max_cost")
+        assert scores["task_success"] == 0.0
+        assert bound <= scores["agent_bill"] < 1.5 * bound
+    with PolicyServer(OraclePolicy()) as server:
+        model = Agent(policy="none", base_url=server.url, max_cost=bound, **prices)
+        ((output, scores),) = run(model, HUNTS[:1])
+    assert (output["agent"]["ended"], output["response"]) == ("bound", "max_cost")
+    assert bound <= scores["agent_bill"] < 1.5 * bound
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"max_cost": 1.0},
+        {"max_cost": 0.0, "price_input": 1.0, "price_output": 1.0},
+        {"max_cost": 1.0, "price_input": -1.0, "price_output": 1.0},
+        {"price_input": 1.0},
+    ],
+    ids=str,
+)
+def test_a_bound_on_money_needs_prices(options: dict[str, float]) -> None:
+    with pytest.raises(ConfigurationError):
+        Agent(**options)
 
 
 def test_an_arm_that_cuts_has_three_matched_controls_as_arms() -> None:

@@ -15,6 +15,7 @@ from context_bench_agents_live.loop import BOUND, FINISHED, GAVE_UP, Ending, Too
 from context_bench_agents_live.policy import OraclePolicy
 from context_bench_agents_live.policy_server import MODEL, PolicyServer
 from context_bench_agents_live.presets import preset_of
+from context_bench_agents_live.prices import Budget
 from context_bench_agents_live.program import Program
 from context_bench_agents_live.requests import RequestLog
 from context_bench_agents_live.tap import Tap
@@ -62,6 +63,11 @@ class Agent:
         control_size: Its characters, results or percent of lines.
         controls: Whether each task is worked on once more, with lines of the results removed at random at the share of their
             tokens that this arm kept.
+        max_cost: What a task may cost, in the unit of the prices; then it ends as ``bound``. The last request may exceed it.
+        price_input: Price of a million tokens that are not read from the cache.
+        price_cached: Price of a million tokens read from the cache; None takes `price_input`.
+        price_output: Price of a million tokens that the model writes.
+        price_cache_write: Price of a million tokens that a turn writes into the cache; None takes `price_input`.
         name: Display name.
 
     Raises:
@@ -88,6 +94,11 @@ class Agent:
         control: str = "none",
         control_size: int | None = None,
         controls: bool = False,
+        max_cost: float | None = None,
+        price_input: float | None = None,
+        price_cached: float | None = None,
+        price_output: float | None = None,
+        price_cache_write: float | None = None,
         name: str = "agent",
     ) -> None:
         if policy not in POLICIES:
@@ -101,6 +112,9 @@ class Agent:
         if controls and policy == "none":
             raise ConfigurationError("controls needs policy=oracle, which receives what it cuts.")
         cut = Control(control, control_size)
+        self._budget = Budget.of_options(
+            max_cost, price_input, price_cached, price_output, price_cache_write
+        )
         self._program = _program(config, command, program, env, pass_env)
         if self._program is not None:
             _check_policy(self._program, policy)
@@ -204,12 +218,12 @@ class Agent:
     def _work(self, work: _Work, control: Control | None) -> tuple[Ending, RequestLog]:
         """Return how the work ended, and the requests as the policy received them, or else as they were sent."""
         if self._server is None:
-            loop = ToolLoop(self._http, self._endpoint, self._model, self._api_key)
+            loop = ToolLoop(self._http, self._endpoint, self._model, self._api_key, self._budget)
             return loop.run(work.task, work.workspace, work.limits), loop.log
         tap = self._tap if control is None else None
         address = self._server.url
         key = _KEY + token_hex(12)
-        self._server.begin(key, control)
+        self._server.begin(key, control, self._budget)
         if tap is not None:
             address = tap.url
             tap.begin(key)
@@ -221,6 +235,8 @@ class Agent:
                 log.results_sent = tap.end(key)
         if ending.how == FINISHED and log.gave_up:
             ending = evolve(ending, how=GAVE_UP)
+        if log.was_stopped:
+            ending = evolve(ending, how=BOUND, text="max_cost")
         return ending, log
 
     def _run_agent(self, work: _Work, key: str, address: str) -> Ending:

@@ -10,6 +10,7 @@ from typing import Any
 from attrs import field, frozen
 
 from context_bench_agents_live.conversation import ToolCall
+from context_bench_agents_live.prices import Budget
 from context_bench_agents_live.requests import RequestLog
 from context_bench_agents_live.tools import TOOLS, run_tool
 from context_bench_agents_live.workspace import Workspace
@@ -39,7 +40,7 @@ class Ending:
     """How the work of an agent ended.
 
     Attributes:
-        how: ``finished``, ``gave up`` (the oracle), ``bound`` (turns, seconds or bytes), ``refused`` by the endpoint, or ``crashed``.
+        how: ``finished``, ``gave up`` (the oracle), ``bound`` (turns, seconds, bytes or money), ``refused`` by the endpoint, or ``crashed``.
         text: Last text of the model, or the reason.
         logged: Turns and calls by the log of a program; empty where nothing is known.
     """
@@ -57,14 +58,22 @@ class ToolLoop:
         endpoint: Where chat completions are answered.
         model: Model to call.
         key: API key.
+        budget: What the task may cost; None for no bound.
     """
 
-    def __init__(self, http: HttpClient, endpoint: Endpoint, model: str, key: str) -> None:
+    def __init__(
+        self,
+        http: HttpClient,
+        endpoint: Endpoint,
+        model: str,
+        key: str,
+        budget: Budget | None = None,
+    ) -> None:
         self._http = http
         self._endpoint = endpoint
         self._model = model
         self._headers = {"content-type": "application/json", "authorization": f"Bearer {key}"}
-        self.log = RequestLog()
+        self.log = RequestLog(budget)
 
     def run(self, task: str, workspace: Workspace, limits: Mapping[str, int]) -> Ending:
         """Work on a task until the model calls no tool, or a limit is reached.
@@ -85,6 +94,8 @@ class ToolLoop:
         for _ in range(limits["turns"]):
             if monotonic() > until:
                 return Ending(BOUND, f"{limits['seconds']} seconds")
+            if self.log.is_spent:
+                return Ending(BOUND, "max_cost")
             body = {"model": self._model, "messages": messages, "tools": list(TOOLS)}
             try:
                 message = self._message(body)

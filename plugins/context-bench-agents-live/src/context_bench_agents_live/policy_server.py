@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from context_bench_agents_live.controls import Control, result_tokens
 from context_bench_agents_live.policy import GAVE_UP, OraclePolicy
+from context_bench_agents_live.prices import Budget
 from context_bench_agents_live.requests import RequestLog
 from context_bench_http.content_encoding import ContentEncodingError, decoded
 from context_bench_http.local_server import Guard, LocalRequest, LocalResponse, LocalServer
@@ -60,10 +61,16 @@ class PolicyServer:
         """Stop the server."""
         self._server.close()
 
-    def begin(self, key: str, control: Control | None = None) -> None:
-        """Count the requests with a key from now on, cut by a control of their own if there is one."""
+    def begin(self, key: str, control: Control | None = None, budget: Budget | None = None) -> None:
+        """Count the requests with a key from now on.
+
+        Args:
+            key: Their key.
+            control: Cuts them in place of that of all; None for that of all.
+            budget: What they may cost; then they are refused with status 402. None for no bound.
+        """
         with self._lock:
-            self._logs[key] = RequestLog()
+            self._logs[key] = RequestLog(budget)
             self._controls[key] = control or self._control
 
     def end(self, key: str) -> RequestLog:
@@ -87,6 +94,10 @@ class PolicyServer:
         key = key_of(request.headers)
         with self._lock:
             control = self._controls.get(key, self._control)
+            log = self._logs.get(key)
+            if log is not None and log.is_spent:
+                log.was_stopped = True
+                return _failure("The task has cost what it may cost (max_cost).", 402)
         sent = result_tokens(body)
         body = control.apply(body)
         reply = self._policy.reply(dialect, body)

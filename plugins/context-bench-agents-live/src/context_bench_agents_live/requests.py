@@ -10,6 +10,7 @@ from typing import Any
 from context_bench.tokens import WordTokenizer
 from context_bench_agents_live.controls import result_tokens
 from context_bench_agents_live.conversation import Body, ToolCall, prompt_text
+from context_bench_agents_live.prices import Budget
 
 
 class RequestLog:
@@ -18,11 +19,16 @@ class RequestLog:
     A side request offers no tools where others do, such as one for a title. It is billed, but it is not a turn.
     The cached prefix of a request is what it has in common with the row's previous request, up to the first change.
 
+    Args:
+        budget: What the row may cost; None for no bound.
+
     Attributes:
         gave_up: Whether the policy ended the work without a result.
+        was_stopped: Whether a request was not answered because the budget was spent.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, budget: Budget | None = None) -> None:
+        self._budget = budget
         self._tokenizer = WordTokenizer()
         self._previous = ""
         self._calls: Counter[str] = Counter()
@@ -36,6 +42,7 @@ class RequestLog:
         self.tokens_cached = 0
         self.tokens_written = 0
         self.gave_up = False
+        self.was_stopped = False
 
     def add(self, body: Body, text: str, calls: Sequence[ToolCall]) -> None:
         """Count a request and its reply."""
@@ -63,6 +70,11 @@ class RequestLog:
     def turns(self) -> int:
         """The requests, without side requests."""
         return self._offering or self._requests
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether the requests cost what the row may cost."""
+        return self._budget is not None and self._budget.is_spent(self.record())
 
     @property
     def kept_share(self) -> float | None:

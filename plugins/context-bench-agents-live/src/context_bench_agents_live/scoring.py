@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
 from context_bench.errors import ConfigurationError
 from context_bench_agents_live.check_commands import command_share
+from context_bench_agents_live.prices import Prices
 from context_bench_tasks import Check
-
-_MILLION = 1_000_000
 
 
 class AgentTask:
@@ -48,16 +46,7 @@ class AgentTask:
         price_cache_write: float | None = None,
         run_checks: bool = False,
     ) -> None:
-        prices = {
-            "input": price_input,
-            "cached": price_cached,
-            "output": price_output,
-            "cache_write": price_input if price_cache_write is None else price_cache_write,
-        }
-        for kind, price in prices.items():
-            if not math.isfinite(price) or price < 0:
-                raise ConfigurationError(f"price_{kind} is {price}, but must be 0 or more.")
-        self._prices = prices
+        self._prices = Prices.of_options(price_input, price_cached, price_output, price_cache_write)
         self._runs_checks = run_checks
 
     def isolation(self) -> str:
@@ -109,7 +98,7 @@ class AgentTask:
             "agent_re_reads": float(counts["re_reads"]),
             "agent_tokens_sent": float(sent),
             "agent_cached_share": cached / sent if sent else 0.0,
-            "agent_bill": self._bill(counts),
+            "agent_bill": self._prices.bill(counts),
         }
         if counts.get("kept_share") is not None:
             scores["agent_kept_share"] = float(counts["kept_share"])
@@ -128,14 +117,3 @@ class AgentTask:
                 "The task has a check command, which runs what the agent wrote. Allow it with --set evaluators.agent-task.run_checks=true."
             )
         return command_share(check.command, texts)
-
-    def _bill(self, counts: Mapping[str, Any]) -> float:
-        side = counts.get("tokens_side", 0)
-        cached = counts["tokens_cached"]
-        bill: float = (
-            side * self._prices["input"]
-            + (counts["tokens_sent"] - cached - side) * self._prices["cache_write"]
-            + cached * self._prices["cached"]
-            + counts["tokens_written"] * self._prices["output"]
-        )
-        return bill / _MILLION
