@@ -3,6 +3,8 @@
     python tests/benchmarks/bench_statistics.py --repeats 400 -o grid.csv
     python tests/benchmarks/bench_statistics.py --table grid.csv
     python tests/benchmarks/bench_statistics.py --alarms
+    python tests/benchmarks/bench_statistics.py --reach
+    python tests/benchmarks/bench_statistics.py --plans
 
 Each cell of the grid is a number of rows, a distribution of what parts the two systems, and a way in which rows hang together.
 Of each cell two worlds are drawn: equal systems, in which every difference could as well have had the other sign, and one that
@@ -30,7 +32,10 @@ from context_bench_compare.differences import (
     difference_test,
     guaranteed_difference,
 )
+from context_bench_compare.gates import GUARANTEE, TEST
 from context_bench_compare.intervals import Interval
+from context_bench_compare.planning import rows_needed
+from context_bench_compare.power import reach_of
 
 ROWS = (10, 30, 100, 500, 2000)
 KINDS = (
@@ -279,6 +284,109 @@ def print_worst_alarms() -> None:
     )
 
 
+REACH_ROWS = (30, 100, 500)
+REACH_STRUCTURES = (0, 4, 5, 6, 8, 12)
+"""Of :data:`STRUCTURES`: independent, clusters of 5, those of 20 that hang together by half, 5 samples."""
+
+PILOTS, RUNS = 40, 10
+
+
+def reach_cells() -> Iterator[tuple[str, Structure, int]]:
+    """Yield the cells in which the power at what a run says it could show is measured."""
+    for kind in KINDS:
+        for number in REACH_STRUCTURES:
+            for rows in REACH_ROWS:
+                if rows // STRUCTURES[number].size >= 6:
+                    yield kind, STRUCTURES[number], rows
+
+
+def reach_of_cell(kind: str, structure: Structure, rows: int) -> tuple[float, float]:
+    """Return the mean of what runs of equal systems say they could show, and how often others that differ so much do.
+
+    Returns:
+        The difference, and the share; both nan where half of the runs say that they can show nothing.
+    """
+    draw = np.random.default_rng([KINDS.index(kind), STRUCTURES.index(structure), rows, 7])
+    shown, found = [], []
+    for _ in range(PILOTS):
+        pilot = sample(kind, structure, rows, 0.0, draw)
+        effect = reach_of(pilot.ravel(), numbers_of(pilot)).shows()
+        if not effect <= 1.0:
+            continue
+        shown.append(effect)
+        for _ in range(RUNS):
+            values = sample(kind, structure, rows, effect, draw)
+            is_found = difference_p_value(values.ravel(), numbers_of(values)) < 0.05
+            found.append(is_found and values.mean() > 0)
+    if len(shown) < PILOTS / 2:
+        return math.nan, math.nan
+    return float(np.mean(shown)), float(np.mean(found))
+
+
+def print_reach() -> None:
+    """Print the power at what a run says that it could show: rows by cell, columns by size."""
+    print("| differences | units | " + " | ".join(f"{rows} rows" for rows in REACH_ROWS) + " |")
+    print("|---|---|" + "---|" * len(REACH_ROWS))
+    lines: dict[tuple[str, str], dict[int, str]] = defaultdict(dict)
+    for kind, structure, rows in reach_cells():
+        effect, power = reach_of_cell(kind, structure, rows)
+        name = structure.name + (f", shared {structure.shared}" if structure.size > 1 else "")
+        if not math.isnan(effect):
+            lines[kind, name][rows] = f"{effect:.2g}: {100 * power:.0f}"
+        if rows == REACH_ROWS[-1]:
+            columns = " | ".join(lines[kind, name].get(each, "") for each in REACH_ROWS)
+            print(f"| {kind} | {name} | {columns} |", flush=True)
+
+
+PLAN_PILOTS = {1: 100, 5: 200, 20: 400}
+"""Rows of a pilot, by the size of its clusters."""
+
+PLAN_STRUCTURES = (0, 5, 8)
+"""Of :data:`STRUCTURES`: independent, clusters of 5 and of 20 that hang together by half."""
+
+
+def plan_of_cell(kind: str, structure: Structure, basis: str) -> tuple[float, float]:
+    """Return the mean of the rows that pilots say it takes, and how often as many rows show the margin.
+
+    The margin is a quarter of the standard deviation of a row. Both are nan where most pilots hold hardly a row that differs.
+    """
+    draw = np.random.default_rng([KINDS.index(kind), STRUCTURES.index(structure), 8])
+    margin = deviation(kind) / 4
+    planned, shown = [], []
+    for _ in range(PILOTS):
+        pilot = sample(kind, structure, PLAN_PILOTS[structure.size], 0.0, draw)
+        reach = reach_of(pilot.ravel(), numbers_of(pilot))
+        if reach.differing < 6:
+            continue
+        rows = rows_needed(reach, margin, 0.95, basis)
+        planned.append(rows)
+        for _ in range(RUNS):
+            values = sample(kind, structure, rows, 0.0, draw)
+            how = values.ravel(), numbers_of(values)
+            found = difference_test(*how).interval
+            if basis == GUARANTEE:
+                found = guaranteed_difference(*how, tested=found)
+            shown.append(isinstance(found, Interval) and found.low > -margin)
+    if len(planned) < PILOTS / 2:
+        return math.nan, math.nan
+    return float(np.mean(planned)), float(np.mean(shown))
+
+
+def print_plans() -> None:
+    """Print how often the rows of a plan show the margin: cells by line, what decides by column."""
+    print("| differences | units | test | guarantee |")
+    print("|---|---|---|---|")
+    for kind in KINDS:
+        for number in PLAN_STRUCTURES:
+            structure = STRUCTURES[number]
+            name = structure.name + (f", shared {structure.shared}" if structure.size > 1 else "")
+            columns = []
+            for basis in (TEST, GUARANTEE):
+                rows, share = plan_of_cell(kind, structure, basis)
+                columns.append("" if math.isnan(rows) else f"{rows:,.0f}: {100 * share:.0f}")
+            print(f"| {kind} | {name} | {' | '.join(columns)} |", flush=True)
+
+
 def table(paths: list[Path]) -> str:
     """Return the grid in Markdown: means over rows and correlations, the worst cell of alarms in brackets."""
     lines = [line for path in paths for line in csv.DictReader(path.open())]
@@ -318,11 +426,17 @@ def main() -> None:
     parser.add_argument("--part", type=int, nargs=2, default=(0, 1), metavar=("K", "N"))
     parser.add_argument("--table", type=Path, nargs="+")
     parser.add_argument("--alarms", action="store_true", help="only how often the test alarms")
+    parser.add_argument("--reach", action="store_true", help="only the power at what is told")
+    parser.add_argument("--plans", action="store_true", help="only how often a plan is enough")
     options = parser.parse_args()
     if options.table:
         print(table(options.table))
     elif options.alarms:
         print_worst_alarms()
+    elif options.reach:
+        print_reach()
+    elif options.plans:
+        print_plans()
     else:
         run(options.repeats, options.output, tuple(options.part))
 

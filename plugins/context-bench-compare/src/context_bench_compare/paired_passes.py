@@ -46,21 +46,33 @@ def passes_interval(
         p_value: Two-sided p-value of a difference of zero.
         confidence: Share of such intervals that hold the true difference.
     """
-    quantile = normal.quantile((1 + confidence) / 2)
-    below = above = quantile
-    if improved != regressed:
-        at_zero = abs(improved - regressed) / math.sqrt(improved + regressed)
-        moved = quantile + max(0.0, at_zero - normal.beyond_quantile(p_value / 2))
-        if improved > regressed:
-            below = moved
-        else:
-            above = moved
+    below, above = _scores_at_ends(improved, regressed, p_value, confidence)
     estimate = (improved - regressed) / rows
     low = _where_score_is(improved, regressed, rows, below, (-1.0, estimate))
     high = _where_score_is(improved, regressed, rows, -above, (estimate, 1.0))
     if p_value < 1 - confidence:  # only of confidences above 0.999 does the score say otherwise
         low, high = (max(low, 1e-12), high) if estimate > 0 else (low, min(high, -1e-12))
     return low, high
+
+
+def lower_end_is_above(
+    difference: float, improved: int, regressed: int, rows: float, confidence: float
+) -> bool:
+    """Return whether :func:`passes_interval` lies above a difference below zero, without a search for its ends."""
+    below, _ = _scores_at_ends(improved, regressed, mid_p(improved, regressed), confidence)
+    return tango_score(improved, regressed, rows, difference) > below
+
+
+def _scores_at_ends(
+    improved: float, regressed: float, p_value: float, confidence: float
+) -> tuple[float, float]:
+    """Return the scores that the two ends have: the normal quantile, and more for the end towards zero."""
+    quantile = normal.quantile((1 + confidence) / 2)
+    if improved == regressed:
+        return quantile, quantile
+    at_zero = abs(improved - regressed) / math.sqrt(improved + regressed)
+    moved = quantile + max(0.0, at_zero - normal.beyond_quantile(p_value / 2))
+    return (moved, quantile) if improved > regressed else (quantile, moved)
 
 
 def tango_score(improved: float, regressed: float, rows: float, difference: float) -> float:

@@ -1,8 +1,7 @@
 """What a run of so many rows can show, and how many rows a decision takes: by simulating the test itself.
 
-Runs are drawn from the rows of one that is there: their differences, moved so that the two systems are equal, are drawn with
-replacement and moved by a true difference, and the test is made. Rows that do not differ stay as they are: what differs moves.
-Passes and fails flip as often as was seen, or as often as the true difference needs. All draws are seeded.
+Runs are drawn from the rows of one that is there, a true difference is put into them, and the test is made; see
+:mod:`~context_bench_compare.drawn_runs`.
 """
 
 from __future__ import annotations
@@ -12,20 +11,17 @@ from collections.abc import Callable
 
 import numpy as np
 from attrs import field, frozen
-from scipy import special
 
 from context_bench_compare import normal
-from context_bench_compare.bounded_means import rules_out
-from context_bench_compare.differences import are_passes
+from context_bench_compare.drawn_runs import Differences, Drawn
 from context_bench_compare.intervals import (
     MINIMUM_ROWS,
     Clusters,
     Floats,
-    cluster_sizes,
     cluster_sums,
     that_matter,
 )
-from context_bench_compare.sign_flip import MINIMUM_UNITS, chances_of_more
+from context_bench_compare.sign_flip import MINIMUM_UNITS
 
 POWER = 0.8
 """Share of runs that should find a difference which is there."""
@@ -39,7 +35,10 @@ SIMULATED = 400
 LARGEST = 2000
 """Units of a run that is drawn; a larger one is taken to grow surer by the root of its units."""
 
-_HALVINGS = 6
+_FEWEST = 100
+_VALUES = 200_000
+_PRECISION = 0.02
+_GUARANTEED = 100
 
 
 @frozen(eq=False)
@@ -49,14 +48,14 @@ class Reach:
     Attributes:
         sums: Differences of units, which are rows or clusters, shape (units,).
         sizes: Rows of each unit, shape (units,).
-        are_passes: Whether the units are rows that pass or fail.
         largest: By how much a row can differ.
+        differences: The same as runs are drawn from them.
     """
 
     sums: Floats = field(factory=lambda: np.zeros(0))
     sizes: Floats = field(factory=lambda: np.zeros(0))
-    are_passes: bool = False
     largest: float = 1.0
+    differences: Differences | None = None
 
     @property
     def differing(self) -> int:
@@ -65,25 +64,23 @@ class Reach:
 
     def shows(self, confidence: float = 0.95, power: float = POWER) -> float:
         """Return the smallest true difference that the test finds with the given power; infinite where none is found."""
-        units = len(self.sums)
-        if units < MINIMUM_UNITS:
+        if self.differences is None or len(self.sums) < MINIMUM_UNITS:
             return math.inf
-        found = self._power_of_passes if self.are_passes else self._power_of_scores
-        if not self.are_passes and self.differing < MINIMUM_UNITS:
+        if not self.differences.are_passes and self.differing < MINIMUM_UNITS:
             return self._least(confidence, power)
         tail = (1 - confidence) / 2
-        high = self.largest
-        if found(high, tail) < power:
+        low, high = 0.0, self.largest
+        if self._finds(high, tail) < power:
             return self._least(confidence, power)
-        low, start = 0.0, 2.5 * self.error
-        while 0 < start < high:
-            if found(start, tail) >= power:
+        start = 2.5 * self.error or self.largest / len(self.sums)
+        while start < high:
+            if self._finds(start, tail) >= power:
                 high = start
             else:
                 low, start = start, 1.3 * start
-        for _ in range(_HALVINGS):
+        while high - low > _PRECISION * high:
             middle = (low + high) / 2
-            if found(middle, tail) < power:
+            if self._finds(middle, tail) < power:
                 low = middle
             else:
                 high = middle
@@ -105,30 +102,23 @@ class Reach:
             size = float(apart.mean() * len(self.sums) / self.sizes.sum())
         return share * size
 
-    def _power_of_passes(self, difference: float, tail: float) -> float:
-        rows = len(self.sums)
-        flips = max(self.differing / rows, difference)
-        chances = [(flips + difference) / 2, (flips - difference) / 2, 1 - flips]
-        drawn = np.random.default_rng(0).multinomial(rows, np.clip(chances, 0, 1), 4 * SIMULATED)
-        return float((_mid_p_of_more(drawn[:, 0], drawn[:, 1]) < tail).mean())
-
-    def _power_of_scores(self, difference: float, tail: float) -> float:
+    def _finds(self, difference: float, tail: float) -> float:
+        """Return in which share of runs the test finds a difference."""
         count = len(self.sums)
-        scale = math.sqrt(max(1.0, count / LARGEST))
-        sums, sizes = self._equal()
-        differs = self.sums != 0
-        share = float(sizes[differs].sum() / sizes.sum())
-        moved = sums + np.where(differs, difference * scale / share, 0.0) * sizes
-        places = _places(count, min(count, LARGEST), SIMULATED)
-        return float((chances_of_more(moved[places]) < tail).mean())
+        units = count if self._is_quick else min(count, LARGEST)
+        scale = math.sqrt(count / units)
+        return float(self._runs(difference * scale, units).finds(tail).mean())
 
-    def _equal(self) -> tuple[Floats, Floats]:
-        """Return the units as those of equal systems: what differs is moved so that its mean is zero."""
-        differs = self.sums != 0
-        mean = float(self.sums.sum() / self.sizes[differs].sum())
-        count = self.differing
-        spread = math.sqrt(count / (count - 1)) / (1 - 1 / (4 * count))  # of few units too small
-        return np.where(differs, (self.sums - mean * self.sizes) * spread, 0.0), self.sizes
+    @property
+    def _is_quick(self) -> bool:
+        """Whether a run is drawn as two numbers."""
+        found = self.differences
+        return found is not None and found.are_passes and not found.is_clustered
+
+    def _runs(self, difference: float, units: int, most: int = SIMULATED) -> Drawn:
+        assert self.differences is not None
+        count = min(most, max(_FEWEST, _VALUES // units))
+        return self.differences.runs(difference, units, most if self._is_quick else count)
 
     def rules_out(self, margin: float, rows: int, confidence: float, by_test: bool) -> float:
         """Return in which share of runs of so many rows equal systems are shown to lose no more than a margin.
@@ -140,25 +130,12 @@ class Reach:
             by_test: Whether the interval of the test decides, or the guarantee.
         """
         tail = (1 - confidence) / 2
-        count = max(MINIMUM_UNITS, round(rows * len(self.sums) / float(self.sizes.sum())))
-        if self.differing:
-            sums, sizes = self._equal()
-            places = _places(len(sums), count, SIMULATED // 4)
-            drawn, drawn_sizes = sums[places], sizes[places]
-            if self.are_passes:
-                draw = np.random.default_rng(1)
-                drawn = self.sums[places] * draw.choice([-1.0, 1.0], places.shape)
-        else:
-            drawn = np.zeros((1, count))
-            drawn_sizes = np.full((1, count), float(self.sizes.mean()))
-        held = np.array(
-            [
-                rules_out(one, size, -margin, -self.largest, confidence)
-                for one, size in zip(drawn, drawn_sizes)
-            ]
-        )
-        by_signs = chances_of_more(drawn + margin * drawn_sizes) < tail
-        return float((by_signs if by_test and self.differing else by_signs & held).mean())
+        units = max(MINIMUM_UNITS, round(rows * len(self.sums) / float(self.sizes.sum())))
+        drawn = self._runs(0.0, units, SIMULATED if by_test else _GUARANTEED)
+        found = drawn.leaves_out(margin, tail)
+        if not by_test:
+            found &= drawn.guaranteed(margin, self.largest, confidence)
+        return float(found.mean())
 
 
 def reach_of(
@@ -169,21 +146,8 @@ def reach_of(
 ) -> Reach:
     """Return what matched rows can show, by their differences and by how much a row can differ."""
     level = that_matter(clusters)
-    sums, sizes = cluster_sums(differences, level), cluster_sizes(level)
-    is_of_passes = level is None and are_passes(differences, measured)
-    return Reach(sums, np.ones(len(sums)) if sizes is None else sizes, is_of_passes, largest)
-
-
-def _places(units: int, count: int, samples: int) -> Clusters:
-    return np.random.default_rng(0).integers(0, units, (samples, count))
-
-
-def _mid_p_of_more(improved: Clusters, regressed: Clusters) -> Floats:
-    """Return McNemar's one-sided mid-p-values of improvement, of the shape of the counts."""
-    flips = improved + regressed
-    tail = special.bdtr(regressed, flips, 0.5)
-    before = np.where(regressed > 0, special.bdtr(np.maximum(regressed - 1, 0), flips, 0.5), 0.0)
-    return np.asarray((tail + before) / 2)
+    found = Differences.of(differences, level, measured)
+    return Reach(cluster_sums(differences, level), found.sizes, largest, found)
 
 
 def least_share(units: int, confidence: float = 0.95, power: float = POWER) -> float:

@@ -98,27 +98,47 @@ def _parted(values: Floats) -> tuple[Floats, Floats]:
     return values[order[-ENUMERATED:]], values[order[:-ENUMERATED]]
 
 
-def chances_of_more(sums: Floats, enumerated: int = 6) -> Floats:
+def chances_of_more(sums: Floats, enumerated: int = 6, are_passes: bool = False) -> Floats:
     """Return :func:`chance_of_more` of many samples at once, shape (samples,).
 
     Args:
         sums: Shape (samples, values).
         enumerated: How many of more than :data:`ENUMERATED` values are tried with every choice of signs: fewer than in a test
             that decides, so that hundreds of samples take some milliseconds.
+        are_passes: As for :func:`flip_p_value`.
     """
-    if sums.shape[1] <= ENUMERATED:
-        return np.array([chance_of_more(row) for row in sums])
-    order = np.argpartition(np.abs(sums), -enumerated, axis=1)
-    ordered = np.take_along_axis(sums, order, axis=1)
-    largest, rest = ordered[:, -enumerated:], ordered[:, :-enumerated]
-    scales = np.sqrt(np.square(rest).sum(axis=1))
     found = np.empty(len(sums))
-    few = scales == 0
-    found[few] = [chance_of_more(row) for row in sums[few]]
-    tried = largest[~few] @ _signs(enumerated).T
-    apart = (tried - sums[~few].sum(axis=1)[:, None]) / scales[~few][:, None]
+    few = np.count_nonzero(sums, axis=1) <= ENUMERATED
+    found[few] = _chances_of_few(sums[few], are_passes)
+    if few.all():
+        return found
+    many = sums[~few]
+    largest, rest = _largest_of_each(many, enumerated)
+    scales = np.sqrt(np.square(rest).sum(axis=1))
+    apart = (largest @ _signs(enumerated).T - many.sum(axis=1)[:, None]) / scales[:, None]
     found[~few] = normal.below(apart).mean(axis=1)
     return found
+
+
+def _chances_of_few(sums: Floats, are_passes: bool) -> Floats:
+    """Return the exact chances of samples in which at most :data:`ENUMERATED` values are not zero, shape (samples,)."""
+    values, _ = _largest_of_each(sums, min(ENUMERATED, sums.shape[1]))
+    total = values.sum(axis=1, keepdims=True)
+    rounding = _ROUNDING * np.abs(values).sum(axis=1, keepdims=True)
+    tried = values @ _signs(values.shape[1]).T
+    chances = (tried >= total - rounding).mean(axis=1)
+    if are_passes:
+        chances = (chances + (tried > total + rounding).mean(axis=1)) / 2
+    return np.where(values.any(axis=1), chances, 1.0)
+
+
+def _largest_of_each(sums: Floats, count: int) -> tuple[Floats, Floats]:
+    """Return so many of the largest values of each sample, and the others, shape (samples, values) each."""
+    if count == sums.shape[1]:
+        return sums, sums[:, :0]
+    order = np.argpartition(np.abs(sums), -count, axis=1)
+    ordered = np.take_along_axis(sums, order, axis=1)
+    return ordered[:, -count:], ordered[:, :-count]
 
 
 def flip_interval(
