@@ -399,8 +399,10 @@ def heavy(session: nox.Session, name: str) -> None:
     """Tests that need a library which weighs hundreds of megabytes, or a browser: tests/heavy/NAME."""
     install_wheels(session, *ours(*PLUGINS))
     session.install("-c", CONSTRAINTS, *TEST_TOOLS, "pip")
+    own = f"tests/heavy/{name}/constraints.txt"  # of a library that cannot be installed with the pins of the others
+    constraints = own if (ROOT / own).exists() else CONSTRAINTS
     # by pip, whose settings may name a build without CUDA: 0.2 GB of torch instead of 3
-    needed = ["-c", CONSTRAINTS, "-r", f"tests/heavy/{name}/requirements.txt"]
+    needed = ["-c", constraints, "-r", f"tests/heavy/{name}/requirements.txt"]
     session.run("python", "-m", "pip", "install", "--quiet", *needed)
     run_tests(session, f"tests/heavy/{name}", *session.posargs)
 

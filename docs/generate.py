@@ -166,7 +166,7 @@ GROUPS: dict[str, str] = {
     "Systems": "agents-live anthropic command compress llama memory openai python replay upstream",
     "Data": "agents code-datasets huggingface inspect instruction knowledge lm-eval local long-context long-memory needle nli-datasets qa reasoning "
     "sessions summarization tasks",
-    "Scores": "agreement answer-quality bbh code hf-evaluate ifeval judge judging math multiple-choice nli rag rouge scorers scorers-code "
+    "Scores": "agreement answer-quality bbh code deepeval hf-evaluate ifeval judge judging math multiple-choice nli rag rouge scorers scorers-code "
     "scorers-embedding scorers-judge scorers-text summary-score",
     "Agent sessions": "controls session-reader survival",
     "Compare and report": "compare html otel reports suites sweeps validation view",

@@ -53,6 +53,7 @@ READ = {
 """Licenses that were read in the distribution's own license file, because its metadata names none or contradicts itself."""
 
 NOT_INSTALLED = {
+    "deepeval": "Apache-2.0",
     "evaluate": "Apache-2.0",
     "inspect-ai": "MIT",
     "llmlingua": "MIT",

@@ -7,6 +7,7 @@ from context_bench_answer_quality import AnswerQuality as AnswerQuality  # type:
 from context_bench_answer_quality import ShortAnswer as ShortAnswer  # type: ignore[import-not-found, unused-ignore]
 from context_bench_bbh import BBHExactMatch as BBHExactMatch  # type: ignore[import-not-found, unused-ignore]
 from context_bench_code import CodeExecution as CodeExecution  # type: ignore[import-not-found, unused-ignore]
+from context_bench_deepeval import DeepEvalMetric as DeepEvalMetric  # type: ignore[import-not-found, unused-ignore]
 from context_bench_hf_evaluate import HFEvaluate as HFEvaluate  # type: ignore[import-not-found, unused-ignore]
 from context_bench_ifeval import IFEvalChecker as IFEvalChecker  # type: ignore[import-not-found, unused-ignore]
 from context_bench_inspect import InspectRecorded as InspectRecorded  # type: ignore[import-not-found, unused-ignore]
