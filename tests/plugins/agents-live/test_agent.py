@@ -317,6 +317,55 @@ def test_a_matched_control_of_an_arm_that_keeps_all_equals_the_arm() -> None:
     assert scores["random_bill"] == scores["agent_bill"]
 
 
+def test_arms_go_on_from_the_same_session_at_the_same_cut(
+    make_proxy: Callable[..., tuple[str, int]],
+) -> None:
+    sessions: list[Messages] = []
+
+    def record(messages: Messages) -> Messages:
+        sessions.append(messages)
+        return clear_results(messages)
+
+    url, port = make_proxy(record)
+    hunts = HUNTS[:1]
+    ((whole, all_scores),) = run(Agent(), hunts)
+    ((direct, scores),) = run(Agent(start_turns=6), hunts)
+    options = {"start_turns": 6, "max_turns": 20, "base_url": url, "port": port}
+    ((behind, lost),) = run(Agent(**options), hunts)
+    assert (scores["task_success"], direct["workspace"]) == (1.0, whole["workspace"])
+    assert scores["agent_turns"] == all_scores["agent_turns"] - 6
+    assert scores["agent_re_reads"] == 0.0
+    assert 0.0 < scores["agent_bill"] < all_scores["agent_bill"]
+    assert scores["agent_cached_share"] > all_scores["agent_cached_share"]
+    calls = [message for message in sessions[0] if message.get("tool_calls")]
+    assert len(calls) == 6
+    assert lost["task_success"] == 0.0
+    assert lost["agent_re_reads"] > 5
+    first = len(sessions)
+    ((again, _),) = run(Agent(**options), hunts)
+    assert sessions[first] == sessions[0]
+    assert again == behind
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"start_turns": -1},
+        {"start_turns": 1, "policy": "none", "base_url": "http://127.0.0.1:1"},
+        {"start_turns": 1, "command": [sys.executable]},
+    ],
+    ids=str,
+)
+def test_a_start_that_cannot_be_made_is_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(ConfigurationError, match="start_turns"):
+        Agent(**options)
+
+
+def test_a_start_after_the_end_of_the_work_is_told() -> None:
+    with pytest.raises(ConfigurationError, match="Choose fewer"):
+        run(Agent(start_turns=50), HUNTS[:1])
+
+
 def test_a_task_ends_as_bound_when_it_has_cost_what_it_may(program: Path) -> None:
     prices = {"price_input": 3.0, "price_cached": 0.3, "price_output": 15.0}
     ((whole, scores),) = run(Agent(max_cost=10.0, **prices), HUNTS[:1])

@@ -63,6 +63,8 @@ class Agent:
         control_size: Its characters, results or percent of lines.
         controls: Whether each task is worked on once more, with lines of the results removed at random at the share of their
             tokens that this arm kept.
+        start_turns: Turns that the agent works with the oracle before the arm begins: each arm goes on from the same conversation
+            and the same files. They are not counted.
         max_cost: What a task may cost, in the unit of the prices; then it ends as ``bound``. The last request may exceed it.
         price_input: Price of a million tokens that are not read from the cache.
         price_cached: Price of a million tokens read from the cache; None takes `price_input`.
@@ -94,6 +96,7 @@ class Agent:
         control: str = "none",
         control_size: int | None = None,
         controls: bool = False,
+        start_turns: int = 0,
         max_cost: float | None = None,
         price_input: float | None = None,
         price_cached: float | None = None,
@@ -118,6 +121,11 @@ class Agent:
         self._program = _program(config, command, program, env, pass_env)
         if self._program is not None:
             _check_policy(self._program, policy)
+        if start_turns < 0 or (start_turns and (policy == "none" or self._program is not None)):
+            raise ConfigurationError(
+                f"start_turns is {start_turns}, but must be 0 or more, and needs agent:loop with policy=oracle."
+            )
+        self._start_turns = start_turns
         self.name = name
         self._model = model
         self._api_key = api_key or ""
@@ -223,12 +231,13 @@ class Agent:
         tap = self._tap if control is None else None
         address = self._server.url
         key = _KEY + token_hex(12)
-        self._server.begin(key, control, self._budget)
+        messages, earlier = self._recorded(work, self._server)
+        self._server.begin(key, control, self._budget, earlier)
         if tap is not None:
             address = tap.url
             tap.begin(key)
         try:
-            ending = self._run_agent(work, key, address)
+            ending = self._run_agent(work, key, address, messages)
         finally:
             log = self._server.end(key)
             if tap is not None:
@@ -239,13 +248,39 @@ class Agent:
             ending = evolve(ending, how=BOUND, text="max_cost")
         return ending, log
 
-    def _run_agent(self, work: _Work, key: str, address: str) -> Ending:
+    def _recorded(
+        self, work: _Work, server: PolicyServer
+    ) -> tuple[Sequence[Mapping[str, Any]], RequestLog | None]:
+        """Return the conversation from which each arm goes on, and its counts; nothing without `start_turns`.
+
+        Raises:
+            ConfigurationError: The work ended before the arm begins.
+        """
+        if not self._start_turns:
+            return (), None
+        key = _KEY + token_hex(12)
+        server.begin(key, Control())
+        loop = ToolLoop(self._http, Endpoint.parse(server.url), self._model, key)
+        limits = {**work.limits, "turns": self._start_turns}
+        try:
+            ending = loop.run(work.task, work.workspace, limits)
+        finally:
+            log = server.end(key)
+        if log.turns < self._start_turns or ending.how != BOUND:
+            raise ConfigurationError(
+                f"start_turns is {self._start_turns}, but a task ended after {log.turns} turns. Choose fewer."
+            )
+        return loop.messages, log
+
+    def _run_agent(
+        self, work: _Work, key: str, address: str, messages: Sequence[Mapping[str, Any]]
+    ) -> Ending:
         """Return how the work on a task ended."""
         if self._program is not None:
             places = {"task": work.task, "base_url": address, "key": key, "model": self._model}
             return self._program.run(places, work.workspace, work.limits)
         loop = ToolLoop(self._http, Endpoint.parse(address), self._model, key)
-        return loop.run(work.task, work.workspace, work.limits)
+        return loop.run(work.task, work.workspace, work.limits, messages)
 
     def _check_forwarded(self, log: RequestLog, ending: Ending) -> None:
         if log.turns == 0 and ending.how == FINISHED:

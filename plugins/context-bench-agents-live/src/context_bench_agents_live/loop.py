@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from time import monotonic
 from typing import Any
 
@@ -59,6 +59,10 @@ class ToolLoop:
         model: Model to call.
         key: API key.
         budget: What the task may cost; None for no bound.
+
+    Attributes:
+        log: Counts of its requests.
+        messages: The conversation so far.
     """
 
     def __init__(
@@ -74,29 +78,35 @@ class ToolLoop:
         self._model = model
         self._headers = {"content-type": "application/json", "authorization": f"Bearer {key}"}
         self.log = RequestLog(budget)
+        self.messages: list[dict[str, Any]] = []
 
-    def run(self, task: str, workspace: Workspace, limits: Mapping[str, int]) -> Ending:
+    def run(
+        self,
+        task: str,
+        workspace: Workspace,
+        limits: Mapping[str, int],
+        messages: Sequence[Mapping[str, Any]] = (),
+    ) -> Ending:
         """Work on a task until the model calls no tool, or a limit is reached.
 
         Args:
             task: The instruction.
             workspace: Where the files are.
             limits: ``turns`` and ``seconds``.
+            messages: The conversation of another loop on the task, to go on from.
 
         Raises:
             EndpointError: The endpoint gave no usable reply.
         """
-        messages: list[dict[str, Any]] = [
-            {"role": "system", "content": _SYSTEM},
-            {"role": "user", "content": task},
-        ]
+        start = [{"role": "system", "content": _SYSTEM}, {"role": "user", "content": task}]
+        self.messages = [dict(message) for message in messages or start]
         until = monotonic() + limits["seconds"]
         for _ in range(limits["turns"]):
             if monotonic() > until:
                 return Ending(BOUND, f"{limits['seconds']} seconds")
             if self.log.is_spent:
                 return Ending(BOUND, "max_cost")
-            body = {"model": self._model, "messages": messages, "tools": list(TOOLS)}
+            body = {"model": self._model, "messages": self.messages, "tools": list(TOOLS)}
             try:
                 message = self._message(body)
             except RequestRefusedError as error:
@@ -106,10 +116,11 @@ class ToolLoop:
             self.log.add(body, text, calls)
             if not calls:
                 return Ending(FINISHED, text)
-            messages.append({**message, "role": "assistant"})
+            self.messages.append({**message, "role": "assistant"})
             for call in calls:
                 result = run_tool(call, workspace)
-                messages.append({"role": "tool", "tool_call_id": call.id, "content": result})
+                answer = {"role": "tool", "tool_call_id": call.id, "content": result}
+                self.messages.append(answer)
         return Ending(BOUND, f"{limits['turns']} turns")
 
     def _message(self, body: Mapping[str, Any]) -> dict[str, Any]:

@@ -61,16 +61,23 @@ class PolicyServer:
         """Stop the server."""
         self._server.close()
 
-    def begin(self, key: str, control: Control | None = None, budget: Budget | None = None) -> None:
+    def begin(
+        self,
+        key: str,
+        control: Control | None = None,
+        budget: Budget | None = None,
+        earlier: RequestLog | None = None,
+    ) -> None:
         """Count the requests with a key from now on.
 
         Args:
             key: Their key.
             control: Cuts them in place of that of all; None for that of all.
             budget: What they may cost; then they are refused with status 402. None for no bound.
+            earlier: The counts of the conversation that goes on; None for a new one.
         """
         with self._lock:
-            self._logs[key] = RequestLog(budget)
+            self._logs[key] = RequestLog(budget, earlier)
             self._controls[key] = control or self._control
 
     def end(self, key: str) -> RequestLog:

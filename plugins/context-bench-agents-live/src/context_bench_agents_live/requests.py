@@ -21,16 +21,18 @@ class RequestLog:
 
     Args:
         budget: What the row may cost; None for no bound.
+        earlier: The counts of a conversation that goes on: its calls and its last request are known, and not counted.
 
     Attributes:
         gave_up: Whether the policy ended the work without a result.
         was_stopped: Whether a request was not answered because the budget was spent.
     """
 
-    def __init__(self, budget: Budget | None = None) -> None:
+    def __init__(self, budget: Budget | None = None, earlier: RequestLog | None = None) -> None:
         self._budget = budget
         self._tokenizer = WordTokenizer()
-        self._previous = ""
+        self._previous: str = earlier._previous if earlier else ""
+        self._earlier = Counter(earlier._reads) if earlier else Counter[str]()
         self._calls: Counter[str] = Counter()
         self._reads: Counter[str] = Counter()
         self._offering = 0
@@ -81,6 +83,10 @@ class RequestLog:
         """The share of the tokens in results of tools that arrived; None where what was sent is unknown."""
         return self.results_kept / self.results_sent if self.results_sent else None
 
+    def _repeated(self, call: str) -> int:
+        is_first = call not in self._earlier
+        return self._reads[call] - is_first
+
     def record(self) -> Mapping[str, Any]:
         """Return the counts as a row stores them.
 
@@ -93,7 +99,7 @@ class RequestLog:
             "turns": self.turns,
             "side_requests": self._requests - self.turns,
             "calls": dict(sorted(self._calls.items())),
-            "re_reads": sum(count - 1 for count in self._reads.values()),
+            "re_reads": sum(self._repeated(call) for call in self._reads),
             "tokens_sent": self.tokens_sent,
             "tokens_cached": self.tokens_cached,
             "tokens_side": self.tokens_side,
