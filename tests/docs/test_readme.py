@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from context_bench.plugins.first_party import NEEDS
+
 
 @pytest.fixture(scope="module")
 def readme(root: Path) -> str:
@@ -122,6 +124,22 @@ def test_two_proxies_are_compared_with_the_packages_that_the_page_installs(
     assert "direct" in actual
     assert all(label in actual for label in labels), actual
     assert reader.run("echo $?") == ["0"], actual
+
+
+def test_the_second_example_is_the_offline_suite_as_its_page_measured_it(
+    blocks: list[Any], readme: str, root: Path
+) -> None:
+    install, run = parts(blocks[2])
+    assert "suite run compressor-offline" in run
+    named = re.findall(r"plugins/(context-bench-[\w-]+)", install)
+    installed = {*named, *(Path(folder).name for folder in standard_set(root))}
+    for package in named:
+        assert (root / "plugins" / package / "pyproject.toml").is_file(), package
+        assert {*NEEDS.get(package, "").split()} <= installed, package
+    page = (root / "docs" / "how-to" / "run-a-suite.md").read_text(encoding="utf-8").splitlines()
+    for system in re.findall(r"--system (\w+)", run):
+        [row] = [line for line in readme.splitlines() if line.startswith(f"| `{system}` |")]
+        assert row in page
 
 
 def test_ci_runs_the_test_command_of_the_readme(blocks: list[Any], root: Path) -> None:
