@@ -40,6 +40,9 @@ SECTIONS: dict[str, str] = {
 PROJECT = "how-to/release concepts/design-history reference/licenses"
 """Pages for those who work on context-bench, below the navigation for its users."""
 
+BENEATH: dict[str, list[str]] = {"reference/cards": ["cards-and-lm-eval"]}
+"""Generated tables that a page leads to: nobody reads them from start to end."""
+
 LEFT_OUT = {"docs/index.md", "docs/reference/plugins.md"}
 """Pages whose content the site has elsewhere: in the navigation, and on the pages of the packages."""
 
@@ -111,6 +114,8 @@ def write_sources(folder: Path) -> None:
     """
     paths = site_paths()
     placed = {f"{name}.md" for pages in (*SECTIONS.values(), PROJECT) for name in pages.split()}
+    for parent, names in BENEATH.items():
+        placed |= {posixpath.join(posixpath.dirname(parent), f"{name}.md") for name in names}
     for source, place in paths.items():
         if source in LEFT_OUT or source == "README.md":
             continue
@@ -153,6 +158,9 @@ def _write_indexes(folder: Path, paths: dict[str, str]) -> None:
     records = sorted(page.stem for page in (folder / "concepts" / "decisions").glob("*.md"))
     with decisions.open("a", encoding="utf-8") as stream:
         stream.write(toctree("Decisions", [f"decisions/{name}" for name in records]))
+    for parent, children in BENEATH.items():
+        with (folder / f"{parent}.md").open("a", encoding="utf-8") as stream:
+            stream.write(toctree("More", children))
     descriptions = {package.name: package.description for package in packages()}
     lines = ["# Packages", "", "- [context-bench](context-bench.md): the core"]
     names = ["context-bench"]

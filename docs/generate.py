@@ -234,6 +234,7 @@ CARDS = """# Cards of the benchmarks
 What each benchmark asks for. *Context*: whether an example has a context; without it a context compressor is refused. The page of the
 package adds the instruction, in our own wording unless stated otherwise, what dependent examples have in common, and the published
 numbers that a score can be compared with. `context-bench datasets show NAME` prints splits, sizes, license and source, too.
+[Beside the task files of lm-eval](cards-and-lm-eval.md).
 
 | name | package | form | primary | context | shots |
 |---|---|---|---|---|---|
