@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from textwrap import dedent
+from typing import Any
 
 import pytest
 
@@ -135,42 +136,74 @@ FAULTS = {
 }
 
 
-def failed_tests(folder: Path, code: str, manifest: str) -> tuple[set[str], str]:
-    """Return which tests of the package fail, and what pytest printed."""
-    package = folder / "acme_suites"
-    metadata = folder / "acme_suites-1.0.dist-info"
-    package.mkdir()
-    metadata.mkdir()
-    (package / "__init__.py").write_text(dedent(code), encoding="utf-8")
-    (package / "context_bench_plugin.toml").write_text(dedent(manifest), encoding="utf-8")
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-suites\nVersion: 1.0\n")
-    (metadata / "entry_points.txt").write_text(dedent(POINTS), encoding="utf-8")
-    (folder / "test_acme.py").write_text(dedent(TESTS), encoding="utf-8")
-    (folder / "pytest.ini").write_text("[pytest]\npythonpath = .\n", encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-rf", "-p", "no:cacheprovider", "test_acme.py"],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode in (0, 1), done.stdout + done.stderr
-    return set(re.findall(r"^FAILED test_acme.py::(\S+)", done.stdout, re.M)), done.stdout
+class Outcomes:
+    """A plugin of pytest that takes note of what passed, and of what failed with its reason."""
+
+    def __init__(self) -> None:
+        self.passed: list[str] = []
+        self.failed: dict[str, str] = {}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        name = report.nodeid.partition("::")[2]
+        if report.failed:
+            self.failed[name] = report.longreprtext
+        elif report.when == "call" and report.passed:
+            self.passed.append(name)
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed:
+            self.failed[report.nodeid] = report.longreprtext
 
 
-def test_a_package_without_a_fault_passes(tmp_path: Path) -> None:
-    failed, printed = failed_tests(tmp_path, CODE, MANIFEST)
-    assert not failed, printed
-    [passed] = re.findall(r"(\d+) passed", printed)
-    assert int(passed) >= 37
+@pytest.fixture
+def run_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Any]]:
+    """Return what writes the package and runs its tests in this process."""
+    modules = set(sys.modules)
+
+    def run(code: str, manifest: str) -> Outcomes:
+        package = tmp_path / "acme_suites"
+        metadata = tmp_path / "acme_suites-1.0.dist-info"
+        package.mkdir()
+        metadata.mkdir()
+        files = {
+            package / "__init__.py": code,
+            package / "context_bench_plugin.toml": manifest,
+            metadata / "METADATA": "Metadata-Version: 2.1\nName: acme-suites\nVersion: 1.0\n",
+            metadata / "entry_points.txt": POINTS,
+            tmp_path / "test_acme.py": TESTS,
+            tmp_path / "pytest.ini": "[pytest]\n",
+        }
+        for path, text in files.items():
+            path.write_text(dedent(text), encoding="utf-8")
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.syspath_prepend(str(tmp_path))
+        outcomes = Outcomes()
+        without = ("cacheprovider", "faulthandler", "terminal")
+        blocked = [part for name in without for part in ("-p", f"no:{name}")]
+        code_of_pytest = pytest.main([*blocked, "test_acme.py"], plugins=[outcomes])
+        assert code_of_pytest in (0, 1), outcomes.failed
+        return outcomes
+
+    yield run
+    for name in set(sys.modules) - modules:
+        if name.partition(".")[0] in ("acme_suites", "test_acme"):
+            del sys.modules[name]
+
+
+def test_a_package_without_a_fault_passes(run_package: Callable[..., Outcomes]) -> None:
+    outcomes = run_package(CODE, MANIFEST)
+    assert not outcomes.failed
+    assert len(outcomes.passed) >= 37
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_a_fault_fails_the_test_of_its_topic(name: str, tmp_path: Path) -> None:
+def test_a_fault_fails_the_test_of_its_topic(
+    name: str, run_package: Callable[..., Outcomes]
+) -> None:
     old, new, expected = FAULTS[name]
     assert old in CODE + MANIFEST
-    failed, printed = failed_tests(tmp_path, CODE.replace(old, new), MANIFEST.replace(old, new))
-    assert failed == expected, printed
+    outcomes = run_package(CODE.replace(old, new), MANIFEST.replace(old, new))
+    assert set(outcomes.failed) == expected, outcomes.failed
 
 
 def test_every_check_of_the_engine_belongs_to_one_topic() -> None:
