@@ -73,12 +73,14 @@ class ComponentSuite:
 
     component: ClassVar[str] = ""
     kind: ClassVar[str] = ""
+    _found: ClassVar[Component]
     _report: ClassVar[Report]
 
     @classmethod
     def setup_class(cls) -> None:
-        """Check the component once for all tests of the class."""
-        cls._report = check_component(cls.find())
+        """Find and check the component once for all tests of the class."""
+        cls._found = cls.find()
+        cls._report = check_component(cls._found)
 
     @classmethod
     def find(cls) -> Component:
@@ -97,7 +99,7 @@ class ComponentSuite:
 
     def test_its_manifest_has_no_fault(self) -> None:
         """The manifest has no unknown key and no value that does not fit."""
-        component = self.find()
+        component = self._found
         faults = [*component.manifest_faults(), *component.distribution.warnings]
         assert not faults, "\n".join(faults)
 
@@ -239,7 +241,7 @@ class _WithOptions(ComponentSuite):
 
     def test_its_defaults_are_those_of_its_code(self) -> None:
         """Built from the defaults of the manifest, it has the fingerprint that it has without options."""
-        component = self.find()
+        component = self._found
         options = component.manifest.options
         defaults = {name: option.default for name, option in options.items()}
         if any(option.required for option in options.values()):
@@ -266,7 +268,7 @@ class EvaluatorSuite(_WithOptions):
 
     def test_it_returns_the_expected_scores(self) -> None:
         """Each pair of :attr:`expected` has its scores, to nine digits."""
-        evaluator = self.find().build(self.options)
+        evaluator = self._found.build(self.options)
         for original, processed, scores in self.expected:
             if callable(getattr(evaluator, "score", None)):
                 result = evaluator.score(deepcopy(original), deepcopy(processed))
@@ -293,7 +295,7 @@ class DatasetSuite(ComponentSuite):
         """Its first examples are those of :attr:`expected`."""
         number = len(self.expected)
         if number:
-            loaded, loader = self.find().examine()
+            loaded, loader = self._found.examine()
             assert loaded.state == "ok", loaded.reason
             rows = islice(loader(limit=number, config=None, split=None, **self.options), number)
             assert [dict(row) for row in rows] == [dict(row) for row in self.expected]
@@ -313,7 +315,7 @@ class SystemSuite(_WithOptions):
 
     def test_it_returns_the_expected_output(self) -> None:
         """Each example of :attr:`expected` has its output; further fields are ignored."""
-        system = self.find().build(self.options)
+        system = self._found.build(self.options)
         for example, wanted in self.expected:
             if callable(getattr(system, "process", None)):
                 output = system.process(deepcopy(dict(example)))
@@ -358,6 +360,6 @@ class TokenizerSuite(ComponentSuite):
 
     def test_it_returns_the_expected_counts(self) -> None:
         """Each text of :attr:`expected` has its number of tokens."""
-        tokenizer = self.find().build({})
+        tokenizer = self._found.build({})
         counts = [tokenizer.count(text) for text, _ in self.expected]
         assert counts == [number for _, number in self.expected]
