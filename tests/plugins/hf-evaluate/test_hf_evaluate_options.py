@@ -100,8 +100,12 @@ def test_row_without_reference_or_response_is_unscored() -> None:
 
 def test_corpus_with_a_failed_row_has_no_number() -> None:
     scored = EvalRow(
-        "a", "1", {"hf_bleu": 1.0}, response="x", details={"e": {"hf_references": "x"}}
+        "a", "1", {"hf_bleu": 1.0}, response="x", details={"e": {"hf_references": ["x"]}}
     )
-    failed = EvalRow("a", "2", {}, errors=(Failure("system", "TimeoutError", "too long"),))
-    assert HFEvaluateCorpus("bleu").compute([scored, failed]) == {}
+    for failure in (
+        Failure("system", "TimeoutError", ""),
+        Failure("evaluator", "E", "", "hf_bleu"),
+    ):
+        failed = EvalRow("a", "2", {}, response="x", errors=(failure,))
+        assert HFEvaluateCorpus("bleu").compute([scored, failed]) == {}
     assert HFEvaluateCorpus("bleu").compute([]) == {}

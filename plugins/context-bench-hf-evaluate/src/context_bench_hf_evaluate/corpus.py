@@ -48,9 +48,9 @@ class HFEvaluateCorpus:
         responses: list[str] = []
         answers: list[list[str]] = []
         for row in rows:
-            if _is_missing(row):
-                return {}
             known = _references(row)
+            if row.errors and not known:  # the system failed, or the evaluator hf-evaluate
+                return {}
             reply = reply_of(row.output or {"response": row.response})
             if known and reply is not None:
                 responses.append(reply)
@@ -79,13 +79,6 @@ class HFEvaluateCorpus:
             f"The metric {self._source.metric} has no number for all rows of {', '.join(missing)}: a row failed, "
             "or the evaluator hf-evaluate scored none."
         ]
-
-
-def _is_missing(row: EvalRow) -> bool:
-    """Return whether the system or the evaluator hf-evaluate failed on a row, which therefore has no references."""
-    return any(
-        error.evaluator is None or error.evaluator.endswith("/hf-evaluate") for error in row.errors
-    )
 
 
 def _references(row: EvalRow) -> list[str]:
