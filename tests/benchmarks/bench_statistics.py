@@ -291,7 +291,7 @@ REACH_STRUCTURES = (0, 4, 5, 6, 8)
 REACH_KINDS = tuple(kind for kind in KINDS if kind not in ("graded sd .01", "graded sd .05"))
 """The test does not depend on the unit."""
 
-PILOTS, RUNS = 30, 12
+PILOTS, RUNS = 60, 8
 
 
 def reach_cells() -> Iterator[tuple[str, Structure, int]]:

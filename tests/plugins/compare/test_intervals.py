@@ -416,8 +416,8 @@ def test_intervals_of_percentiles_hold_what_they_promise(share: float, rows: int
 
 
 @pytest.mark.one_python
-@pytest.mark.parametrize("share", [0.5, 0.9, 0.95])
-@pytest.mark.parametrize("rows", [80, 300])
+@pytest.mark.parametrize("share", [0.5, 0.95])
+@pytest.mark.parametrize("rows", [80])
 @pytest.mark.parametrize("size", [1, 4])
 def test_intervals_between_percentiles_hold_what_they_promise(
     share: float, rows: int, size: int
@@ -427,14 +427,29 @@ def test_intervals_between_percentiles_hold_what_they_promise(
     numbers = np.repeat(np.arange(rows), size)
     z = stats.norm.ppf(share)
     truth = float(np.exp(z) - 1.2 * np.exp(z))
-    for _ in range(400):
+    for _ in range(80):
         joint = draw.normal(0, 0.7, rows)[numbers]
         apart = np.sqrt(1 - 0.7**2)
         ours, theirs = (np.exp(joint + apart * draw.normal(0, 1, rows * size)) for _ in "ab")
         found = percentile_interval((ours, 1.2 * theirs), share, None if size == 1 else numbers)
         assert isinstance(found, Interval)
         held += found.low <= truth <= found.high
-    assert held / 400 >= 0.93 - 0.021
+    assert held / 80 >= 0.93 - 0.06
+
+
+def test_what_parts_percentiles_of_many_rows_is_the_same_by_bootstrap_and_by_order_statistics(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    draw = np.random.default_rng(12)
+    joint = draw.normal(0, 0.8, 2000)
+    columns = tuple(np.exp(joint + 0.6 * draw.normal(0, 1, 2000)) for _ in "ab")
+    drawn = percentile_interval(columns, 0.9)
+    monkeypatch.setattr("context_bench_compare.intervals._MOST_DRAWN", 1000)
+    ranked = percentile_interval(columns, 0.9)
+    assert isinstance(drawn, Interval)
+    assert isinstance(ranked, Interval)
+    assert (drawn.method, ranked.method) == ("bootstrap of both", "order statistics of both")
+    assert (drawn.low, drawn.high) == pytest.approx((ranked.low, ranked.high), abs=0.1)
 
 
 @pytest.mark.parametrize("share", [0.5, 0.8])
