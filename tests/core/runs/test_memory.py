@@ -14,6 +14,10 @@ from context_bench import EvalResult, evaluate
 from context_bench.results.reading import read_result
 from context_bench.run import examples
 
+pytestmark = (
+    pytest.mark.one_python
+)  # a traced run takes a minute, and what is held is held on every Python
+
 EARLY, LATE, WINDOW = 2_000, 8_000, 1_000
 OF_A_ROW = 24
 """Bytes: fewer than a list takes for a number of each row, which are 32; a set takes more."""

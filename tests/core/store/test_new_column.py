@@ -1,4 +1,4 @@
-"""A new column of a row is one declaration: the recipe of the page about the run file, applied to a copy of core."""
+"""A new column of a row is one declaration: the recipe of CONTRIBUTING.md, applied to a copy of core."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ print(json.dumps({
 
 
 def test_a_new_column_is_one_field_and_everything_else_follows(tmp_path: Path) -> None:
-    page = (ROOT / "docs" / "reference" / "run-file.md").read_text(encoding="utf-8")
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     [field] = re.findall(r"^    queue_time: .*?^    \)\n", page, flags=re.MULTILINE | re.DOTALL)
     package = Path(context_bench.__file__).parent
     shutil.copytree(
