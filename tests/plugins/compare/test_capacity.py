@@ -26,12 +26,19 @@ def again(example: dict[str, Any]) -> dict[str, Any]:
     return answer(example)
 
 
+class Length:
+    name = "length"
+
+    def score(self, original: dict[str, Any], processed: dict[str, Any]) -> dict[str, float]:
+        return {"length": float(len(processed["response"]))}
+
+
 def pilot(path: Path, examples: int, **more: Any) -> Path:
     rows = [
         {"id": str(n), "question": f"How much is {n}? " * 8, "answer": "x"} for n in range(examples)
     ]
     more = {"max_workers": 4, **more}
-    evaluate([answer, again], rows, ["answer-quality"], progress=False, run_file=path, **more)
+    evaluate([answer, again], rows, [Length()], progress=False, run_file=path, **more)
     return path
 
 
