@@ -79,9 +79,9 @@ def test_the_limit_of_the_endpoint_bounds_the_hours(
 
 
 def test_a_run_of_ten_times_the_pilot_has_the_projected_size(tmp_path: Path) -> None:
-    with open_run(pilot(tmp_path / "pilot.sqlite", 40)) as run:
-        found = capacity(run, 400)
-    whole = pilot(tmp_path / "whole.sqlite", 400)
+    with open_run(pilot(tmp_path / "pilot.sqlite", 100)) as run:
+        found = capacity(run, 1000)
+    whole = pilot(tmp_path / "whole.sqlite", 1000)
     with open_run(whole) as run:
         assert found.rows == len(run)
         assert found.calls == sum(row.attempts for row in run.rows())
