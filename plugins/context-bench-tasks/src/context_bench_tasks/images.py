@@ -154,9 +154,9 @@ def _variables(rest: str) -> dict[str, str]:
 def _words(rest: str) -> list[str]:
     try:
         if rest.startswith("["):
-            return [str(word) for word in json.loads(rest)]
+            return [str(word) for word in json.loads(rest)] or [""]
         return shlex.split(rest) or [""]
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ImageNeededError(
             f"its Dockerfile has a line that is not read: {_shown(rest)}"
         ) from error

@@ -46,7 +46,7 @@ def _unquoted(value: str) -> str:
     if value.startswith('"'):
         try:
             return str(json.loads(value))
-        except ValueError:
+        except (ValueError, RecursionError):
             return ""
     if value.startswith("'"):
         return value[1:].rpartition("'")[0].replace("''", "'")
