@@ -111,8 +111,10 @@ class Evaluator(Protocol):
     which keys it gives: ``score_keys``, those that its options make it give, and ``primary``, the
     primary score among them. An async one with ``max_in_flight`` is asked for at most so many rows
     at a time, and waiting for a place is no part of a row's deadline. One that cannot tell this
-    time raises ``InconclusiveScoreError``. One that checks itself has ``finished(run) -> int |
-    None``: the exit code of a run whose scores mean nothing, as the hook ``exit_code`` returns it.
+    time raises ``InconclusiveScoreError``. ``require(original)`` raises for an example whose
+    outputs it could not score, before a system is called for it: the run stops with that message.
+    One that checks itself has ``finished(run) -> int | None``: the exit code of a run whose scores
+    mean nothing, as the hook ``exit_code`` returns it.
     """
 
     @property

@@ -138,6 +138,21 @@ def test_code_of_a_model_is_run_only_with_consent_and_the_manifest_says_so() -> 
     assert "no code" in AgentTask().isolation()
 
 
+def test_a_check_that_is_not_allowed_is_told_before_the_agent_works(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    task = tmp_path / "task"
+    task.mkdir()
+    (task / "task.toml").write_text('instruction = "Do it."\ncheck = ["true"]\n')
+    run_file = tmp_path / "run.sqlite"
+    command = ["run", "--dataset", f"tasks,path={task}", "--quiet", "--run-file", str(run_file)]
+    worked = tmp_path / "worked"
+    command += ["--system", f"agent:command='touch {worked}'", "--evaluators", "agent-task"]
+    assert execute(command) == 2
+    assert "run_checks=true" in capsys.readouterr().err
+    assert not worked.exists()
+
+
 @pytest.mark.parametrize(("written", "success"), [("hello", 1.0), ("bye", 0.0)])
 def test_an_agent_works_on_a_harbor_directory(tmp_path: Path, written: str, success: float) -> None:
     task = tmp_path / "task"

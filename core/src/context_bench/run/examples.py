@@ -27,13 +27,14 @@ from context_bench.errors import (
     UnstorableError,
     reason_of,
 )
+from context_bench.plugins.loading import attempted
 from context_bench.prompts import NONE, context_role
 from context_bench.run.clusters import cluster_of
 from context_bench.run.datasets import RunDataset, shown
-from context_bench.run.jobs import Job, LabelWiring
+from context_bench.run.jobs import Job, LabelWiring, Scorer
 from context_bench.run.stopping import CaughtError, capture, is_control_flow
 from context_bench.run.systems import RunSystem, is_conversation
-from context_bench.store.encoding import from_json, private, storable, to_json
+from context_bench.store.encoding import from_json, isolate, private, storable, to_json
 from context_bench.store.keys import RowId, dataset_hash, example_key, response_key
 from context_bench.store.rows import StoredExample
 
@@ -195,6 +196,7 @@ class JobSource:
         samples = self._samples
         stored: StoredExample | None = None
         tokens: int | None = None
+        is_required = False
         for run_system in systems:
             if run_system.is_compressor:
                 self._require_contexts(run_system, dataset, example)
@@ -229,6 +231,9 @@ class JobSource:
                 job.stored = stored
                 job.shown = visible
                 self._reuse_response(job)
+                if job.output is None and not is_required:
+                    _require_scorable(wiring.scorers, example)
+                    is_required = True
                 is_new = job.output is None and "multi_turn" in visible
                 if is_new and is_conversation(visible, run_system.system):
                     self._converse(job, visible_key)
@@ -463,6 +468,18 @@ def _label(dataset: RunDataset, example: Mapping[str, Any]) -> str:
         return dataset.label
     label = example.get("dataset")
     return storable(label) if isinstance(label, str) and label else dataset.fallback
+
+
+def _require_scorable(scorers: Iterable[Scorer], example: Mapping[str, Any]) -> None:
+    """Have the evaluators check an example before a system is called for it.
+
+    Raises:
+        ContextBenchError: An evaluator could not score it.
+    """
+    for scorer in scorers:
+        require = getattr(scorer.evaluator, "require", None)
+        if callable(require):
+            attempted(scorer.id, require, isolate(example))
 
 
 def name_of(example: Mapping[str, Any], position: int) -> str:

@@ -53,6 +53,19 @@ class AgentTask:
         """Return what keeps code that a model wrote apart: that none is run, or that the user allowed to run it unconfined."""
         return "unconfined, by run_checks" if self._runs_checks else "no code is run"
 
+    def require(self, original: Mapping[str, Any]) -> None:
+        """Check that the work on a task could be scored, before an agent is called.
+
+        Args:
+            original: The example with its ``check``.
+
+        Raises:
+            ConfigurationError: The task has a check command, and `run_checks` is not set.
+        """
+        record = original.get("check")
+        if isinstance(record, Mapping):
+            self._require_consent(Check.of_record(record))
+
     def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> dict[str, float]:
         """Score the work on one task.
 
@@ -105,15 +118,12 @@ class AgentTask:
         return scores
 
     def _command_share(self, check: Check, texts: Mapping[str, str]) -> float:
-        """Return how much the check command of a task finds correct; without one, 0.
+        """Return how much the check command of a task finds correct; without one, 0."""
+        self._require_consent(check)
+        return 0.0 if check.command is None else command_share(check.command, texts)
 
-        Raises:
-            ConfigurationError: There is a command, and `run_checks` is not set.
-        """
-        if check.command is None:
-            return 0.0
-        if not self._runs_checks:
+    def _require_consent(self, check: Check) -> None:
+        if check.command is not None and not self._runs_checks:
             raise ConfigurationError(
                 "The task has a check command, which runs what the agent wrote. Allow it with --set evaluators.agent-task.run_checks=true."
             )
-        return command_share(check.command, texts)
