@@ -148,6 +148,35 @@ def test_tokens_are_counted_as_the_proxy_forwards_them(
     assert without_system["agent_tokens_sent"] < direct["agent_tokens_sent"]
 
 
+def test_a_transcript_has_what_was_sent_in_each_turn_and_what_the_proxy_forwarded(
+    make_proxy: Callable[..., tuple[str, int]],
+) -> None:
+    url, port = make_proxy(lambda messages: clear_results(messages[1:]))
+    ((output, scores),) = run(Agent(base_url=url, port=port, notes=True), HUNTS[:1])
+    transcript = output["transcript"]
+    texts = [message.get("text", "") for message in transcript["messages"]]
+    assert len(transcript["requests"]) == scores["agent_turns"]
+    sent: list[int] = []
+    received: list[int] = []
+    for request in transcript["requests"]:
+        sent = sent[: request["sent"]["same"]] + request["sent"]["more"]
+        received = received[: request["received"]["same"]] + request["received"]["more"]
+        assert len(received) == len(sent) - 1
+    assert (texts.count("[cleared]"), "[cleared]" in [texts[number] for number in sent]) == (
+        1,
+        False,
+    )
+    assert [texts[number] for number in received].count("[cleared]") > 5
+    ((direct, _),) = run(Agent(notes=True), HUNTS[:1])
+    for request in direct["transcript"]["requests"]:
+        assert request["sent"] == request["received"]
+    ((short, _),) = run(Agent(transcript=2000), HUNTS[:1])
+    lengths = [len(message.get("text", "")) for message in short["transcript"]["messages"]]
+    assert 0 < sum(lengths) <= 2000
+    ((none, _),) = run(Agent(transcript=0, controls=True), HUNTS[:1])
+    assert "transcript" not in {*none, *none["random"]}
+
+
 def test_the_turns_of_a_task_bound_the_work() -> None:
     hunt = {**HUNTS[0], "limits": {"turns": 3, "seconds": 600, "bytes": 1000}}
     ((output, scores),) = run(Agent(), [hunt])

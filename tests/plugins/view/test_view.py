@@ -24,6 +24,7 @@ from context_bench.cli import execute
 from context_bench_http.local_server import HEADERS, Guard, respond
 from context_bench_view.folder import RunFolder
 from context_bench_view.server import Pages
+from context_bench_view.transcripts import marked_text
 
 PORT = 4321
 ADDRESS = f"127.0.0.1:{PORT}"
@@ -513,3 +514,62 @@ def test_a_port_that_cannot_be_had_is_told(
 ) -> None:
     assert execute(["view", str(tmp_path), "--port", port]) == 2
     assert "cannot be listened on" in capsys.readouterr().err
+
+
+class Recording:
+    """Answers with a transcript of two requests, as an agent stores it."""
+
+    name = "recording"
+
+    def process(self, example: dict[str, Any]) -> dict[str, Any]:
+        messages = [
+            {"role": "user", "tokens": 2, "text": f"do {ATTACK}"},
+            {"role": "tool", "tokens": 4, "text": "one two three four"},
+            {"role": "tool", "tokens": 3, "text": "one three five"},
+            {"role": "tool", "tokens": 9, "length": 900},
+        ]
+        requests: list[dict[str, Any]] = [
+            {"sent": {"same": 0, "more": [0]}, "received": {"same": 0, "more": [0]}},
+            {"sent": {"same": 1, "more": [1, 3]}, "received": {"same": 1, "more": [2]}},
+            {"sent": {"same": 1, "more": []}, "side": True},
+        ]
+        transcript = {"messages": messages, "requests": requests, "left_out": 2}
+        if example["id"] == "1":
+            requests[0]["sent"]["more"] = [7]
+        return {"response": "done", "transcript": transcript}
+
+
+def test_a_transcript_shows_what_was_removed_and_added_in_each_request(tmp_path: Path) -> None:
+    evaluate(
+        [Recording(), Half("plain")],
+        examples(2),
+        [Same()],
+        progress=False,
+        run_file=tmp_path / "agents.sqlite",
+    )
+    pages = Pages(tmp_path, TOKEN)
+    rows = json.loads(asked(pages, f"/{TOKEN}/run/agents.sqlite/row/0")[2])["rows"]
+    assert [row["has_transcript"] for row in rows] == [True, False]
+    address, _, query = rows[0]["transcript"].partition("?")
+    status, headers, body = asked(pages, address, query=query + "&request=2")
+    assert status == 200
+    assert "default-src 'none'" in headers["content-security-policy"]
+    assert "<img" not in body
+    assert "one<del> two</del> three<del> four</del><ins> five</ins>" in body
+    assert "(900 characters, not stored)" in body
+    table = re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", body))
+    assert "1 1 2 2 0" in table
+    assert "2 3 15 5 2" in table
+    assert "3 (side request) 1 2 nothing 0" in table
+    assert "2 more requests are not stored" in body
+    assert asked(pages, address, query="system=plain")[0] == 404
+    assert asked(pages, address.replace("/0/", "/7/"), query=query)[0] == 404
+    assert asked(pages, address, query=query + "&request=99")[0] == 200
+    assert asked(pages, address.replace("/0/", "/1/"), query=query)[0] == 422
+
+
+def test_texts_that_are_too_long_to_compare_keep_what_they_begin_and_end_with() -> None:
+    words = " ".join(f"w{number}" for number in range(3000))
+    parts = marked_text(words, words.replace("w1500", "x"))
+    assert "".join(part.text for part in parts if part.kind != "added") == words
+    assert [part.text for part in parts if part.kind == "removed"] == [" w1500"]

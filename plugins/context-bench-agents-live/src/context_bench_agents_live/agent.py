@@ -19,6 +19,7 @@ from context_bench_agents_live.prices import Budget
 from context_bench_agents_live.program import Program
 from context_bench_agents_live.requests import RequestLog
 from context_bench_agents_live.tap import Tap
+from context_bench_agents_live.transcript import MAX_CHARACTERS, Transcript
 from context_bench_agents_live.workspace import Workspace
 from context_bench_http import Endpoint, EndpointURLError, HttpClient, Network
 
@@ -70,6 +71,8 @@ class Agent:
         price_cached: Price of a million tokens read from the cache; None takes `price_input`.
         price_output: Price of a million tokens that the model writes.
         price_cache_write: Price of a million tokens that a turn writes into the cache; None takes `price_input`.
+        transcript: Characters of the messages that a row stores for the viewer: what the agent sent in each turn, and what was
+            forwarded of it. 0 stores none.
         name: Display name.
 
     Raises:
@@ -102,12 +105,16 @@ class Agent:
         price_cached: float | None = None,
         price_output: float | None = None,
         price_cache_write: float | None = None,
+        transcript: int = MAX_CHARACTERS,
         name: str = "agent",
     ) -> None:
         if policy not in POLICIES:
             raise ConfigurationError(f"policy is {policy!r}, but must be oracle or none.")
         if policy == "none" and base_url is None:
             raise ConfigurationError("policy=none needs base_url, the address of a model.")
+        if transcript < 0:
+            raise ConfigurationError(f"transcript is {transcript}, but must be 0 or more.")
+        self._max_characters = transcript
         if max_turns < 1:
             raise ConfigurationError(f"max_turns is {max_turns}, but must be at least 1.")
         if policy == "none" and control != "none":
@@ -166,7 +173,7 @@ class Agent:
 
         Returns:
             ``response``, the agent's last text; ``agent``, its counts and ``ended``; ``workspace``, the SHA-256 of each file at
-            the end; ``changes``, the text of each changed file. ``agent.logged`` has turns and calls of a program's own log.
+            the end; ``changes``, the text of each changed file; ``transcript`` as `Transcript.record` returns it. ``agent.logged`` has turns and calls of a program's own log.
             With ``controls``, ``random`` has the same of the matched control.
 
         Raises:
@@ -176,7 +183,9 @@ class Agent:
         output = self._attempt(example, None)
         share = output["agent"].get("kept_share")
         if self._has_controls and share is not None:
-            output["random"] = self._attempt(example, Control("random", share=share))
+            matched = self._attempt(example, Control("random", share=share))
+            matched.pop("transcript", None)
+            output["random"] = matched
         return output
 
     def matched_controls(
@@ -208,7 +217,8 @@ class Agent:
         limits = {**DEFAULT_LIMITS, **(example.get("limits") or {})}
         with Workspace(example.get("files") or {}, limits["bytes"]) as workspace:
             work = _Work(str(example["question"]), workspace, limits)
-            ending, log = self._work(work, control)
+            transcript = Transcript(self._max_characters)
+            ending, log = self._work(work, control, transcript)
             digests = workspace.digests()
             is_too_much = workspace.growth() > limits["bytes"]
             changes = {} if is_too_much else workspace.changes()
@@ -216,26 +226,37 @@ class Agent:
             ending = evolve(ending, how=BOUND)
         self._check_forwarded(log, ending)
         logged = {"logged": dict(ending.logged)} if ending.logged else {}
+        stored = {"transcript": transcript.record()} if self._max_characters else {}
         return {
             "response": ending.text,
             "agent": {**log.record(), "ended": ending.how, **logged},
             "workspace": digests,
             "changes": changes,
+            **stored,
         }
 
-    def _work(self, work: _Work, control: Control | None) -> tuple[Ending, RequestLog]:
+    def _work(
+        self, work: _Work, control: Control | None, transcript: Transcript
+    ) -> tuple[Ending, RequestLog]:
         """Return how the work ended, and the requests as the policy received them, or else as they were sent."""
         if self._server is None:
-            loop = ToolLoop(self._http, self._endpoint, self._model, self._api_key, self._budget)
+            loop = ToolLoop(
+                self._http,
+                self._endpoint,
+                self._model,
+                self._api_key,
+                self._budget,
+                transcript=transcript,
+            )
             return loop.run(work.task, work.workspace, work.limits), loop.log
         tap = self._tap if control is None else None
         address = self._server.url
         key = _KEY + token_hex(12)
         messages, earlier = self._recorded(work, self._server)
-        self._server.begin(key, control, self._budget, earlier)
+        self._server.begin(key, control, self._budget, earlier, transcript)
         if tap is not None:
             address = tap.url
-            tap.begin(key)
+            tap.begin(key, transcript)
         try:
             ending = self._run_agent(work, key, address, messages)
         finally:

@@ -13,6 +13,7 @@ from context_bench_agents_live.conversation import ToolCall
 from context_bench_agents_live.prices import Budget
 from context_bench_agents_live.requests import RequestLog
 from context_bench_agents_live.tools import TOOLS, run_tool
+from context_bench_agents_live.transcript import Transcript
 from context_bench_agents_live.workspace import Workspace
 from context_bench_http import (
     Endpoint,
@@ -59,6 +60,7 @@ class ToolLoop:
         model: Model to call.
         key: API key.
         budget: What the task may cost; None for no bound.
+        transcript: Records what is sent; None for none.
 
     Attributes:
         log: Counts of its requests.
@@ -72,11 +74,14 @@ class ToolLoop:
         model: str,
         key: str,
         budget: Budget | None = None,
+        *,
+        transcript: Transcript | None = None,
     ) -> None:
         self._http = http
         self._endpoint = endpoint
         self._model = model
         self._headers = {"content-type": "application/json", "authorization": f"Bearer {key}"}
+        self._transcript = transcript
         self.log = RequestLog(budget)
         self.messages: list[dict[str, Any]] = []
 
@@ -107,6 +112,8 @@ class ToolLoop:
             if self.log.is_spent:
                 return Ending(BOUND, "max_cost")
             body = {"model": self._model, "messages": self.messages, "tools": list(TOOLS)}
+            if self._transcript is not None:
+                self._transcript.settle(self._transcript.send(body))
             try:
                 message = self._message(body)
             except RequestRefusedError as error:

@@ -10,6 +10,7 @@ from context_bench_agents_live.controls import Control, result_tokens
 from context_bench_agents_live.policy import GAVE_UP, OraclePolicy
 from context_bench_agents_live.prices import Budget
 from context_bench_agents_live.requests import RequestLog
+from context_bench_agents_live.transcript import Transcript
 from context_bench_http.content_encoding import ContentEncodingError, decoded
 from context_bench_http.local_server import Guard, LocalRequest, LocalResponse, LocalServer
 from context_bench_upstream.replies import Call, canned, dialect_of
@@ -47,6 +48,7 @@ class PolicyServer:
         self._lock = threading.Lock()
         self._logs: dict[str, RequestLog] = {}
         self._controls: dict[str, Control] = {}
+        self._transcripts: dict[str, Transcript] = {}
         guard = Guard(hosts=HOSTS, methods=("GET", "POST"), max_body=MAX_BODY)
         self._server = LocalServer(self._respond, port, guard)
         self.url = self._server.url
@@ -67,6 +69,7 @@ class PolicyServer:
         control: Control | None = None,
         budget: Budget | None = None,
         earlier: RequestLog | None = None,
+        transcript: Transcript | None = None,
     ) -> None:
         """Count the requests with a key from now on.
 
@@ -75,15 +78,19 @@ class PolicyServer:
             control: Cuts them in place of that of all; None for that of all.
             budget: What they may cost; then they are refused with status 402. None for no bound.
             earlier: The counts of the conversation that goes on; None for a new one.
+            transcript: Records them; None for none.
         """
         with self._lock:
             self._logs[key] = RequestLog(budget, earlier)
             self._controls[key] = control or self._control
+            if transcript is not None:
+                self._transcripts[key] = transcript
 
     def end(self, key: str) -> RequestLog:
         """Return the counts of a key, and stop counting."""
         with self._lock:
             del self._controls[key]
+            self._transcripts.pop(key, None)
             return self._logs.pop(key)
 
     def _respond(self, request: LocalRequest) -> LocalResponse:
@@ -102,11 +109,15 @@ class PolicyServer:
         with self._lock:
             control = self._controls.get(key, self._control)
             log = self._logs.get(key)
+            transcript = self._transcripts.get(key)
             if log is not None and log.is_spent:
                 log.was_stopped = True
                 return _failure("The task has cost what it may cost (max_cost).", 402)
         sent = result_tokens(body)
-        body = control.apply(body)
+        received = control.apply(body)
+        if transcript is not None:
+            transcript.receive(body, received)
+        body = received
         reply = self._policy.reply(dialect, body)
         with self._lock:
             log = self._logs.get(key)

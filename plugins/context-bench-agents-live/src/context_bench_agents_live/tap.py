@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import threading
+from typing import Any
 
 from context_bench_agents_live.controls import result_tokens
 from context_bench_agents_live.policy_server import HOSTS, MAX_BODY, key_of
+from context_bench_agents_live.transcript import Transcript
 from context_bench_http import Endpoint, EndpointError, HttpClient, HttpRequest, Network
 from context_bench_http.content_encoding import ContentEncodingError, decoded
 from context_bench_http.local_server import Guard, LocalRequest, LocalResponse, LocalServer
+from context_bench_upstream.replies import dialect_of
 
 _NOT_FORWARDED = ("host", "content-length", "connection", "accept-encoding", "transfer-encoding")
 
@@ -34,6 +37,7 @@ class Tap:
         self._http = HttpClient(Network(is_local=endpoint.is_local), timeout)
         self._lock = threading.Lock()
         self._tokens: dict[str, int] = {}
+        self._transcripts: dict[str, Transcript] = {}
         guard = Guard(hosts=HOSTS, methods=("GET", "POST"), max_body=MAX_BODY)
         self._server = LocalServer(self._respond, 0, guard)
         self.url = self._server.url
@@ -43,14 +47,16 @@ class Tap:
         self._server.close()
         self._http.close()
 
-    def begin(self, key: str) -> None:
-        """Count the requests with a key from now on."""
+    def begin(self, key: str, transcript: Transcript) -> None:
+        """Count the requests with a key from now on, and record them in a transcript."""
         with self._lock:
             self._tokens[key] = 0
+            self._transcripts[key] = transcript
 
     def end(self, key: str) -> int:
         """Return the tokens of a key, and stop counting."""
         with self._lock:
+            del self._transcripts[key]
             return self._tokens.pop(key)
 
     def _respond(self, request: LocalRequest) -> LocalResponse:
@@ -59,29 +65,36 @@ class Tap:
         }
         query = f"?{request.query}" if request.query else ""
         endpoint = Endpoint.of_url(self._target + request.path + query)
-        body = None
-        if request.method == "POST":
-            body = request.body
-            self._count(request)
+        body = request.body if request.method == "POST" else None
+        with self._lock:
+            transcript = self._transcripts.get(key_of(request.headers))
+        sent = None if body is None else self._count(request)
+        number = None
+        if sent is not None and transcript is not None and dialect_of(request.path) is not None:
+            number = transcript.send(sent)
         try:
             answer = self._http.fetch(HttpRequest(request.method, endpoint, headers, body))
         except EndpointError as error:
             message = json.dumps({"error": {"message": str(error)}}).encode()
             return LocalResponse(message, 502, "application/json")
+        finally:
+            if transcript is not None:
+                transcript.settle(number)
         content_type = answer.headers.get("content-type", "application/json")
         return LocalResponse(answer.body, answer.status, content_type)
 
-    def _count(self, request: LocalRequest) -> None:
-        """Count what can be read; the proxy decides about anything else."""
+    def _count(self, request: LocalRequest) -> dict[str, Any] | None:
+        """Count what can be read, and return it; the proxy decides about anything else."""
         try:
             raw = decoded(request.body, request.headers.get("content-encoding", ""), MAX_BODY)
             body = json.loads(raw)
         except (ContentEncodingError, ValueError, RecursionError):
-            return
+            return None
         if not isinstance(body, dict):
-            return
+            return None
         tokens = result_tokens(body)
         key = key_of(request.headers)
         with self._lock:
             if key in self._tokens:
                 self._tokens[key] += tokens
+        return body

@@ -39,6 +39,7 @@ def _row(row: EvalRow) -> dict[str, Any]:
         "response": row.response,
         "context": context if isinstance(context, str) else None,
         "messages": _conversation(row.output),
+        "has_transcript": isinstance(row.output.get("transcript"), Mapping),
         "score": row.score,
         "primary": row.primary,
         "failed": row.failed,

@@ -12,7 +12,7 @@ from typing import Any
 
 from attrs import frozen
 
-from context_bench import EvalResult
+from context_bench import EvalResult, EvalRow
 from context_bench.errors import StoreError
 from context_bench.records import shown_seconds
 from context_bench.runs import Run, open_run, run_files
@@ -178,6 +178,15 @@ class RunFolder:
             return None
         with open_run(path) as run:
             return detail_reader(shown.found, shown.result.rows, run)(line)
+
+    def rows(self, path: Path, line: int) -> list[EvalRow]:
+        """Return the rows of a line of a run, one for each system; none when it has no such line."""
+        lines = self.shown(path).found.lines
+        if not 0 <= line < len(lines):
+            return []
+        identity = lines[line].identity
+        with open_run(path) as run:
+            return [row for key, row in run.rows_of(identity) if key.repetition == identity[2]]
 
 
 def _state_of(path: Path) -> tuple[Any, ...]:

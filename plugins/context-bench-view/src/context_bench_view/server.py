@@ -29,6 +29,7 @@ from context_bench_html.payload import Texts
 from context_bench_http.local_server import LocalRequest, LocalResponse, plain
 from context_bench_view.folder import Listed, RunFolder
 from context_bench_view.notes import add_note, notes_of_row, notes_path, read_notes, set_tags
+from context_bench_view.transcripts import Transcript
 from context_bench_view.trend import drawn_trend, trends_of
 
 _SCRIPT = (files("context_bench_view") / "static" / "runs.js").read_text("utf-8")
@@ -110,6 +111,8 @@ class Pages:
                 return self.run(name)
             case ("run", name, "row", line):
                 return self.row(name, line)
+            case ("run", name, "row", line, "transcript"):
+                return self.transcript(name, line, address)
             case ("run", name, "status"):
                 return self.status(name)
         return _missing()
@@ -208,7 +211,46 @@ class Pages:
         found = (
             None if path is None or not line.isdecimal() else self._folder.detail(path, int(line))
         )
-        return _missing() if found is None else _json(found)
+        if found is None or path is None:
+            return _missing()
+        for row in found["rows"]:
+            if row["has_transcript"]:
+                row["transcript"] = self._transcript_address(path.name, line, row["system"])
+        return _json(found)
+
+    def transcript(self, name: str, line: str, address: Address) -> LocalResponse:
+        """Return what the agent of a row sent, and what was forwarded; ``system`` names the row, and ``request`` the request."""
+        path = self._folder.path_of(name)
+        rows = [] if path is None or not line.isdecimal() else self._folder.rows(path, int(line))
+        wanted = [row for row in rows if row.system == address.last("system")]
+        transcript = Transcript.of_output(wanted[0].output) if wanted else None
+        if path is None or transcript is None:
+            return _missing()
+        count = len(transcript.requests)
+        chosen = address.last("request")
+        number = min(max(int(chosen) if chosen.isdecimal() and len(chosen) < 9 else 1, 1), count)
+        others = [
+            (row.system, self._transcript_address(path.name, line, row.system))
+            for row in rows
+            if row.output.get("transcript") is not None and row is not wanted[0]
+        ]
+        values = {
+            "system": wanted[0].system,
+            "id": wanted[0].example_id,
+            "name": path.name,
+            "home": f"{self._home}/",
+            "run": self._address(path.name),
+            "here": self._transcript_address(path.name, line, wanted[0].system),
+            "others": others,
+            "transcript": transcript,
+            "number": number,
+            "request": transcript.requests[number - 1] if count else None,
+            "messages": transcript.marked(number) if count else [],
+        }
+        return _html(template("transcript.html", "context_bench_view").render(values))
+
+    def _transcript_address(self, name: str, line: str, system: str) -> str:
+        return f"{self._address(name)}/row/{line}/transcript?{urlencode({'system': system})}"
 
     def status(self, name: str) -> LocalResponse:
         """Return how far a run is, as an event."""

@@ -261,6 +261,7 @@
     const base = against === null ? null : detail.rows.find(one => one.system === data.systems[against].label);
     if (base && base !== row && base.response !== null && row.response !== null && base.response !== row.response)
       parts.push(folded("Words that differ from " + base.system, () => difference(base.response, row.response, row.system, "Response of " + row.system + " against " + base.system)));
+    if (row.transcript) parts.push(make("p", {}, make("a", { href: row.transcript }, "Turn by turn: what was sent and forwarded")));
     if (row.messages.length) parts.push(folded("Messages (" + row.messages.length + ")", () => make("div", {}, conversation(row.messages, ", " + row.system))));
     for (const failure of row.failures)
       parts.push(make("p", { class: "warning" }, failure.text + (failure.attempts > 1 ? " (" + failure.attempts + " attempts)" : "")),
