@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-import threading
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +15,7 @@ from context_bench_deepeval.library import library
 from context_bench_deepeval.metrics import METRICS, RESERVED
 from context_bench_deepeval.row import fields_of, missing_reason
 from context_bench_http import EndpointError
-from context_bench_judging import ClientPolicy, LanguageModel, UnreadableReply, language_model
+from context_bench_judging import ClientPolicy, JudgeOnDemand, LanguageModel, UnreadableReply
 from context_bench_judging.unreadable import reason_of
 
 
@@ -74,9 +72,7 @@ class DeepEvalMetric:
         self._include_reason = include_reason
         self._parameters = {"temperature": 0.0, "max_tokens": max_tokens}
         self._policy = ClientPolicy()
-        self._lock = threading.Lock()
-        self._build_judge = partial(
-            language_model,
+        self._judge = JudgeOnDemand(
             llm,
             base_url=base_url,
             model=model,
@@ -88,7 +84,6 @@ class DeepEvalMetric:
             max_retries=max_retries,
             retry_base_delay=retry_base_delay,
         )
-        self._judge: LanguageModel | None = None
 
     @property
     def score_keys(self) -> tuple[str, ...]:
@@ -107,10 +102,7 @@ class DeepEvalMetric:
         Raises:
             ConfigurationError: None was given, and none is configured.
         """
-        with self._lock:
-            if self._judge is None:
-                self._judge = self._build_judge()
-            return self._judge
+        return self._judge.get()
 
     @property
     def max_in_flight(self) -> int:
@@ -152,8 +144,7 @@ class DeepEvalMetric:
 
     def close(self) -> None:
         """Close the judge's connections and cache."""
-        if self._judge is not None:
-            self._judge.close()
+        self._judge.close()
 
     def _measured(self, fields: Mapping[str, Any], conversation: Conversation | None) -> Any:
         """Return the metric after it has measured a row; each row has one, as a metric stores what it finds."""

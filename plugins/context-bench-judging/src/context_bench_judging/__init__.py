@@ -5,6 +5,7 @@ from context_bench_judging.asking import ClientPolicy, Exchange, Request
 from context_bench_judging.cache import ReplyCache
 from context_bench_judging.judged import JudgedEvaluator
 from context_bench_judging.language_model import (
+    JudgeOnDemand,
     LanguageModel,
     configured_judge,
     judge_model,
@@ -19,6 +20,7 @@ from context_bench_judging.unreadable import UnreadableReply
 __all__ = [
     "Asker",
     "Exchange",
+    "JudgeOnDemand",
     "JudgedEvaluator",
     "LanguageModel",
     "ClientPolicy",

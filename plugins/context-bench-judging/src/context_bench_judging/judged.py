@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Generator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +11,7 @@ from context_bench.records import Scores
 from context_bench_http import EndpointError
 from context_bench_judging.asker import Asker, changed_prompts
 from context_bench_judging.asking import ClientPolicy, Request
-from context_bench_judging.language_model import LanguageModel, language_model
+from context_bench_judging.language_model import JudgeOnDemand, LanguageModel
 from context_bench_judging.prompt_book import PromptBook
 from context_bench_judging.talking import atalk, talk
 from context_bench_judging.unreadable import UnreadableReply, reason_of
@@ -71,9 +69,7 @@ class JudgedEvaluator:
         self._parameters = {"temperature": 0.0, "max_tokens": max_tokens}
         self._repairs = repairs
         self._client_policy = ClientPolicy()
-        self._lock = threading.Lock()
-        self._judge = partial(
-            language_model,
+        self._judge = JudgeOnDemand(
             llm,
             base_url=base_url,
             model=model,
@@ -85,7 +81,6 @@ class JudgedEvaluator:
             max_retries=max_retries,
             retry_base_delay=retry_base_delay,
         )
-        self._model: LanguageModel | None = self._judge() if llm is not None or base_url else None
 
     @property
     def judge(self) -> LanguageModel:
@@ -94,10 +89,7 @@ class JudgedEvaluator:
         Raises:
             ConfigurationError: None was given, and none is configured.
         """
-        with self._lock:
-            if self._model is None:
-                self._model = self._judge()
-            return self._model
+        return self._judge.get()
 
     @property
     def max_in_flight(self) -> int:
@@ -139,8 +131,7 @@ class JudgedEvaluator:
 
     def close(self) -> None:
         """Close the judge's connections and cache."""
-        if self._model is not None:
-            self._model.close()
+        self._judge.close()
 
     def _safe(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Judgement:
         asker = Asker(self._book, self._parameters, self._client_policy, self._repairs)

@@ -7,6 +7,7 @@ import os
 import threading
 import weakref
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -124,6 +125,45 @@ class LanguageModel:
         if self.cache is not None:
             self.cache.put(key, reply)
         return reply
+
+
+class JudgeOnDemand:
+    """A judge that is built once, by the first row that needs it: a machine without one can score the rows that need none.
+
+    Args:
+        llm: What judges: see `language_model`.
+        settings: Its other arguments.
+
+    Raises:
+        ConfigurationError: What is given now, an ``llm`` or a ``base_url``, cannot judge.
+    """
+
+    def __init__(self, llm: Any = None, **settings: Any) -> None:
+        self._build = partial(language_model, llm, **settings)
+        self._lock = threading.Lock()
+        is_given = llm is not None or bool(settings.get("base_url"))
+        self._model: LanguageModel | None = self._build() if is_given else None
+
+    @property
+    def is_built(self) -> bool:
+        """Whether it was given, or was needed before."""
+        return self._model is not None
+
+    def get(self) -> LanguageModel:
+        """Return it.
+
+        Raises:
+            ConfigurationError: None was given, and none is configured.
+        """
+        with self._lock:
+            if self._model is None:
+                self._model = self._build()
+            return self._model
+
+    def close(self) -> None:
+        """Close its connections and cache, where it was built."""
+        if self._model is not None:
+            self._model.close()
 
 
 def judge_model(

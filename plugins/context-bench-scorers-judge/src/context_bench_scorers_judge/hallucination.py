@@ -87,7 +87,7 @@ class Hallucination(JudgeScorer):
         """Whether the heuristic is used: it is asked for, or there is no model."""
         if self.method != "auto":
             return self.method == "lexical"
-        return self._model is None and not is_configured()
+        return not self._judge.is_built and not is_configured()
 
     def fingerprint(self) -> dict[str, Any]:
         """Return everything that can change a score; of the heuristic that it is one."""

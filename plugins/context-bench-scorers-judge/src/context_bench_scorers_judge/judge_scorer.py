@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Generator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -13,6 +12,7 @@ from context_bench_http import EndpointError
 from context_bench_judging import (
     Asker,
     ClientPolicy,
+    JudgeOnDemand,
     LanguageModel,
     PromptBook,
     Request,
@@ -21,7 +21,6 @@ from context_bench_judging import (
     talk,
 )
 from context_bench_judging.asker import changed_prompts
-from context_bench_judging.language_model import language_model
 from context_bench_judging.unreadable import reason_of
 from context_bench_openai import ChatReply
 from context_bench_scorers import Category, Scorer, ScoreResult, UserValueError
@@ -67,8 +66,7 @@ class JudgeScorer(Scorer):
         self.repairs = repairs
         self._book = PromptBook(self.book_of_prompts, self.prompts_version, self.prompts)
         self._client_policy = ClientPolicy()
-        self._lock = threading.Lock()
-        self._model: LanguageModel | None = None if llm is None else language_model(llm)
+        self._judge = JudgeOnDemand(llm)
 
     @staticmethod
     def is_categorical() -> bool:
@@ -87,10 +85,7 @@ class JudgeScorer(Scorer):
         Raises:
             ConfigurationError: None was given, and none is configured.
         """
-        with self._lock:
-            if self._model is None:
-                self._model = language_model(None)
-            return self._model
+        return self._judge.get()
 
     def fingerprint(self) -> dict[str, Any]:
         """Return everything that can change a score: judge, prompts and their version, options."""
@@ -108,8 +103,7 @@ class JudgeScorer(Scorer):
 
     def close(self) -> None:
         """Close the judge's connections and cache."""
-        if self._model is not None:
-            self._model.close()
+        self._judge.close()
 
     def run_batch(
         self,
