@@ -4,10 +4,12 @@ component, and which pass both, with the reason."""
 from __future__ import annotations
 
 import re
+import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from textwrap import dedent
+from uuid import uuid4
 
 import pytest
 from attrs import frozen
@@ -832,6 +834,49 @@ def test_no_check_finds(name: str, check: Check) -> None:
 def test_at_most_one_breakage_in_ten_passes() -> None:
     assert len(BREAKAGES) >= 61
     assert len(_named(PASSES)) * 10 <= len(BREAKAGES)
+
+
+DOWNLOADS = """\
+import socket
+        from pathlib import Path
+        folder = Path(os.environ["XDG_CACHE_HOME"])
+        folder.mkdir(exist_ok=True)
+        (folder / "index").write_text("")
+        try:
+            socket.create_connection(("192.0.2.1", 80), 1)
+        except OSError:
+            reached = False
+        if not reached:
+            raise RuntimeError("the hub cannot be reached")
+        """
+"""A library that downloads: it prepares its cache, and has an error of its own for a network that is not there."""
+
+
+@pytest.mark.parametrize(
+    ("declared", "checks"),
+    [
+        ('capabilities = ["model-download"]', []),
+        ('capabilities = ["network"]', ["files"]),
+        ("", ["undeclared-capability", "files"]),
+    ],
+)
+def test_what_downloads_a_model_may_write_its_cache_and_is_not_called_further(
+    declared: str, checks: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Not in the folder for temporary files, which is free to all.
+    home = Path(__file__).parent / f"cache-{uuid4().hex}"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(home))
+    code = dedent(CODE["evaluators"]).replace(SCORE, DOWNLOADS + SCORE)
+    name = _write(tmp_path, "down", "evaluators", code, dedent(MANIFESTS["evaluators"]) + declared)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    components = [item for item in open_catalog((), {}) if item.distribution.name == name]
+    try:
+        [(_, verdict)] = check_components(components, 300.0, call=True)
+    finally:
+        shutil.rmtree(home, ignore_errors=True)
+    found = [match[1] for line in verdict.faults if (match := re.search(r" \[([a-z-]+)\]$", line))]
+    assert sorted(set(found)) == sorted(checks)
+    assert any("not called further" in line for line in verdict.notes) == bool(declared)
 
 
 def test_a_component_that_hangs_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

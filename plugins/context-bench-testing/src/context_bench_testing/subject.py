@@ -28,10 +28,12 @@ class Outcome:
     Attributes:
         value: What it returned; None when it raised.
         error: What it raised; None when it returned.
+        was_refused: Whether it used the network, which the check refuses.
     """
 
     value: Any = None
     error: BaseException | None = None
+    was_refused: bool = False
 
     @property
     def error_text(self) -> str:
@@ -85,7 +87,7 @@ class Subject:
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001 - a component may raise anything
-            outcome = Outcome(error=error)
+            outcome = Outcome(error=error, was_refused=NETWORK in watch.capabilities)
         self.compare_acts(where, watch)
         return outcome
 
@@ -93,7 +95,7 @@ class Subject:
         """Report what a watch recorded and the manifest does not declare."""
         declared = self.component.capabilities
         for capability, use in watch.capabilities.items():
-            if capability not in declared and not _implies(declared, capability):
+            if not _implies(declared, capability):
                 text = f"{where} uses {capability} ({use}), which capabilities does not declare"
                 self.report.fault("undeclared-capability", text)
         self._compare_environ(where, watch)
@@ -101,8 +103,9 @@ class Subject:
             shown = watch.output[:60]
             self.report.fault("stdout", f"{where} writes to standard output: {shown!r}")
         for path in sorted(watch.files):
-            is_here = path.startswith(os.path.realpath(os.getcwd()) + os.sep)
-            if is_here and self.component.kind in _WRITES_FILES:
+            if _is_below(os.getcwd(), path) and self.component.kind in _WRITES_FILES:
+                continue
+            if "model-download" in declared and _is_below_cache(path):
                 continue
             self.report.fault("files", f"{where} writes or removes the file {path}")
 
@@ -142,13 +145,16 @@ class Subject:
         return True
 
     def is_refused(self, outcome: Outcome) -> bool:
-        """Return whether a call ended because the check refuses the network, with a finding."""
+        """Return whether a call ended because the check refuses the network, with a finding.
+
+        A library may raise an error of its own for the refusal, in the same call or in a later one.
+        """
         error = outcome.error
         while error is not None and not isinstance(error, RefusedNetworkError):
             error = error.__cause__ or error.__context__
-        if error is None:
+        if error is None and not outcome.was_refused:
             return False
-        if NETWORK in self.component.capabilities:
+        if _implies(self.component.capabilities, NETWORK):
             self.report.note("not-run", "not called further: it uses the network, as declared")
         return True
 
@@ -192,10 +198,20 @@ class Subject:
 
 
 def _implies(declared: tuple[str, ...], capability: str) -> bool:
-    """Return whether a declared capability includes another one."""
-    if capability == NETWORK:
-        return "model-download" in declared
-    return "executes-model-code" in declared
+    """Return whether declared capabilities contain another one, or one that includes it."""
+    including = "model-download" if capability == NETWORK else "executes-model-code"
+    return capability in declared or including in declared
+
+
+def _is_below(folder: str, path: str) -> bool:
+    """Return whether a path is a folder or below it."""
+    return (os.path.realpath(path) + os.sep).startswith(os.path.realpath(folder) + os.sep)
+
+
+def _is_below_cache(path: str) -> bool:
+    """Return whether a path is below a folder where libraries keep what they download."""
+    folders = [os.environ.get("XDG_CACHE_HOME") or "~/.cache", os.environ.get("HF_HOME")]
+    return any(_is_below(os.path.expanduser(folder), path) for folder in folders if folder)
 
 
 def is_json_like(value: Any) -> bool:
