@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from importlib import metadata, resources
+from importlib import resources
 from typing import Any
 
 import pytest
@@ -42,17 +42,6 @@ def test_the_component_is_described_as_it_is(manifest: dict[str, Any]) -> None:
     assert list(code["scores"]) == [code["primary"]] == ["pass_at_1"]
     assert code["capabilities"] == ["subprocess", "executes-model-code"]
     assert code["wire"] == [{"datasets": ["humaneval", "mbpp"]}, {"tags": ["code"]}]
-
-
-def test_the_entry_point_leads_to_the_class() -> None:
-    found = [
-        point
-        for point in metadata.entry_points(group="context_bench.evaluators")
-        if point.name == "code"
-    ]
-    if not found:
-        pytest.skip("context-bench-code is on the path and not installed")
-    assert found[0].load() is CodeExecution
 
 
 def test_the_public_names_are_these() -> None:

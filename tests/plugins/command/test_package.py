@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import importlib
-import inspect
 import sys
 from pathlib import Path
 from typing import Any
@@ -25,17 +24,6 @@ CLASSES = {
 @pytest.fixture(autouse=True)
 def _sources_beside(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(request.path.parent)
-
-
-@pytest.mark.parametrize("name", sorted(SYSTEMS))
-def test_the_options_are_those_of_the_constructor(name: str) -> None:
-    parameters = inspect.signature(CLASSES[name]).parameters
-    assert set(parameters) == set(SYSTEMS[name]["options"])
-    for option, declared in SYSTEMS[name]["options"].items():
-        default = parameters[option].default
-        assert declared.get("default", ()) == (
-            () if default in (None, inspect.Parameter.empty) else default
-        )
 
 
 def test_what_needs_a_program_or_the_network_says_so() -> None:

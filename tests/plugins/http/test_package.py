@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import doctest
-import importlib
 import inspect
 import json
-import pkgutil
 import socket
 import threading
 from collections.abc import Iterator, Mapping
@@ -45,11 +42,6 @@ def test_the_public_names() -> None:
         for name, value in vars(context_bench_http).items()
         if not name.startswith("_") and not inspect.ismodule(value) and name != "annotations"
     )
-
-
-@pytest.mark.parametrize("module", [module.name for module in pkgutil.iter_modules([str(PACKAGE)])])
-def test_the_examples_in_docstrings_are_true(module: str) -> None:
-    assert doctest.testmod(importlib.import_module(f"context_bench_http.{module}")).failed == 0
 
 
 def test_the_blocks_of_the_readme_run() -> None:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import inspect
 import subprocess
 import sys
 from collections.abc import Callable
@@ -10,7 +9,6 @@ from typing import Any
 import pytest
 
 import context_bench_llama
-from context_bench_llama import Llama
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -22,15 +20,6 @@ FACTS: dict[str, Any] = tomllib.loads((PACKAGE / "context_bench_plugin.toml").re
     "systems"
 ]["llama"]
 README = Path(__file__).resolve().parents[3] / "plugins" / "context-bench-llama" / "README.md"
-
-
-def test_the_manifest_says_what_the_code_says() -> None:
-    parameters = inspect.signature(Llama).parameters
-    assert {name: option.get("default") for name, option in FACTS["options"].items()} == {
-        name: None if parameter.default is parameter.empty else parameter.default
-        for name, parameter in parameters.items()
-    }
-    assert list(Llama.reads) == FACTS["reads"]
 
 
 def test_the_readme_names_every_option() -> None:

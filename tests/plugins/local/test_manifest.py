@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-import inspect
 import sys
 from importlib.resources import files
 
 import pytest
 
-import context_bench_local
 from context_bench_local import local
 
 if sys.version_info >= (3, 11):
@@ -22,21 +20,6 @@ def component():
     )
     assert (manifest["schema"], manifest["api"]) == (1, "1.0")
     return manifest["datasets"]["local"]
-
-
-def test_the_class_is_exported(component):
-    assert getattr(context_bench_local, component["class"]) is local
-    assert "local" in context_bench_local.__all__
-
-
-def test_the_options_are_those_of_the_loader(component):
-    parameters = inspect.signature(local).parameters
-    assert ["limit", "config", "split", *component["options"]] == list(parameters)
-    for name, option in component["options"].items():
-        declared = option.get("default", inspect.Parameter.empty if name == "path" else None)
-        assert parameters[name].default == declared, name
-        assert option.get("required", False) is (declared is inspect.Parameter.empty)
-        assert option["help"].endswith(".")
 
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.ndjson", "a.json", "a.csv", "a.tsv"])

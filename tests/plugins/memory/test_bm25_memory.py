@@ -1,9 +1,6 @@
 from __future__ import annotations
 
-import doctest
-import importlib
 import inspect
-import pkgutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -167,11 +164,6 @@ def test_the_manifest_says_what_the_code_says(name: str) -> None:
         for key, parameter in parameters.items()
     }
     assert list(kind.reads) == facts["reads"]
-
-
-@pytest.mark.parametrize("module", [each.name for each in pkgutil.iter_modules([str(PACKAGE)])])
-def test_examples_in_docstrings_are_true(module: str) -> None:
-    assert doctest.testmod(importlib.import_module(f"context_bench_memory.{module}")).failed == 0
 
 
 def test_the_readme_names_every_system_and_option_and_its_example_is_true(

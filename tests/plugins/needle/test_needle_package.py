@@ -1,9 +1,6 @@
 from __future__ import annotations
 
-import doctest
-import importlib
 import inspect
-import pkgutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -69,30 +66,6 @@ def test_the_manifest_names_the_configurations_and_fields_of_the_rows() -> None:
             assert [*row] + [name for name in facts["fields"] if name not in row] == facts["fields"]
             assert set(facts["fields"]) - set(row) <= {"match"}
     assert next(iter(needle(1)))["task"] == facts["default_config"]
-
-
-def test_defaults_that_the_manifest_states_are_those_of_the_code() -> None:
-    options = MANIFEST["datasets"]["needle"]["options"]
-    stated = {name: option["default"] for name, option in options.items() if "default" in option}
-    assert list(needle(3, **stated)) == list(needle(3))
-
-
-def test_names_agree_with_the_entry_points() -> None:
-    points = tomllib.loads(PYPROJECT.read_text("utf-8"))["project"]["entry-points"]
-    assert points == {
-        f"context_bench.{kind}": {
-            name: f"context_bench_needle:{facts['class']}" for name, facts in MANIFEST[kind].items()
-        }
-        for kind in ("datasets", "evaluators", "systems", "metrics")
-    } | {"context_bench.commands": {"needle-grid": "context_bench_needle.places:section"}}
-    assert NeedleRecall().name in MANIFEST["evaluators"]
-    assert NeedleOracle().name in MANIFEST["systems"]
-    assert list(NeedleOracle.reads) == MANIFEST["systems"]["needle-oracle"]["reads"]
-
-
-@pytest.mark.parametrize("module", [each.name for each in pkgutil.iter_modules([str(PACKAGE)])])
-def test_examples_in_docstrings_are_true(module: str) -> None:
-    assert doctest.testmod(importlib.import_module(f"context_bench_needle.{module}")).failed == 0
 
 
 def test_the_example_of_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import importlib
-import inspect
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,15 +14,6 @@ PACKAGE = Path(context_bench_python.__file__).parent
 SYSTEMS: dict[str, Any] = tomllib.loads((PACKAGE / "context_bench_plugin.toml").read_text("utf-8"))[
     "systems"
 ]
-
-
-@pytest.mark.parametrize("name", sorted(SYSTEMS))
-def test_the_options_are_those_of_the_constructor(name: str) -> None:
-    parameters = inspect.signature(getattr(context_bench_python, SYSTEMS[name]["class"])).parameters
-    assert set(parameters) - {"arguments", "options"} == set(SYSTEMS[name]["options"])
-    for option, declared in SYSTEMS[name]["options"].items():
-        default = parameters[option].default
-        assert declared.get("default") == (None if default is inspect.Parameter.empty else default)
 
 
 def test_the_public_names_are_the_classes_of_the_manifest() -> None:

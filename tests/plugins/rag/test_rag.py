@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import doctest
-import importlib
 import json
 import math
-import pkgutil
 import unicodedata
 from pathlib import Path
 from typing import Any
@@ -537,11 +534,6 @@ def test_options_reach_judge_and_key(fake: Any) -> None:
     }
     assert "sk-secret" not in json.dumps(fingerprint)
     evaluator.close()
-
-
-@pytest.mark.parametrize("module", [module.name for module in pkgutil.iter_modules([str(PACKAGE)])])
-def test_the_examples_in_docstrings_are_true(module: str) -> None:
-    assert doctest.testmod(importlib.import_module(f"context_bench_rag.{module}")).failed == 0
 
 
 def test_the_blocks_of_the_readme_run(fake: Any) -> None:

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import doctest
-import importlib
 import json
-import pkgutil
 from pathlib import Path
 from typing import Any
 
@@ -177,13 +174,6 @@ def test_the_evaluator_scores_rows() -> None:
     assert evaluator.score({}, fenced) == {}
     assert evaluator.score({"test": TESTS[0]}, {"response": None}) == {}
     assert evaluator.isolation()
-
-
-@pytest.mark.parametrize("module", [module.name for module in pkgutil.iter_modules([str(PACKAGE)])])
-def test_the_examples_in_docstrings_are_true(module: str) -> None:
-    assert (
-        doctest.testmod(importlib.import_module(f"context_bench_scorers_code.{module}")).failed == 0
-    )
 
 
 def test_the_blocks_of_the_readme_run() -> None:

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import doctest
-import importlib
 import inspect
 import json
-import pkgutil
 import socket
 from importlib.util import find_spec
 from pathlib import Path
@@ -266,21 +263,6 @@ def test_nothing_leaves_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket.socket, "connect", refuse)
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
     assert BERTScore(PACKAGED_MINILM).run(["a"], ["a"])[0].score == pytest.approx(1.0, abs=1e-5)
-
-
-@pytest.mark.parametrize(
-    "module",
-    [
-        module.name
-        for module in pkgutil.iter_modules([str(PACKAGE)])
-        if module.name != "transformer"
-    ],
-)
-def test_the_examples_in_docstrings_are_true(module: str) -> None:
-    assert (
-        doctest.testmod(importlib.import_module(f"context_bench_scorers_embedding.{module}")).failed
-        == 0
-    )
 
 
 def test_the_blocks_of_the_readme_run() -> None:

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import doctest
-import importlib
 import json
-import pkgutil
 import socket
 import threading
 from pathlib import Path
@@ -582,14 +579,6 @@ def test_correctness_is_read_as_a_person_reads_it(
     fake.says(*[reply] * 4)
     [found] = QAQualityCorrectness(judge(fake)).run(["a"], inputs=["q"], contexts=["c"])
     assert found.score == score
-
-
-@pytest.mark.parametrize("module", [module.name for module in pkgutil.iter_modules([str(PACKAGE)])])
-def test_the_examples_in_docstrings_are_true(module: str) -> None:
-    assert (
-        doctest.testmod(importlib.import_module(f"context_bench_scorers_judge.{module}")).failed
-        == 0
-    )
 
 
 def test_the_blocks_of_the_readme_run(fake: Any) -> None:

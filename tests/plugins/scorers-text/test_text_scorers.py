@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import doctest
-import importlib
 import json
-import pkgutil
 import socket
 from pathlib import Path
 from typing import Any
@@ -260,13 +257,6 @@ def test_nothing_is_downloaded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket.socket, "connect", refuse)
     for scorer in (ExactMatch(), WordCountMatch(), Readability(), Specificity()):
         assert len(scorer.run(["An unusual text, xyzzy."], ["a"])) == 1
-
-
-@pytest.mark.parametrize("module", [module.name for module in pkgutil.iter_modules([str(PACKAGE)])])
-def test_the_examples_in_docstrings_are_true(module: str) -> None:
-    assert (
-        doctest.testmod(importlib.import_module(f"context_bench_scorers_text.{module}")).failed == 0
-    )
 
 
 def test_the_blocks_of_the_readme_run() -> None:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import doctest
 import importlib
 import json
 import logging
-import pkgutil
 import sys
 import threading
 from collections.abc import Sequence
@@ -575,13 +573,6 @@ def test_a_scorer_by_protocol_needs_no_import() -> None:
     assert [result.score for result in scorer.run(["A", "a"])] == [1.0, 0.0]
     assert [result.score for result in asyncio.run(scorer.arun(["A"]))] == [0.5]
     assert as_evaluator(Shout()).score({}, {"response": "A"}) == {"shout": 1.0}
-
-
-@pytest.mark.parametrize(
-    "module", [m.name for m in pkgutil.iter_modules([str(PACKAGE)]) if m.name not in BROUGHT_BY]
-)
-def test_the_examples_in_docstrings_are_true(module: str) -> None:
-    assert doctest.testmod(importlib.import_module(f"context_bench_scorers.{module}")).failed == 0
 
 
 def test_the_blocks_of_the_readme_run() -> None:

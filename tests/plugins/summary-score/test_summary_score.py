@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import doctest
-import importlib
 import json
-import pkgutil
 import threading
 from pathlib import Path
 from typing import Any
@@ -376,14 +373,6 @@ def test_the_fingerprint_holds_judge_prompts_and_options(fake: Any) -> None:
     assert own.fingerprint() != plain
     with pytest.raises(ConfigurationError, match=r"The prompt 'answers' lacks \{questions\}"):
         scorer(fake, prompts={"answers": "{text}"})
-
-
-@pytest.mark.parametrize("module", [module.name for module in pkgutil.iter_modules([str(PACKAGE)])])
-def test_the_examples_in_docstrings_are_true(module: str) -> None:
-    assert (
-        doctest.testmod(importlib.import_module(f"context_bench_summary_score.{module}")).failed
-        == 0
-    )
 
 
 def test_the_blocks_of_the_readme_run(fake: Any) -> None:
