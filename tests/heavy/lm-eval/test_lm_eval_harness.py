@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import context_bench
 from context_bench.errors import ConfigurationError
-from context_bench_lm_eval import LMEvalMetrics, LMEvalReplay, lm_eval_samples
+from context_bench_lm_eval import LMEvalCorpus, LMEvalMetrics, LMEvalReplay, lm_eval_samples
 
 RUN = Path(__file__).parents[2] / "plugins" / "lm-eval" / "data" / "run"
 RESULTS = next(RUN.glob("results_*.json"))
@@ -76,8 +78,43 @@ def test_corpus_metrics_are_lm_evals_own_for_a_corpus_of_one_response() -> None:
         assert scores["lm_eval_chrf"] == sacrebleu.corpus_chrf([response], [[reference]]).score
 
 
+@pytest.mark.parametrize("scored_by", ["lm-eval-recorded", "lm-eval"])
+def test_corpus_has_the_numbers_of_the_results_file(scored_by: str, tmp_path: Path) -> None:
+    own = LMEvalMetrics(source=RESULTS, task="bridge_capitals")
+    result = context_bench.evaluate(
+        systems=["lm-eval-replay"],
+        dataset=f"lm-eval-samples,path={sample_file('bridge_capitals')}",
+        evaluators=[own] if scored_by == "lm-eval" else ["lm-eval-recorded"],
+        metrics=[LMEvalCorpus()],
+        score_field="lm_eval_exact_match",
+        run_file=tmp_path / "run.sqlite",
+    )
+    summary = result.summary["lm-eval-replay"]
+    for name in ("bleu", "chrf"):
+        expected = OWN["bridge_capitals"][f"{name},none"]
+        assert summary[f"lm_eval_corpus:{name}"] == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("metric", "items", "expected"),
+    [
+        ("f1", [[1, 1], [0, 1], [0, 0]], 2 / 3),
+        ("mcc", [[1, 1], [0, 0]], 1.0),
+        ("perplexity", [-1.0, -3.0], math.exp(2)),
+        ("word_perplexity", [[-6.0, 2], [-2.0, 2]], math.exp(2)),
+        ("bits_per_byte", [[-math.log(2), 1], [-math.log(2), 1]], 1.0),
+        ("ter", [["a b", "a b"], ["a b c d", "a b c"]], 100 / 6),
+    ],
+)
+def test_metric_of_a_corpus(metric: str, items: list[Any], expected: float) -> None:
+    rows = [
+        SimpleNamespace(details={"lm-eval": {"lm_eval_items": {metric: item}}}, errors={})
+        for item in items
+    ]
+    assert LMEvalCorpus().compute(rows) == {f"lm_eval_corpus:{metric}": pytest.approx(expected)}
+
+
 def test_mean_of_bleu_is_not_the_bleu_of_the_corpus() -> None:
-    """What the README says is lost."""
     evaluator = LMEvalMetrics(source=RESULTS, task="bridge_capitals")
     values = [
         evaluator.score(example, LMEvalReplay().process(example))["lm_eval_bleu"]

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import context_bench
 from context_bench.errors import ConfigurationError, DatasetError
-from context_bench_lm_eval import LMEvalRecorded, LMEvalReplay, lm_eval_samples
+from context_bench_lm_eval import LMEvalCorpus, LMEvalRecorded, LMEvalReplay, lm_eval_samples
 from context_bench_lm_eval.task_settings import settings_from_file
 
 RUN = Path(__file__).parent / "data" / "run"
@@ -96,8 +97,24 @@ def test_several_references_are_read_from_the_logged_text() -> None:
     assert example["answers"] == example["lm_eval_target"]
 
 
-def test_corpus_metrics_are_not_recorded_as_numbers() -> None:
-    assert examples("bridge_capitals")[0]["recorded_metrics"] == {"exact_match": 1.0}
+def test_corpus_metrics_are_recorded_as_items() -> None:
+    [first, *_] = examples("bridge_capitals")
+    assert first["recorded_metrics"] == {"exact_match": 1.0}
+    items = {"bleu": ["Paris", "Paris"], "chrf": ["Paris", "Paris"]}
+    assert first["recorded_items"] == items
+    scores = LMEvalRecorded().score(first, LMEvalReplay().process(first))
+    assert scores.details == {"lm_eval_items": items}
+
+
+def test_corpus_with_a_failed_row_has_no_number_and_says_so() -> None:
+    rows = [
+        SimpleNamespace(details={"lm-eval": {"lm_eval_items": {"bleu": ["a", "a"]}}}, errors={}),
+        SimpleNamespace(details={}, errors={"system": "down"}),
+    ]
+    corpus = LMEvalCorpus()
+    assert corpus.compute(rows) == {}
+    [note] = corpus.notes({"mine": {}, "other": {"lm_eval_corpus:bleu": 1.0}}, {})
+    assert "for all rows of mine: a row failed" in note
 
 
 def test_folder_gives_the_samples_of_every_task() -> None:

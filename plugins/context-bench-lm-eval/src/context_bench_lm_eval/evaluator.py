@@ -13,6 +13,7 @@ from attrs import asdict
 from context_bench.answers import NO_ANSWER, references, reply_of
 from context_bench.errors import ConfigurationError
 from context_bench.records import Scores
+from context_bench_lm_eval.corpus_items import ITEMS, corpus_items
 from context_bench_lm_eval.harness import Harness
 from context_bench_lm_eval.task_settings import (
     TaskSettings,
@@ -114,7 +115,12 @@ class LMEvalMetrics:
             return Scores({}, {"unscored": reason})
         document = original.get("doc", {"choices": original.get("choices", [])})
         filtered = self._harness.filtered(responses, document)
-        return Scores(self._harness.scores(filtered, target), {"filtered": filtered})
+        results = self._harness.results(filtered, target)
+        details = {"filtered": filtered, ITEMS: corpus_items(results)}
+        return Scores(
+            self._harness.scores(results),
+            {name: each for name, each in details.items() if each != {}},
+        )
 
 
 def _responses(processed: Mapping[str, Any]) -> list[str] | None:

@@ -42,19 +42,23 @@ class Harness:
         pipeline.apply([instance])
         return instance.filtered_resps[self._filter_name]
 
-    def scores(self, filtered: Any, target: str | list[str]) -> dict[str, float]:
-        """Return the metrics of a filtered response.
+    def results(self, filtered: Any, target: str | list[str]) -> dict[str, Any]:
+        """Return what lm-eval has of a filtered response for each metric: a number, or the item of a metric of a corpus."""
+        task = self._task(has_several=isinstance(target, list))
+        return dict(task.process_results({"prompt": "", "target": target}, [filtered]))
+
+    def scores(self, results: Mapping[str, Any]) -> dict[str, float]:
+        """Return the metrics of a response, from its results.
 
         A metric of a whole corpus, such as bleu, is computed by lm-eval's own aggregation for a corpus of this response.
         """
-        task = self._task(has_several=isinstance(target, list))
-        results = task.process_results({"prompt": "", "target": target}, [filtered])
+        aggregation = self._task(has_several=False).aggregation()
         scores: dict[str, float] = {}
         for metric in self._settings.metrics:
             name = metric["metric"]
             value = results[name]
             if isinstance(value, (list, tuple)):
-                value = task.aggregation()[name]([value])
+                value = aggregation[name]([value])
             number = float(value)
             if math.isfinite(number):
                 scores[METRICS[name]] = number

@@ -8,6 +8,7 @@ from numbers import Real
 from typing import Any
 
 from context_bench.records import Scores
+from context_bench_lm_eval.corpus_items import ITEMS
 
 KNOWN = (
     "acc",
@@ -46,11 +47,16 @@ class LMEvalRecorded:
             for name, value in recorded.items():
                 if isinstance(value, Real) and math.isfinite(value):
                     metrics[str(name)] = float(value)
+        items = processed.get("recorded_items")
+        details: dict[str, Any] = {ITEMS: items} if isinstance(items, Mapping) and items else {}
         if not metrics:
-            return Scores({}, {"unscored": "lm-eval recorded no metric that is one number"})
+            reason = "lm-eval recorded no metric that is one number"
+            return Scores({}, {"unscored": reason, **details})
         scores = {"lm_eval_recorded": next(iter(metrics.values()))}
         for name in KNOWN:
             if name in metrics:
                 scores[f"lm_eval_{name}"] = metrics[name]
         others = {name: value for name, value in metrics.items() if name not in KNOWN}
-        return Scores(scores, {"other_metrics": others} if others else {})
+        if others:
+            details["other_metrics"] = others
+        return Scores(scores, details)

@@ -45,7 +45,7 @@ class LMEvalReplay:
                 "The example has no recorded response. lm-eval-replay needs the dataset lm-eval-samples."
             )
         output: dict[str, Any] = {"response": response}
-        for name in ("responses", "recorded_metrics"):
+        for name in ("responses", "recorded_metrics", "recorded_items"):
             if name in example:
                 output[name] = copy.deepcopy(example[name])
         return output

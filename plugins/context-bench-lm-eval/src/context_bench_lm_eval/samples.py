@@ -10,6 +10,8 @@ from typing import Any
 
 from attrs import frozen
 
+from context_bench_lm_eval.corpus_items import corpus_items
+
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -40,6 +42,9 @@ def example_of(sample: Mapping[str, Any], task: str) -> dict[str, Any]:
         "lm_eval_target": target,
         "recorded_metrics": recorded_metrics(sample),
     }
+    items = corpus_items({name: sample.get(name) for name in sample.get("metrics") or ()})
+    if items:
+        example["recorded_items"] = items
     known = [likelihood for likelihood in likelihoods if likelihood is not None]
     if len(known) < len(likelihoods):
         return example | _generated(sample, target)
@@ -53,7 +58,7 @@ def example_of(sample: Mapping[str, Any], task: str) -> dict[str, Any]:
 def recorded_metrics(sample: Mapping[str, Any]) -> dict[str, float]:
     """Return the metrics of a sample that are one finite number, in the order in which the file names them.
 
-    Corpus metrics such as bleu are logged as a pair of texts, and are left out.
+    Corpus metrics such as bleu are logged as a pair of texts, and are in ``recorded_items``.
     """
     metrics: dict[str, float] = {}
     for name in sample.get("metrics") or ():
