@@ -124,14 +124,14 @@ def test_a_plain_agent_fails_where_results_are_cut_and_stops_after_three_tries(
 def test_notes_replace_cleared_results_and_a_plain_agent_reads_until_the_bound(
     make_proxy: Callable[..., tuple[str, int]],
 ) -> None:
+    hunts = HUNTS[:1]
     url, port = make_proxy(clear_results)
-    plain = run(Agent(base_url=url, port=port))
-    assert successes(plain) == 0
-    assert [scores["agent_turns"] for _, scores in plain] == [61.0] * 2
+    ((_, plain),) = run(Agent(base_url=url, port=port, max_turns=20), hunts)
+    assert (plain["task_success"], plain["agent_turns"]) == (0.0, 21.0)
     url, port = make_proxy(clear_results)
-    scribe = run(Agent(base_url=url, port=port, notes=True))
-    assert successes(scribe) == 2
-    direct = run(Agent(notes=True))
+    scribe = run(Agent(base_url=url, port=port, notes=True, max_turns=20), hunts)
+    assert successes(scribe) == 1
+    direct = run(Agent(notes=True), hunts)
     for (_, behind), (_, alone) in zip(scribe, direct, strict=True):
         assert behind["agent_turns"] == alone["agent_turns"]
         assert behind["agent_tokens_sent"] < alone["agent_tokens_sent"]
