@@ -16,6 +16,7 @@ from time import monotonic, sleep
 import pytest
 
 from context_bench import open as open_run
+from context_bench_agents_live import keeper
 from context_bench_agents_live.keeper import VARIABLE
 
 pytestmark = pytest.mark.skipif(
@@ -112,6 +113,23 @@ def committed(run_file: Path) -> set[int]:
     if not run_file.exists():
         return set()
     return {row.position for row in open_run(run_file).rows}
+
+
+def test_a_program_that_was_being_started_when_the_run_was_killed_is_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "workspace").mkdir()
+    program = subprocess.Popen(["sleep", "600"])
+    looks = iter([[], [program.pid]])  # it has no environment when it is first looked for
+    monkeypatch.setattr(keeper, "_processes_of", lambda folder: next(looks, []))
+    monkeypatch.setattr(keeper, "sleep", lambda seconds: None)
+    try:
+        keeper.clean_up({str(tmp_path / "workspace")})
+        assert program.wait() == -signal.SIGKILL
+    finally:
+        program.kill()
+        program.wait()
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("kills", [2])  # twenty in tests/heavy/agents

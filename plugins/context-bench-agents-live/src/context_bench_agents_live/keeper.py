@@ -15,12 +15,14 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
+from time import sleep
 
 VARIABLE = "CONTEXT_BENCH_WORKSPACE"
 """Names the folder of a workspace in the environment of each process that works there."""
 _ROUNDS = 50
+_PAUSES = (0.0, 0.1, 0.4, 1.0, 3.0)
 
 
 def main() -> None:
@@ -32,9 +34,19 @@ def main() -> None:
             folders.add(folder)
         else:
             folders.discard(folder)
-    for folder in folders:
-        end_processes(folder)
-        shutil.rmtree(folder, ignore_errors=True)
+    clean_up(folders)
+
+
+def clean_up(folders: Collection[str]) -> None:
+    """End the processes of workspaces and remove the folders.
+
+    A process that was just being started when the run was killed gets its environment a moment later, so all are looked for again.
+    """
+    for seconds in _PAUSES if folders else ():
+        sleep(seconds)
+        for folder in folders:
+            end_processes(folder)
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def end_processes(folder: str) -> None:
