@@ -19,6 +19,7 @@ from context_bench_agents_live.prices import Budget
 from context_bench_agents_live.program import Program
 from context_bench_agents_live.requests import RequestLog
 from context_bench_agents_live.tap import Tap
+from context_bench_agents_live.tools import TOOLS
 from context_bench_agents_live.transcript import MAX_CHARACTERS, Transcript
 from context_bench_agents_live.workspace import Workspace
 from context_bench_http import Endpoint, EndpointURLError, HttpClient, Network
@@ -31,11 +32,19 @@ _KEY = "cb-row-"
 
 @frozen
 class _Work:
-    """A task in its workspace."""
+    """A task in its workspace.
+
+    Attributes:
+        task: The instruction.
+        workspace: Where the files are.
+        limits: ``turns`` and ``seconds``.
+        session: The conversation from which it goes on.
+    """
 
     task: str
     workspace: Workspace
     limits: Mapping[str, int]
+    session: Sequence[Mapping[str, Any]] = ()
 
 
 class Agent:
@@ -79,7 +88,7 @@ class Agent:
         ConfigurationError: An option cannot be used, the program is not installed, or the port is taken.
     """
 
-    reads = ("question", "files", "limits")
+    reads = ("question", "files", "limits", "session")
 
     def __init__(
         self,
@@ -169,7 +178,7 @@ class Agent:
         """Return what the agent did with a task.
 
         Args:
-            example: A task: ``question``, ``files`` by path, and ``limits``.
+            example: A task: ``question``, ``files`` by path, ``limits``, and ``session`` with the ``messages`` to go on from.
 
         Returns:
             ``response``, the agent's last text; ``agent``, its counts and ``ended``; ``workspace``, the SHA-256 of each file at
@@ -216,7 +225,8 @@ class Agent:
         """Return what the agent did with a task, behind the proxy or, with a control, without it."""
         limits = {**DEFAULT_LIMITS, **(example.get("limits") or {})}
         with Workspace(example.get("files") or {}, limits["bytes"]) as workspace:
-            work = _Work(str(example["question"]), workspace, limits)
+            session = example.get("session") or {}
+            work = _Work(str(example["question"]), workspace, limits, session.get("messages") or ())
             transcript = Transcript(self._max_characters)
             ending, log = self._work(work, control, transcript)
             digests = workspace.digests()
@@ -239,6 +249,10 @@ class Agent:
         self, work: _Work, control: Control | None, transcript: Transcript
     ) -> tuple[Ending, RequestLog]:
         """Return how the work ended, and the requests as the policy received them, or else as they were sent."""
+        if work.session and (self._program is not None or self._start_turns):
+            raise ConfigurationError(
+                "The task goes on from a recorded session: that needs agent:loop without start_turns."
+            )
         if self._server is None:
             loop = ToolLoop(
                 self._http,
@@ -247,8 +261,9 @@ class Agent:
                 self._api_key,
                 self._budget,
                 transcript=transcript,
+                earlier=_counts_of(work.session),
             )
-            return loop.run(work.task, work.workspace, work.limits), loop.log
+            return loop.run(work.task, work.workspace, work.limits, work.session), loop.log
         tap = self._tap if control is None else None
         address = self._server.url
         key = _KEY + token_hex(12)
@@ -272,13 +287,13 @@ class Agent:
     def _recorded(
         self, work: _Work, server: PolicyServer
     ) -> tuple[Sequence[Mapping[str, Any]], RequestLog | None]:
-        """Return the conversation from which each arm goes on, and its counts; nothing without `start_turns`.
+        """Return the conversation from which each arm goes on, and its counts; nothing where it starts anew.
 
         Raises:
             ConfigurationError: The work ended before the arm begins.
         """
         if not self._start_turns:
-            return (), None
+            return work.session, _counts_of(work.session)
         key = _KEY + token_hex(12)
         server.begin(key, Control())
         loop = ToolLoop(self._http, Endpoint.parse(server.url), self._model, key)
@@ -309,6 +324,10 @@ class Agent:
                 f"{self._base_url} answered, but forwarded no request with the row's key to the policy at port "
                 f"{self._server.url.rpartition(':')[2] if self._server else 0}. Let the proxy forward there, with the key of the request."
             )
+
+
+def _counts_of(session: Sequence[Mapping[str, Any]]) -> RequestLog | None:
+    return RequestLog.of_session(session, list(TOOLS)) if session else None
 
 
 def _program(

@@ -61,6 +61,7 @@ class ToolLoop:
         key: API key.
         budget: What the task may cost; None for no bound.
         transcript: Records what is sent; None for none.
+        earlier: The counts of the conversation that goes on; None for a new one.
 
     Attributes:
         log: Counts of its requests.
@@ -76,13 +77,14 @@ class ToolLoop:
         budget: Budget | None = None,
         *,
         transcript: Transcript | None = None,
+        earlier: RequestLog | None = None,
     ) -> None:
         self._http = http
         self._endpoint = endpoint
         self._model = model
         self._headers = {"content-type": "application/json", "authorization": f"Bearer {key}"}
         self._transcript = transcript
-        self.log = RequestLog(budget)
+        self.log = RequestLog(budget, earlier)
         self.messages: list[dict[str, Any]] = []
 
     def run(

@@ -9,7 +9,7 @@ from typing import Any
 
 from context_bench.tokens import WordTokenizer
 from context_bench_agents_live.controls import result_tokens
-from context_bench_agents_live.conversation import Body, ToolCall, prompt_text
+from context_bench_agents_live.conversation import Body, ToolCall, prompt_text, turns_of
 from context_bench_agents_live.prices import Budget
 
 
@@ -46,6 +46,23 @@ class RequestLog:
         self.gave_up = False
         self.was_stopped = False
 
+    @classmethod
+    def of_session(cls, messages: Sequence[Mapping[str, Any]], tools: Sequence[Any]) -> RequestLog:
+        """Return the counts of a recorded session, as what a conversation goes on from: its calls and its last request.
+
+        Args:
+            messages: The session for chat completions.
+            tools: What each request offers.
+        """
+        log = cls()
+        models = [at for at, message in enumerate(messages) if message["role"] == "assistant"]
+        if models:
+            log._previous = prompt_text({"tools": tools, "messages": messages[: models[-1]]})
+        for turn in turns_of("chat", {"messages": messages}):
+            for call in turn.calls:
+                log._reads[_shown(call)] += 1
+        return log
+
     def add(self, body: Body, text: str, calls: Sequence[ToolCall]) -> None:
         """Count a request and its reply."""
         prompt = prompt_text(body)
@@ -63,10 +80,10 @@ class RequestLog:
         self.tokens_cached += self._tokenizer.count(common)
         self.tokens_written += self._tokenizer.count(text)
         for call in calls:
-            arguments = json.dumps(dict(call.arguments), sort_keys=True)
-            self.tokens_written += self._tokenizer.count(call.name + arguments)
+            shown = _shown(call)
+            self.tokens_written += self._tokenizer.count(shown)
             self._calls[call.name] += 1
-            self._reads[f"{call.name} {arguments}"] += 1
+            self._reads[shown] += 1
 
     @property
     def turns(self) -> int:
@@ -106,6 +123,10 @@ class RequestLog:
             "tokens_written": self.tokens_written,
             **kept,
         }
+
+
+def _shown(call: ToolCall) -> str:
+    return f"{call.name} {json.dumps(dict(call.arguments), sort_keys=True)}"
 
 
 def _common_prefix(first: str, second: str) -> str:

@@ -9,11 +9,12 @@ from typing import Any
 from context_bench.console import warn
 from context_bench.errors import DatasetError
 from context_bench_tasks.checks import Check, CommandCheck
+from context_bench_tasks.continuation import first_request, read_continuation
 from context_bench_tasks.foreign import is_foreign, is_terminal_bench, read_foreign
 from context_bench_tasks.images import ImageNeededError
 from context_bench_tasks.texts import LIMITS, read_settings, read_text, read_texts
 
-_KEYS = {"id", "instruction", "limits", "check"}
+_KEYS = {"id", "instruction", "limits", "check", "session", "cut"}
 _CHECK_SECONDS = 600
 _SHOWN = 20
 
@@ -86,13 +87,18 @@ def read_folder(folder: Path) -> dict[str, Any]:
         raise DatasetError(
             f"{folder}: expected/ has no file and task.toml no check, so no result could pass."
         )
+    session = None
+    if "session" in settings:
+        session = read_continuation(folder, settings, files)
+    question, more = _question(folder, settings, session)
     return {
         "id": str(settings.get("id", folder.name)),
-        "question": _instruction(folder, settings),
+        "question": question,
         "files": files,
         "limits": {**LIMITS, **settings.get("limits", {})},
         "task": "folder",
         "check": Check.of_files(expected, files if expected else {}, command=command).record(),
+        **more,
     }
 
 
@@ -112,6 +118,8 @@ def _check_settings(file: Path, settings: Mapping[str, Any]) -> None:
         raise DatasetError(
             f"{file}: limits.{wrong[0]} must be one of {', '.join(LIMITS)}, and a whole number above 0."
         )
+    if "cut" in settings and "session" not in settings:
+        raise DatasetError(f"{file}: cut needs session, the file that it cuts.")
     words = settings.get("check", ["true"])
     is_command = isinstance(words, list) and all(isinstance(word, str) for word in words)
     if not is_command or not words:
@@ -121,10 +129,25 @@ def _check_settings(file: Path, settings: Mapping[str, Any]) -> None:
         )
 
 
-def _instruction(folder: Path, settings: Mapping[str, Any]) -> str:
+def _question(
+    folder: Path, settings: Mapping[str, Any], session: Mapping[str, Any] | None
+) -> tuple[str, dict[str, Any]]:
+    """Return the instruction, and the field ``session`` where there is one. An instruction is the last message of the session;
+    without one, the session goes on as it is."""
     text = settings.get("instruction")
     if text is None and (folder / "instruction.md").is_file():
         text = read_text(folder / "instruction.md")
+    if session is None:
+        return _instruction(folder, text), {}
+    messages = session["messages"]
+    if text is None:
+        return first_request(messages), {"session": session}
+    question = _instruction(folder, text)
+    told = [*messages, {"role": "user", "content": question}]
+    return question, {"session": {**session, "messages": told}}
+
+
+def _instruction(folder: Path, text: object) -> str:
     if not isinstance(text, str) or not text.strip():
         raise DatasetError(
             f"{folder}: no instruction. Write instruction.md, or instruction in task.toml."
