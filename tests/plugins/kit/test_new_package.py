@@ -44,12 +44,12 @@ def fresh_environment(folder: Path) -> str:
     return str(python)
 
 
-def install(project: Path, python: str) -> None:
-    """Build the wheel of a project, and install it in an environment as a user does, from the file alone."""
-    build = "import hatchling.build; print(hatchling.build.build_wheel('built'))"
+def build(project: Path) -> Path:
+    """Build the wheel of a project, and return it."""
+    code = "import hatchling.build; print(hatchling.build.build_wheel('built'))"
     (project / "built").mkdir()
     done = subprocess.run(
-        [sys.executable, "-c", build], cwd=project, capture_output=True, text=True, check=False
+        [sys.executable, "-c", code], cwd=project, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
     [wheel] = (project / "built").glob("*.whl")
@@ -57,8 +57,13 @@ def install(project: Path, python: str) -> None:
         package = project.name.replace("-", "_")
         names = {f"{package}/{name}" for name in ("context_bench_plugin.toml", "py.typed")}
         assert names <= set(packed.namelist())
-    into = ("--python", python, "--disable-pip-version-check", "install", "--no-deps", str(wheel))
-    done = run(project, sys.executable, "pip", *into)
+    return wheel
+
+
+def install(folder: Path, python: str, *wheels: Path) -> None:
+    """Install wheels in an environment as a user does, from the files alone."""
+    into = ("--python", python, "--disable-pip-version-check", "install", "--no-deps")
+    done = run(folder, sys.executable, "pip", *into, *map(str, wheels))
     assert done.returncode == 0, done.stderr
 
 
@@ -83,7 +88,7 @@ def test_a_new_package_passes_everything_as_it_is_written(
     assert "not called" not in checked.stdout or kind == "option-group"
 
     python = fresh_environment(tmp_path / "environment")
-    install(project, python)
+    install(project, python, build(project))
     listed = run(tmp_path, python, "context_bench", "plugins", "list", "--json")
     [entry] = [one for one in json.loads(listed.stdout) if one["id"] == f"{name}/{name}"]
     assert entry["state"] == "ok"
@@ -118,9 +123,8 @@ def test_new_packages_of_all_kinds_run_together(
     python = fresh_environment(tmp_path / "environment")
     for kind in KINDS:
         assert execute(["plugins", "new", kind, f"acme-all-{kind}"]) == 0
-        if kind == "evaluator":
-            use_group(tmp_path, "acme-all-option-group")
-        install(tmp_path / f"acme-all-{kind}", python)
+    use_group(tmp_path, "acme-all-option-group")
+    install(tmp_path, python, *(build(tmp_path / f"acme-all-{kind}") for kind in KINDS))
     (tmp_path / "program.py").write_text(PROGRAM, encoding="utf-8")
     done = run(tmp_path, python, "program")
     assert done.returncode == 0, done.stderr
