@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -118,3 +120,25 @@ def _no_judge(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
     for name in ("URL", "MODEL", "PROVIDER"):
         monkeypatch.delenv(f"CONTEXT_BENCH_JUDGE_{name}", raising=False)
+
+
+@pytest.fixture
+def run_readme(request: pytest.FixtureRequest) -> Callable[..., None]:
+    """Return what runs the Python blocks of the README of the package under test, each on its own.
+
+    It takes texts to put in the place of others in a block, such as the address of a server, and whether the blocks are
+    parts of one program.
+    """
+    package = f"context-bench-{request.path.parent.name}"
+    readme = Path(__file__).resolve().parents[2] / "plugins" / package / "README.md"
+
+    def run(changes: Mapping[str, str] = {}, one_program: bool = False) -> None:
+        blocks = re.findall(r"```python\n(.*?)```", readme.read_text("utf-8"), re.DOTALL)
+        assert blocks, f"{readme} has no block of Python"
+        names: dict[str, Any] = {"__name__": "readme"}
+        for block in blocks:
+            for old, new in changes.items():
+                block = block.replace(old, new)
+            exec(compile(block, str(readme), "exec"), names if one_program else dict(names))
+
+    return run

@@ -34,12 +34,8 @@ def test_the_manifest_says_what_the_class_is() -> None:
 
 
 def test_the_blocks_of_the_readme_run(
-    server: Any, steps: Any, capsys: pytest.CaptureFixture[str]
+    run_readme: Any, server: Any, steps: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    readme = Path(__file__).parents[3] / "plugins" / "context-bench-anthropic" / "README.md"
-    blocks = [block.split("```")[0] for block in readme.read_text("utf-8").split("```python\n")[1:]]
-    assert blocks
     server.play(steps.ok("Italy"))
-    for block in blocks:
-        exec(compile(block.replace("http://localhost:8787", server.url), str(readme), "exec"), {})
+    run_readme({"http://localhost:8787": server.url})
     assert capsys.readouterr().out == "Italy {'input_tokens': 11, 'output_tokens': 3}\n"

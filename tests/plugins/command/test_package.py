@@ -32,10 +32,6 @@ def test_what_needs_a_program_or_the_network_says_so() -> None:
         assert ("network" in system["capabilities"]) == name.endswith("-cli")
 
 
-def test_the_blocks_of_the_readme_run(capsys: pytest.CaptureFixture[str]) -> None:
-    readme = Path(__file__).parents[3] / "plugins" / "context-bench-command" / "README.md"
-    blocks = [block.split("```")[0] for block in readme.read_text("utf-8").split("```python\n")[1:]]
-    assert blocks
-    for block in blocks:
-        exec(compile(block, str(readme), "exec"), {"__name__": "readme"})
+def test_the_blocks_of_the_readme_run(run_readme: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    run_readme()
     assert "{'response': 'ROME IS IN ITALY." in capsys.readouterr().out

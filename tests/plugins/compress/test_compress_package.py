@@ -52,9 +52,10 @@ def test_names_agree_with_the_entry_points() -> None:
     }
 
 
-def test_the_example_of_the_readme_is_true(capsys: pytest.CaptureFixture[str]) -> None:
-    for block in README.read_text("utf-8").split("```python\n")[1:]:
-        exec(block.split("```")[0], {})
+def test_the_example_of_the_readme_is_true(
+    run_readme: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_readme()
     assert capsys.readouterr().out.startswith("The access code is 42.\n")
 
 

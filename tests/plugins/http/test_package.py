@@ -8,7 +8,6 @@ import socket
 import threading
 from collections.abc import Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -32,9 +31,6 @@ from context_bench_http import (
 from context_bench_http.json_client import encoded
 from context_bench_http.server_words import server_words
 
-PACKAGE = Path(context_bench_http.__file__).parent
-README = Path(__file__).parents[3] / "plugins" / "context-bench-http" / "README.md"
-
 
 def test_the_public_names() -> None:
     assert sorted(context_bench_http.__all__) == sorted(
@@ -44,11 +40,8 @@ def test_the_public_names() -> None:
     )
 
 
-def test_the_blocks_of_the_readme_run() -> None:
-    blocks = [block.split("```")[0] for block in README.read_text("utf-8").split("```python\n")[1:]]
-    assert blocks
-    for block in blocks:
-        exec(compile(block, str(README), "exec"), {})
+def test_the_blocks_of_the_readme_run(run_readme: Any) -> None:
+    run_readme()
 
 
 @pytest.mark.parametrize(

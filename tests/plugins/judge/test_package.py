@@ -41,10 +41,6 @@ def test_the_documented_flags_reach_the_judge() -> None:
     assert MANIFEST["options"]["api_key"]["secret"] is True
 
 
-def test_the_blocks_of_the_readme_run(fake: Any) -> None:
-    readme = Path(__file__).parents[3] / "plugins" / "context-bench-judge" / "README.md"
-    blocks = [block.split("```")[0] for block in readme.read_text("utf-8").split("```python\n")[1:]]
-    assert blocks
+def test_the_blocks_of_the_readme_run(run_readme: Any, fake: Any) -> None:
     fake.says("It names the right city. Rating: [[4]]")
-    for block in blocks:
-        exec(compile(block.replace("http://localhost:8080", fake.url), str(readme), "exec"), {})
+    run_readme({"http://localhost:8080": fake.url})

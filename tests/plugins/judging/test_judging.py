@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-import context_bench_judging
 from context_bench.errors import ConfigurationError, UnknownNameError
 from context_bench.records import Scores
 from context_bench_http import EndpointError
@@ -32,8 +31,6 @@ from context_bench_judging import (
 )
 from context_bench_openai import ChatClient, ChatReply
 
-PACKAGE = Path(context_bench_judging.__file__).parent
-README = Path(__file__).parents[3] / "plugins" / "context-bench-judging" / "README.md"
 ASKED = [{"role": "user", "content": "How many?"}]
 
 
@@ -450,14 +447,11 @@ def test_prompts_may_be_the_users_own() -> None:
 
 
 def test_the_blocks_of_the_readme_run(
-    fake: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run_readme: Any, fake: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     fake.says("1")
-    blocks = [block.split("```")[0] for block in README.read_text("utf-8").split("```python\n")[1:]]
-    assert blocks
-    for block in blocks:
-        exec(compile(block.replace("http://localhost:8080", fake.url), str(README), "exec"), {})
+    run_readme({"http://localhost:8080": fake.url})
     assert json.loads(json.dumps(fake.prompts)) == ["Say 1."]
 
 

@@ -68,9 +68,10 @@ def test_the_manifest_names_the_configurations_and_fields_of_the_rows() -> None:
     assert next(iter(needle(1)))["task"] == facts["default_config"]
 
 
-def test_the_example_of_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    for block in README.read_text("utf-8").split("```python\n")[1:]:
-        exec(block.split("```")[0], {})
+def test_the_example_of_the_readme_runs(
+    run_readme: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_readme()
     assert "needle_recall" in capsys.readouterr().out
 
 

@@ -52,11 +52,7 @@ def test_the_public_names() -> None:
 
 
 def test_the_blocks_of_the_readme_run(
-    server: Any, steps: Any, monkeypatch: pytest.MonkeyPatch
+    run_readme: Any, server: Any, steps: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    readme = Path(__file__).parents[3] / "plugins" / "context-bench-openai" / "README.md"
-    blocks = [block.split("```")[0] for block in readme.read_text("utf-8").split("```python\n")[1:]]
-    assert blocks
     server.play(steps.ok("Italy"))
-    for block in blocks:
-        exec(compile(block.replace("http://localhost:7878", server.url), str(readme), "exec"), {})
+    run_readme({"http://localhost:7878": server.url})

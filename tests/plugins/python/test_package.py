@@ -22,10 +22,6 @@ def test_the_public_names_are_the_classes_of_the_manifest() -> None:
     )
 
 
-def test_the_blocks_of_the_readme_run(capsys: pytest.CaptureFixture[str]) -> None:
-    readme = Path(__file__).parents[3] / "plugins" / "context-bench-python" / "README.md"
-    blocks = [block.split("```")[0] for block in readme.read_text("utf-8").split("```python\n")[1:]]
-    assert blocks
-    for block in blocks:
-        exec(compile(block, str(readme), "exec"), {"__name__": "readme"})
+def test_the_blocks_of_the_readme_run(run_readme: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    run_readme()
     assert "{'response': '3 passages on Where is Rome?'}" in capsys.readouterr().out

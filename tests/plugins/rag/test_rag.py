@@ -6,12 +6,10 @@ import asyncio
 import json
 import math
 import unicodedata
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-import context_bench_rag
 from context_bench_judging import judge_model
 from context_bench_rag import (
     AnswerRelevancy,
@@ -26,8 +24,6 @@ from context_bench_rag import (
     average_precision,
 )
 
-PACKAGE = Path(context_bench_rag.__file__).parent
-README = Path(__file__).parents[3] / "plugins" / "context-bench-rag" / "README.md"
 ROW = {
     "question": "How tall is the tower?",
     "answer": "It is 330 metres tall. It stands in Paris.",
@@ -536,12 +532,9 @@ def test_options_reach_judge_and_key(fake: Any) -> None:
     evaluator.close()
 
 
-def test_the_blocks_of_the_readme_run(fake: Any) -> None:
+def test_the_blocks_of_the_readme_run(run_readme: Any, fake: Any) -> None:
     fake.says(claims("x"), verdicts(1))
-    blocks = [block.split("```")[0] for block in README.read_text("utf-8").split("```python\n")[1:]]
-    assert blocks
-    for block in blocks:
-        exec(compile(block.replace("http://localhost:8080", fake.url), str(README), "exec"), {})
+    run_readme({"http://localhost:8080": fake.url})
 
 
 @pytest.mark.parametrize(

@@ -9,14 +9,11 @@ from typing import Any
 
 import pytest
 
-import context_bench_scorers_code
 from context_bench_code import CodeExecution
 from context_bench_code.errors import SandboxError
 from context_bench_scorers import MissingParameterError, UserValueError, scorer_from_string
 from context_bench_scorers_code import PythonUnitTesting, PythonUnitTestingEvaluator
 
-PACKAGE = Path(context_bench_scorers_code.__file__).parent
-README = Path(__file__).parents[3] / "plugins" / "context-bench-scorers-code" / "README.md"
 ADD = "def add(a, b):\n    return a + b\n"
 TESTS = ["assert add(1, 1) == 2", "assert add(1, 1) == 3"]
 
@@ -176,8 +173,5 @@ def test_the_evaluator_scores_rows() -> None:
     assert evaluator.isolation()
 
 
-def test_the_blocks_of_the_readme_run() -> None:
-    blocks = [block.split("```")[0] for block in README.read_text("utf-8").split("```python\n")[1:]]
-    assert blocks
-    for block in blocks:
-        exec(compile(block, str(README), "exec"), {})
+def test_the_blocks_of_the_readme_run(run_readme: Any) -> None:
+    run_readme()

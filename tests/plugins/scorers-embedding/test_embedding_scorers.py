@@ -35,7 +35,6 @@ from context_bench_scorers_embedding.wordpiece import WordPiece
 
 HERE = Path(__file__).parent
 PACKAGE = Path(context_bench_scorers_embedding.__file__).parent
-README = HERE.parents[2] / "plugins" / "context-bench-scorers-embedding" / "README.md"
 RECORDED: list[dict[str, Any]] = json.loads((HERE / "recorded_bert_score.json").read_text("utf-8"))
 
 
@@ -265,11 +264,8 @@ def test_nothing_leaves_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     assert BERTScore(PACKAGED_MINILM).run(["a"], ["a"])[0].score == pytest.approx(1.0, abs=1e-5)
 
 
-def test_the_blocks_of_the_readme_run() -> None:
-    blocks = [block.split("```")[0] for block in README.read_text("utf-8").split("```python\n")[1:]]
-    assert blocks
-    for block in blocks:
-        exec(compile(block, str(README), "exec"), {})
+def test_the_blocks_of_the_readme_run(run_readme: Any) -> None:
+    run_readme()
 
 
 def test_each_character_is_brought_to_its_plain_form_by_itself() -> None:

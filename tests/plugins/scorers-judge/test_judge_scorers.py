@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-import context_bench_scorers_judge
 from context_bench.errors import ConfigurationError
 from context_bench_judging import judge_model
 from context_bench_scorers import UserTypeError, UserValueError, scorer_from_string
@@ -25,9 +24,6 @@ from context_bench_scorers_judge import (
 )
 from context_bench_scorers_judge.choices import read_choice
 from context_bench_scorers_judge.summary_quality import truncate_input_text
-
-PACKAGE = Path(context_bench_scorers_judge.__file__).parent
-README = Path(__file__).parents[3] / "plugins" / "context-bench-scorers-judge" / "README.md"
 
 
 def judge(fake: Any, **settings: Any) -> Any:
@@ -581,9 +577,6 @@ def test_correctness_is_read_as_a_person_reads_it(
     assert found.score == score
 
 
-def test_the_blocks_of_the_readme_run(fake: Any) -> None:
+def test_the_blocks_of_the_readme_run(run_readme: Any, fake: Any) -> None:
     fake.says("1")
-    blocks = [block.split("```")[0] for block in README.read_text("utf-8").split("```python\n")[1:]]
-    assert blocks
-    for block in blocks:
-        exec(compile(block.replace("http://localhost:8080", fake.url), str(README), "exec"), {})
+    run_readme({"http://localhost:8080": fake.url})

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 import context_bench_scorers
-import context_bench_scorers_text
 from context_bench_scorers import (
     ScoreResult,
     ScoringMethodType,
@@ -31,9 +30,6 @@ from context_bench_scorers_text import (
     syllables,
 )
 from context_bench_scorers_text.words import sentences_of
-
-PACKAGE = Path(context_bench_scorers_text.__file__).parent
-README = Path(__file__).parents[3] / "plugins" / "context-bench-scorers-text" / "README.md"
 
 
 def scores(found: list[ScoreResult]) -> list[float | None]:
@@ -259,11 +255,8 @@ def test_nothing_is_downloaded(monkeypatch: pytest.MonkeyPatch) -> None:
         assert len(scorer.run(["An unusual text, xyzzy."], ["a"])) == 1
 
 
-def test_the_blocks_of_the_readme_run() -> None:
-    blocks = [block.split("```")[0] for block in README.read_text("utf-8").split("```python\n")[1:]]
-    assert blocks
-    for block in blocks:
-        exec(compile(block, str(README), "exec"), {})
+def test_the_blocks_of_the_readme_run(run_readme: Any) -> None:
+    run_readme()
 
 
 @pytest.mark.parametrize("unit", ["A.\n", "U.S. ", "p.s. ", "a", "e", "1,", "Mr. ", ".", "?)", "…"])

@@ -9,7 +9,6 @@ import logging
 import sys
 import threading
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -35,9 +34,6 @@ from context_bench_scorers import (
 from context_bench_scorers.errors import MissingParameterError, ScorerError
 from context_bench_scorers.forwarding import BROUGHT_BY
 from context_bench_scorers.utils import suppress_warnings
-
-PACKAGE = Path(context_bench_scorers.__file__).parent
-README = Path(__file__).parents[3] / "plugins" / "context-bench-scorers" / "README.md"
 
 
 class Repetition(Scorer):
@@ -575,12 +571,8 @@ def test_a_scorer_by_protocol_needs_no_import() -> None:
     assert as_evaluator(Shout()).score({}, {"response": "A"}) == {"shout": 1.0}
 
 
-def test_the_blocks_of_the_readme_run() -> None:
-    blocks = [block.split("```")[0] for block in README.read_text("utf-8").split("```python\n")[1:]]
-    assert blocks
-    names: dict[str, Any] = {}
-    for block in blocks:
-        exec(compile(block, str(README), "exec"), names)
+def test_the_blocks_of_the_readme_run(run_readme: Any) -> None:
+    run_readme(one_program=True)
 
 
 @pytest.mark.parametrize("thing", [Repetition(), Repetition], ids=["object", "class"])

@@ -10,14 +10,11 @@ from typing import Any
 
 import pytest
 
-import context_bench_summary_score
 from context_bench import evaluate
 from context_bench.errors import ConfigurationError
 from context_bench_judging import judge_model
 from context_bench_summary_score import SummarizationScore, conciseness, final_score
 
-PACKAGE = Path(context_bench_summary_score.__file__).parent
-README = Path(__file__).parents[3] / "plugins" / "context-bench-summary-score" / "README.md"
 SOURCE, SUMMARY = "s" * 310, "m" * 183
 PHRASES = '{"keyphrases": ["a", "b"]}'
 
@@ -375,9 +372,6 @@ def test_the_fingerprint_holds_judge_prompts_and_options(fake: Any) -> None:
         scorer(fake, prompts={"answers": "{text}"})
 
 
-def test_the_blocks_of_the_readme_run(fake: Any) -> None:
+def test_the_blocks_of_the_readme_run(run_readme: Any, fake: Any) -> None:
     fake.says(PHRASES, questions(2), answers(1, 0))
-    blocks = [block.split("```")[0] for block in README.read_text("utf-8").split("```python\n")[1:]]
-    assert blocks
-    for block in blocks:
-        exec(compile(block.replace("http://localhost:8080", fake.url), str(README), "exec"), {})
+    run_readme({"http://localhost:8080": fake.url})
