@@ -2,7 +2,8 @@
 
 Each `bench_NAME.py` prints a Markdown table of its own; the page holds them with the machine and the versions. Those of
 `DETAILS` are in tests/benchmarks/details.md. With names, only those are run, and the rest of both pages stays. `--quick` tries small loads where a benchmark has them, prints
-the tables and leaves the page alone.
+the tables and leaves the page alone. `--check` measures and compares ratios with those of the pages, which stay as they are: one
+that is worse by more than 15 % is measured again, and if it stays so, the exit code is 1.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from datetime import date
 from importlib.metadata import distributions
 from pathlib import Path
 from time import monotonic
+
+from ratios import TOLERANCE, Change, better_of, changes, ratios_of
 
 FOLDER = Path(__file__).parent
 PAGE = FOLDER.parents[1] / "docs" / "reference" / "benchmarks.md"
@@ -122,8 +125,49 @@ def warn_when_busy() -> None:
         )
 
 
+def recorded_sections() -> dict[str, str]:
+    """Return the sections of both pages by their headings."""
+    sections = {}
+    for page in [page for page in (PAGE, DETAILS_PAGE) if page.exists()]:
+        for part in page.read_text(encoding="utf-8").split("\n## ")[1:]:
+            sections[part.partition("\n")[0]] = f"## {part.rstrip()}\n"
+    return sections
+
+
+def check(names: list[str]) -> int:
+    """Compare the ratios of benchmarks with the recorded ones, and return the exit code."""
+    recorded = recorded_sections()
+    worse: list[str] = []
+    for name in names:
+        before = ratios_of(recorded.get(title(name), ""))
+        if not before:
+            continue
+        print(f"{name} ...", flush=True)
+        found = changes(before, now := ratios_of(section(BENCHMARKS[name], quick=False)))
+        if any(change.worse > TOLERANCE for change in found):
+            again = ratios_of(section(BENCHMARKS[name], quick=False))
+            found = changes(before, better_of(now, again))
+        for change in found:
+            print(f"  {line_of(change)}", flush=True)
+        worse += [f"{name}: {change.name}" for change in found if change.worse > TOLERANCE]
+        lost = sorted(before.keys() - now.keys())
+        if lost:
+            print(f"  not measured: {'; '.join(lost)}", flush=True)
+        if not found:
+            worse.append(f"{name}: nothing was measured")
+    print("\n".join(["Worse than recorded:", *worse]) if worse else "No ratio is worse by 15 %.")
+    return 1 if worse else 0
+
+
+def line_of(change: Change) -> str:
+    """Return how a ratio differs, as a line."""
+    how = "worse" if change.worse > 0 else "better"
+    numbers = f"{change.recorded:.3g} -> {change.now:.3g}"
+    return f"{change.name}: {numbers}, {abs(change.worse):.0%} {how}"
+
+
 def main() -> None:
-    """Run the benchmarks and write the page."""
+    """Run the benchmarks and write the page, or compare with it."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -133,16 +177,18 @@ def main() -> None:
     parser.add_argument(
         "--quick", action="store_true", help="small loads, no page: to try whether it works"
     )
+    parser.add_argument(
+        "--check", action="store_true", help="compare ratios with the pages, and write none"
+    )
     arguments = parser.parse_args()
     names = [name.replace("_", "-") for name in arguments.names]
     unknown = [name for name in names if name not in BENCHMARKS]
     if unknown:
         parser.error(f"no benchmark is called {unknown[0]!r}: there are {', '.join(BENCHMARKS)}")
     warn_when_busy()
-    sections = {}
-    for page in [page for page in (PAGE, DETAILS_PAGE) if names and page.exists()]:
-        for part in page.read_text(encoding="utf-8").split("\n## ")[1:]:
-            sections[part.partition("\n")[0]] = f"## {part.rstrip()}\n"
+    if arguments.check:
+        sys.exit(check(names or list(BENCHMARKS)))
+    sections = recorded_sections() if names else {}
     for name in names or BENCHMARKS:
         print(f"{name} ...", end=" ", flush=True)
         started = monotonic()
