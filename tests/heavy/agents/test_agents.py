@@ -18,6 +18,7 @@ HUNTS = list(tasks(n=2, seed=1))
 NPM = {
     "codex": ("@openai/codex@0.171.0", "codex"),
     "claude-code": ("@anthropic-ai/claude-code@2.1.197", "claude"),
+    "opencode": ("opencode-ai@1.18.33", "opencode"),
     "pi": ("@mariozechner/pi-coding-agent@0.73.1", "pi"),
 }
 
