@@ -524,7 +524,7 @@ class Recording:
     def process(self, example: dict[str, Any]) -> dict[str, Any]:
         messages = [
             {"role": "user", "tokens": 2, "text": f"do {ATTACK}"},
-            {"role": "tool", "tokens": 4, "text": "one two three four"},
+            {"role": "tool", "tokens": 4, "text": "one two three\nfour"},
             {"role": "tool", "tokens": 3, "text": "one three five"},
             {"role": "tool", "tokens": 9, "length": 900},
         ]
@@ -555,7 +555,7 @@ def test_a_transcript_shows_what_was_removed_and_added_in_each_request(tmp_path:
     assert status == 200
     assert "default-src 'none'" in headers["content-security-policy"]
     assert "<img" not in body
-    assert "one<del> two</del> three<del> four</del><ins> five</ins>" in body
+    assert "one<del> two</del> three<del>\nfour</del><ins> five</ins>" in body
     assert "(900 characters, not stored)" in body
     table = re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", body))
     assert "1 1 2 2 0" in table

@@ -8,7 +8,9 @@ from difflib import SequenceMatcher
 from typing import Any, NamedTuple
 
 from attrs import frozen
+from markupsafe import Markup
 
+from context_bench.console import escape_control
 from context_bench.errors import StoreError
 
 KEPT, REMOVED, ADDED = "kept", "removed", "added"
@@ -28,6 +30,11 @@ class Part(NamedTuple):
 
     kind: str
     text: str
+
+    @property
+    def shown(self) -> Markup:
+        """The text for a page, with its lines, and with other control characters visible."""
+        return Markup.escape(escape_control(self.text))
 
 
 @frozen
