@@ -34,9 +34,9 @@ PLUGINS = sorted(
     for path in ROOT.glob("plugins/*/pyproject.toml")
 )
 HEAVY = sorted(path.parent.name for path in ROOT.glob("tests/heavy/*/requirements.txt"))
-ON_REQUEST = ("agents", "dask")
-"""Heavy sessions that `check` leaves out: one installs programs of others, which change by the week, from npm; one kills
-workers and schedulers, and depends on how fast a machine starts others."""
+ON_REQUEST = ("agents", "dask", "ray")
+"""Heavy sessions that `check` leaves out: one installs programs of others, which change by the week, from npm; two kill
+workers and schedulers for minutes."""
 CONSTRAINTS = "tests/constraints.txt"
 WHEELS = Path(os.environ.get("CONTEXT_BENCH_WHEELS", ROOT / "dist"))
 TEST_TOOLS = ["pytest", "hypothesis"]

@@ -42,6 +42,7 @@ OPEN = {
     "answers",
     "decompression",
     "errors",
+    "executors",
     "evaluators",
     "hookspecs",
     "installation",
