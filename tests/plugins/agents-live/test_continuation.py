@@ -15,6 +15,7 @@ from context_bench.runs import open_run
 from context_bench_agents_live import Agent, OraclePolicy, PolicyServer, Workspace
 from context_bench_agents_live.loop import ToolLoop
 from context_bench_http import Endpoint, HttpClient, Network
+from context_bench_http.local_server import Guard, LocalResponse, LocalServer
 from context_bench_tasks import tasks
 
 TURNS = 6
@@ -85,6 +86,55 @@ def test_arms_go_on_from_a_recorded_session_and_the_end_state_is_checked(
     finally:
         agent.close()
     assert direct.output["agent"] == same["agent"]
+
+
+def test_a_model_behind_a_proxy_is_counted_as_the_proxy_forwards(
+    task: Path, make_proxy: Callable[..., tuple[str, int]]
+) -> None:
+    url, port = make_proxy(lambda messages: messages[1:])
+    (row,) = tasks(path=str(task))
+    with PolicyServer(OraclePolicy()) as model:
+        options = {"policy": "none", "upstream": model.url, "api_key": "key-of-the-model"}
+        outputs = []
+        for more in ({}, {"base_url": url, "port": port}, {"control": "head"}):
+            agent = Agent(**options, **more)
+            try:
+                outputs.append(agent.process(row))
+                assert bool(agent.matched_controls()) == bool(more)
+            finally:
+                agent.close()
+    direct, behind, cut = (output["agent"] for output in outputs)
+    assert (direct["turns"], direct["ended"], direct["kept_share"]) == (5, "finished", 1.0)
+    assert (behind["turns"], behind["kept_share"]) == (5, 1.0)
+    assert behind["tokens_sent"] < direct["tokens_sent"]
+    assert cut["kept_share"] < 0.9
+    first = outputs[1]["transcript"]["requests"][0]
+    assert len(first["received"]["more"]) == len(first["sent"]["more"]) - 1
+
+
+def test_what_a_model_refuses_ends_the_task(task: Path) -> None:
+    (row,) = tasks(path=str(task))
+    server = LocalServer(lambda _: LocalResponse(b"no", 400), 0, Guard(methods=("POST",)))
+    agent = Agent(policy="none", upstream=server.url)
+    try:
+        assert agent.process(row)["agent"]["ended"] == "refused"
+    finally:
+        agent.close()
+        server.close()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"upstream": "http://127.0.0.1:1"},
+        {"upstream": "ftp://x", "policy": "none"},
+        {"upstream": "http://127.0.0.1:1", "policy": "none", "command": ["true"]},
+    ],
+    ids=str,
+)
+def test_an_upstream_that_cannot_be_used_is_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(ConfigurationError):
+        Agent(**options)
 
 
 def test_a_program_cannot_go_on_from_a_session(task: Path) -> None:

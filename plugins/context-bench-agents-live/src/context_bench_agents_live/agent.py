@@ -21,6 +21,7 @@ from context_bench_agents_live.requests import RequestLog
 from context_bench_agents_live.tap import Tap
 from context_bench_agents_live.tools import TOOLS
 from context_bench_agents_live.transcript import MAX_CHARACTERS, Transcript
+from context_bench_agents_live.upstream import ModelUpstream
 from context_bench_agents_live.workspace import Workspace
 from context_bench_http import Endpoint, EndpointURLError, HttpClient, Network
 
@@ -63,9 +64,11 @@ class Agent:
         pass_env: Names of variables to pass on to a program.
         base_url: Where the agent sends its requests: a proxy, or a model. None sends them to the policy.
         policy: ``oracle``, or ``none`` for the model at ``base_url``.
+        upstream: With ``policy=none``, the model to which the server at ``port`` passes the requests on: behind a proxy, what
+            was forwarded is then known. None where the agent or the proxy calls the model itself.
         notes: Whether the oracle writes down what it found.
         max_turns: Maximum number of turns of the oracle.
-        port: Port of the policy on 127.0.0.1, to which a proxy forwards; 0 takes a free port.
+        port: Port of the policy, or of `upstream`, on 127.0.0.1, to which a proxy forwards; 0 takes a free port.
         model: Model to call.
         api_key: Key of a model, with ``policy=none``.
         timeout: Seconds for one request.
@@ -99,6 +102,7 @@ class Agent:
         pass_env: Iterable[str] = (),
         base_url: str | None = None,
         policy: str = "oracle",
+        upstream: str | None = None,
         notes: bool = False,
         max_turns: int = 60,
         port: int = 0,
@@ -117,19 +121,12 @@ class Agent:
         transcript: int = MAX_CHARACTERS,
         name: str = "agent",
     ) -> None:
-        if policy not in POLICIES:
-            raise ConfigurationError(f"policy is {policy!r}, but must be oracle or none.")
-        if policy == "none" and base_url is None:
-            raise ConfigurationError("policy=none needs base_url, the address of a model.")
+        _check_model(policy, base_url, upstream, cuts=controls or control != "none")
         if transcript < 0:
             raise ConfigurationError(f"transcript is {transcript}, but must be 0 or more.")
         self._max_characters = transcript
         if max_turns < 1:
             raise ConfigurationError(f"max_turns is {max_turns}, but must be at least 1.")
-        if policy == "none" and control != "none":
-            raise ConfigurationError("control needs policy=oracle, which receives what it cuts.")
-        if controls and policy == "none":
-            raise ConfigurationError("controls needs policy=oracle, which receives what it cuts.")
         cut = Control(control, control_size)
         self._budget = Budget.of_options(
             max_cost, price_input, price_cached, price_output, price_cache_write
@@ -149,6 +146,8 @@ class Agent:
         self._server = None
         if policy == "oracle":
             self._server = _start(OraclePolicy(notes, max_turns), port, cut)
+        elif upstream is not None:
+            self._server = _start(_model(upstream, self._api_key, timeout), port, cut)
         self._has_controls = controls
         self._may_cut = base_url is not None or control != "none"
         self._tap = None
@@ -359,7 +358,34 @@ def _check_policy(program: Program, policy: str) -> None:
         )
 
 
-def _start(policy: OraclePolicy, port: int, control: Control) -> PolicyServer:
+def _check_model(policy: str, base_url: str | None, upstream: str | None, *, cuts: bool) -> None:
+    """Check that something answers the requests, and that what cuts them receives them.
+
+    Raises:
+        ConfigurationError: It is not so.
+    """
+    if policy not in POLICIES:
+        raise ConfigurationError(f"policy is {policy!r}, but must be oracle or none.")
+    if policy == "oracle":
+        if upstream is not None:
+            raise ConfigurationError("upstream is a model, so it needs policy=none.")
+        return
+    if base_url is None and upstream is None:
+        raise ConfigurationError("policy=none needs base_url or upstream, the address of a model.")
+    if cuts and upstream is None:
+        raise ConfigurationError(
+            "control and controls need policy=oracle or upstream, which receive what is cut."
+        )
+
+
+def _model(url: str, api_key: str, timeout: float) -> ModelUpstream:
+    try:
+        return ModelUpstream(url, api_key, timeout)
+    except (EndpointURLError, ValueError) as error:
+        raise ConfigurationError(f"upstream: {error}") from error
+
+
+def _start(policy: OraclePolicy | ModelUpstream, port: int, control: Control) -> PolicyServer:
     try:
         return PolicyServer(policy, port, control)
     except (OSError, OverflowError) as error:

@@ -9,11 +9,11 @@ from typing import Any
 
 from attrs import field, frozen
 
-from context_bench_agents_live.conversation import ToolCall
 from context_bench_agents_live.prices import Budget
 from context_bench_agents_live.requests import RequestLog
 from context_bench_agents_live.tools import TOOLS, run_tool
 from context_bench_agents_live.transcript import Transcript
+from context_bench_agents_live.upstream import message_of, reply_of
 from context_bench_agents_live.workspace import Workspace
 from context_bench_http import (
     Endpoint,
@@ -21,7 +21,6 @@ from context_bench_http import (
     HttpClient,
     HttpRequest,
     RequestRefusedError,
-    UnusableReplyError,
 )
 
 _SYSTEM = (
@@ -120,13 +119,12 @@ class ToolLoop:
                 message = self._message(body)
             except RequestRefusedError as error:
                 return Ending(REFUSED, str(error))
-            text = str(message.get("content") or "")
-            calls = _calls(message)
-            self.log.add(body, text, calls)
-            if not calls:
-                return Ending(FINISHED, text)
+            reply = reply_of(message)
+            self.log.add(body, reply.text, reply.calls)
+            if not reply.calls:
+                return Ending(FINISHED, reply.text)
             self.messages.append({**message, "role": "assistant"})
-            for call in calls:
+            for call in reply.calls:
                 result = run_tool(call, workspace)
                 answer = {"role": "tool", "tool_call_id": call.id, "content": result}
                 self.messages.append(answer)
@@ -145,18 +143,4 @@ class ToolLoop:
             raise EndpointError(
                 f"{where} failed ({response.status}).", status=response.status, retryable=True
             )
-        try:
-            message = json.loads(response.body)["choices"][0]["message"]
-            return {
-                name: message.get(name) for name in ("content", "tool_calls") if message.get(name)
-            }
-        except (ValueError, RecursionError, LookupError, TypeError, AttributeError) as error:
-            raise UnusableReplyError(f"{where} returned no chat completion: {error!r}") from error
-
-
-def _calls(message: Mapping[str, Any]) -> list[ToolCall]:
-    calls = []
-    for call in message.get("tool_calls") or ():
-        function = call.get("function") or {}
-        calls.append(ToolCall.of(call.get("id"), function.get("name"), function.get("arguments")))
-    return calls
+        return message_of(response.body, where)

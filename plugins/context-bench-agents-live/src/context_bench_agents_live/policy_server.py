@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Mapping
+from typing import Any
 
 from context_bench_agents_live.controls import Control, result_tokens
-from context_bench_agents_live.policy import GAVE_UP, OraclePolicy
+from context_bench_agents_live.policy import GAVE_UP, OraclePolicy, Reply
 from context_bench_agents_live.prices import Budget
 from context_bench_agents_live.requests import RequestLog
 from context_bench_agents_live.transcript import Transcript
+from context_bench_agents_live.upstream import ModelUpstream
 from context_bench_http.content_encoding import ContentEncodingError, decoded
 from context_bench_http.local_server import Guard, LocalRequest, LocalResponse, LocalServer
 from context_bench_upstream.replies import Call, canned, dialect_of
@@ -30,7 +32,7 @@ class PolicyServer:
             print(server.end("cb-row-1").record())
 
     Args:
-        policy: What answers.
+        policy: What answers: the oracle, or a model.
         control: Cuts the results of tools in each request before the policy receives it; None for no control.
         port: Port to listen on; 0 takes a free port.
 
@@ -42,7 +44,9 @@ class PolicyServer:
         OverflowError: The port is not a port.
     """
 
-    def __init__(self, policy: OraclePolicy, port: int = 0, control: Control | None = None) -> None:
+    def __init__(
+        self, policy: OraclePolicy | ModelUpstream, port: int = 0, control: Control | None = None
+    ) -> None:
         self._policy = policy
         self._control = control or Control()
         self._lock = threading.Lock()
@@ -62,6 +66,8 @@ class PolicyServer:
     def close(self) -> None:
         """Stop the server."""
         self._server.close()
+        if isinstance(self._policy, ModelUpstream):
+            self._policy.close()
 
     def begin(
         self,
@@ -118,16 +124,26 @@ class PolicyServer:
         if transcript is not None:
             transcript.receive(body, received)
         body = received
-        reply = self._policy.reply(dialect, body)
+        reply, response = self._answer(dialect, body)
         with self._lock:
             log = self._logs.get(key)
-            if log is not None:
+            if log is not None and reply is not None:
                 log.results_sent += sent
-                log.gave_up |= bool(body.get("tools")) and reply.text.startswith(GAVE_UP)
+                if isinstance(self._policy, OraclePolicy):
+                    log.gave_up |= bool(body.get("tools")) and reply.text.startswith(GAVE_UP)
                 log.add(body, reply.text, reply.calls)
+        return response
+
+    def _answer(self, dialect: str, body: dict[str, Any]) -> tuple[Reply | None, LocalResponse]:
+        """Return the reply, None where the model gave none, and the response."""
+        if isinstance(self._policy, ModelUpstream):
+            if dialect != "chat":
+                return None, _failure("A model is called for chat completions only.", 404)
+            return self._policy.answer(body)
+        reply = self._policy.reply(dialect, body)
         calls = [Call(call.id, call.name, call.arguments) for call in reply.calls]
         status, content_type, content = canned(dialect, body, reply.text, calls)
-        return LocalResponse(content, status, content_type)
+        return reply, LocalResponse(content, status, content_type)
 
 
 def key_of(headers: Mapping[str, str]) -> str:
