@@ -340,6 +340,16 @@ class LostExecutorError(ContextBenchError):
     code = "lost-executor"
 
 
+class LostStoreError(StoreError):
+    """The store of a run does not answer any more, such as a database after a lost connection.
+
+    Committed rows are there, and the run can be resumed.
+    """
+
+    exit_code = 3
+    code = "lost-store"
+
+
 class RunStoppedError(ContextBenchError):
     """A run ended before its last row and can be resumed.
 

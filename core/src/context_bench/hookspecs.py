@@ -69,8 +69,10 @@ if TYPE_CHECKING:
         DerivedSystemSpec,
         Executor,
         RateLimiter,
+        RunStore,
         System,
         SystemSummary,
+        TableLayout,
     )
     from context_bench.records import EvalRow, Usage
     from context_bench.results.result import EvalResult
@@ -275,6 +277,22 @@ def executor(address: str, cores: int, resources: Mapping[str, float]) -> Execut
 
     Returns:
         An object with the methods of :class:`~context_bench.protocols.Executor`, or None.
+    """
+
+
+@_decides
+def store(address: str, tables: Sequence[TableLayout]) -> RunStore | None:
+    """Provide the runs at an address, such as those of a database.
+
+    Decides. Only the extension whose name is the scheme of the address is asked.
+
+    Args:
+        address: The address as the user wrote it, without the name of a run. It may hold a
+            password, which is never stored or shown.
+        tables: The tables of a run.
+
+    Returns:
+        An object with the methods of :class:`~context_bench.protocols.RunStore`, or None.
     """
 
 

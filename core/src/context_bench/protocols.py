@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol, TextIO, runtime_checkable
 
-from attrs import frozen
+from attrs import Factory, frozen
 
 from context_bench.records import EvalRow
 
@@ -364,6 +365,128 @@ class Executor(Protocol):
 
     def close(self) -> None:
         """End the workers that this object started, and leave the others."""
+
+
+@frozen
+class TableLayout:
+    """What a table of a run file stores.
+
+    Attributes:
+        name: Its name.
+        columns: ``INTEGER``, ``REAL``, ``TEXT`` or ``BLOB`` by the name of the column, without
+            computed columns.
+        key: Columns that tell its lines apart.
+        computed: SQL expressions by the name of the column that they compute, for those who ask
+            with SQL.
+    """
+
+    name: str
+    columns: Mapping[str, str]
+    key: tuple[str, ...]
+    computed: Mapping[str, str] = Factory(dict)
+
+
+@frozen
+class Change:
+    """What changed in a table.
+
+    Attributes:
+        table: The table.
+        lines: Lines that are new or changed, whole.
+        removed: Keys of lines that are gone.
+    """
+
+    table: TableLayout
+    lines: Sequence[tuple[Any, ...]] = ()
+    removed: Sequence[tuple[Any, ...]] = ()
+
+
+@frozen(eq=False)
+class Since:
+    """What a run has that a copy lacks.
+
+    Attributes:
+        identity: The identity of the run in its store.
+        commit: Number of its last commit.
+        is_whole: Whether ``changes`` is the whole run, and the copy starts anew.
+        writer: Who writes into the run now; empty for nobody.
+        changes: The changes, removed lines before new ones.
+    """
+
+    identity: str
+    commit: int
+    is_whole: bool
+    writer: str = ""
+    changes: Iterable[Change] = Factory(tuple)
+
+
+class StoreSession(Protocol):
+    """The right to write into a run of a store. No other session has it meanwhile."""
+
+    @property
+    def address(self) -> str:
+        """The address of the run, without credentials."""
+
+    @property
+    def identity(self) -> str:
+        """The identity of the run in its store: another run of that name has another one."""
+
+    def commit(self, number: int, changes: Iterable[Change]) -> None:
+        """Write changes, all or none.
+
+        Args:
+            number: The number that this commit must get.
+            changes: The changes.
+
+        Raises:
+            LostStoreError: The store does not answer any more.
+            StoreError: Another session has taken over, or the run has other commits.
+        """
+
+    def replace(self, number: int, changes: Iterable[Change]) -> None:
+        """Replace the whole run in one commit; arguments and errors are those of
+        :meth:`commit`."""
+
+    def discard(self) -> None:
+        """Remove the run."""
+
+    def close(self) -> None:
+        """End the session."""
+
+
+class RunStore(Protocol):
+    """Where the runs of a team are, such as a database. The hook ``store`` provides it."""
+
+    @property
+    def address(self) -> str:
+        """Its address, without credentials."""
+
+    @property
+    def identity(self) -> str:
+        """A name for the folder of its local copies, the same by every address."""
+
+    def runs(self) -> Mapping[str, tuple[int, str]]:
+        """Return the number of the last commit of each run, and who writes into it now, by name."""
+
+    def since(self, run: str, identity: str, commit: int) -> AbstractContextManager[Since]:
+        """Open what a copy lacks.
+
+        Args:
+            run: Name of the run.
+            identity: The identity of the run of the copy; empty for a new copy.
+            commit: Number of the copy's last commit.
+
+        Raises:
+            StoreError: There is no such run.
+        """
+
+    def session(self, run: str, is_new: bool) -> StoreSession:
+        """Begin to write into a run.
+
+        Raises:
+            StoreError: Another session writes into it; or there is a run of this name already, or
+                none.
+        """
 
 
 @runtime_checkable

@@ -32,6 +32,7 @@ from attrs import frozen
 from context_bench.errors import StoreError
 from context_bench.records import ANY_KEY, Completeness, EvalRow, Failure, row_to_dict
 from context_bench.store import queries
+from context_bench.store.copies import STORE, WRITER
 from context_bench.store.encoding import from_json
 from context_bench.store.keys import RowId, last_of
 from context_bench.store.lock import writer_of
@@ -465,15 +466,21 @@ def completeness_of(reader: RunReader) -> Completeness:
         run = reader.run()
         status = str(run["status"])
         request = run["config"]
-        expected = reader.facts().get("expected", "")
+        facts = reader.facts()
+        expected = facts.get("expected", "")
         rows = reader.size()
     rows_expected = rows if status == "finished" else None
     if rows_expected is None and expected.isdecimal():
         rows_expected = int(expected)
-    writer = writer_of(reader.path) if status != "finished" else None
+    address = facts.get(STORE, reader.path)
+    writer: int | str | None = None
+    if status != "finished":
+        writer = writer_of(reader.path)
+        if writer is None:
+            writer = facts.get(WRITER)
     if status == "running" and writer is None:
         status = "killed"
-    remedy = f"finish it with `context-bench resume {reader.path}`"
+    remedy = f"finish it with `context-bench resume {address}`"
     if writer is not None:
         remedy = f"wait for process {writer}"
     elif "systems" not in request or any(map(_holds_object, request.values())):

@@ -153,6 +153,10 @@ def _call(arguments: list[str]) -> int:
     """
     if arguments == ["--list-datasets"]:  # the flag of the predecessor
         arguments = ["datasets", "list"]
+    if any("://" in argument for argument in arguments):
+        from context_bench.session.store_addresses import located
+
+        arguments = located(arguments)
     if arguments[:1] in (["resume"], ["rescore"]):
         from context_bench.store.lock import refuse_where_locked
 

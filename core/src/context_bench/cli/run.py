@@ -39,8 +39,16 @@ if TYPE_CHECKING:
     "--locked", "is_locked", is_flag=True, help="Stop when the wiring differs from the lock file."
 )
 @lock_file_option
+@click.option(
+    "--store",
+    metavar="ADDRESS",
+    help="Keep the run in a store of a package, such as postgresql://HOST/DATABASE; --run-file "
+    "names it.",
+)
 @report_options
-def run(dry_run: bool, is_locked: bool, lock_file: Path | None, **flags: Any) -> int:
+def run(
+    dry_run: bool, is_locked: bool, lock_file: Path | None, store: str | None, **flags: Any
+) -> int:
     """Give a dataset's examples to systems, score what comes back, and show what it adds up to.
 
     Evaluators are wired from the datasets; `context-bench explain wiring` tells why.
@@ -48,6 +56,7 @@ def run(dry_run: bool, is_locked: bool, lock_file: Path | None, **flags: Any) ->
     from context_bench.plan.plan import check_plan, make_plan
     from context_bench.session.location import run_path
     from context_bench.session.run import run as run_plan
+    from context_bench.session.stores import address_of, new_run
 
     if lock_file is not None and not is_locked:
         raise UnusedOptionError(f"--lock-file {lock_file}", "--locked")
@@ -58,6 +67,8 @@ def run(dry_run: bool, is_locked: bool, lock_file: Path | None, **flags: Any) ->
     for line in broken_plugins(catalog):  # after the plan, which refuses those that are needed
         warn(line)
     path = run_path(config)
+    if store is not None:
+        path = new_run(store, path.name.removesuffix(".sqlite"))
     used_files: list[Any] = [path]
     for dataset in config.datasets:
         used_files += (dataset.name, dataset.options.get("path"))
@@ -74,7 +85,8 @@ def run(dry_run: bool, is_locked: bool, lock_file: Path | None, **flags: Any) ->
     try:
         reports.write(result)
     finally:
-        echo_err(f"Run file: {path}")
+        kept = address_of(path)
+        echo_err(f"Run file: {path}" if kept == str(path) else f"Run: {kept}")
     code = exit_code_of_run(result, path)
     return after_run(catalog, result, flags) or code
 

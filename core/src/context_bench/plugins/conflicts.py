@@ -129,7 +129,7 @@ _FLAGS_OF_CORE = frozenset(
 --help --help-all --ids --input --keep-going --label --limit --lock-file --locked --log-format
 --max-examples --max-failed --max-workers --metrics --model --name --order --output --project
 --proxy --quiet --reader --reference-from --repeat --reuse --row-timeout --rpm --run-file --sample
---score-field --score-prefix --seed --set --shard --store-examples --system --text-fields
+--score-field --score-prefix --seed --set --shard --store --store-examples --system --text-fields
 --threshold --tokenizer --tpm --version -d -h -n -o -p -q -s
 """.split()  # noqa: SIM905 - written by a program, read by people
 )

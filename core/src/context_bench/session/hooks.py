@@ -34,6 +34,7 @@ from context_bench.protocols import (
     DerivedSystemSpec,
     Executor,
     RateLimiter,
+    RunStore,
     System,
     SystemSummary,
 )
@@ -41,9 +42,11 @@ from context_bench.records import EvalRow, Usage
 from context_bench.run.cores import usable_cores
 from context_bench.run.jobs import reported_cost
 from context_bench.run.systems import RunSystem, endpoint_of, models_of
+from context_bench.store.copies import layouts
 from context_bench.store.runfile import RunFile
 
 _EXECUTOR = ("slots", "lost", "submit", "each", "close")
+_STORE = ("address", "identity", "runs", "since", "session")
 _RATE_LIMITER = ("wait", "sent", "answered", "refused", "learned")
 
 
@@ -276,6 +279,20 @@ class RunHooks:
         if not all(hasattr(executor, name) for name in _EXECUTOR):
             raise implementation.failure(f"it returned {executor!r}, not an executor")
         return executor  # type: ignore[no-any-return]
+
+    def store(self, address: str) -> RunStore:
+        """Return the runs at an address.
+
+        Raises:
+            ContextBenchError: No extension provides them, or they cannot be reached.
+        """
+        result = self._hooks.first("store", address=address, tables=layouts())
+        if result is None:
+            raise ConfigurationError("The extension provides no store here.")
+        implementation, store = result
+        if not all(hasattr(store, name) for name in _STORE):
+            raise implementation.failure(f"it returned {store!r}, not a store")
+        return store  # type: ignore[no-any-return]
 
     def drive_conversation(self, system: Any) -> Any:
         """Return what holds conversations with a system; an extension for it is loaded when it is

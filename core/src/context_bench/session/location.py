@@ -14,6 +14,7 @@ from attrs import frozen
 from context_bench.plan.run_config import RunConfig
 from context_bench.plugins.catalog import Catalog
 from context_bench.session.provenance import provenance
+from context_bench.session.stores import session_of
 from context_bench.store.queries import EarlierResponses
 from context_bench.store.runfile import RunFile
 
@@ -52,6 +53,7 @@ class RunLocation:
                 created=now(),
                 config=recorded,
                 provenance=provenance(catalog),
+                remote=session_of(self.path, is_new=True),
             )
         from shutil import rmtree
         from tempfile import mkdtemp

@@ -32,6 +32,7 @@ from context_bench.run.systems import RunSystem
 from context_bench.runs import Run
 from context_bench.session.hooks import RunHooks
 from context_bench.session.session import INTERRUPTED
+from context_bench.session.stores import session_of
 from context_bench.session.trust import (
     Source,
     reason_to_leave_out,
@@ -83,7 +84,8 @@ def rescore(
     request = evolve(current, locked=None)  # a lock is for a run
     try:
         with Signals() as signals:
-            session = Rescoring(path, {"request": request.to_dict(catalog), "force": force})
+            purpose = {"request": request.to_dict(catalog), "force": force}
+            session = Rescoring(path, purpose, session_of(path))
             try:
                 store = session.store
                 extensions = known_extensions(catalog, request, on_warning)

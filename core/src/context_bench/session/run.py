@@ -21,6 +21,7 @@ from context_bench.run.datasets import RunDataset
 from context_bench.session.location import RunLocation, location_of
 from context_bench.session.prepare import prepare
 from context_bench.session.session import RunSession
+from context_bench.session.stores import session_of
 from context_bench.session.trust import require_trust, source_of
 from context_bench.session.warnings import Warnings, issue_warning
 from context_bench.store.reader import RunReader, raising_store_errors
@@ -78,7 +79,7 @@ def resume(
         config = _stored_config(reader, path)
         source = source_of(reader, is_trusted=is_trusted)
         require_trust("resume", source, path, catalog=catalog, config=config)
-    store = RunFile.open(path)
+    store = RunFile.open(path, session_of(path))
     config = change(config)
     warnings = Warnings(on_warning)
     location = RunLocation(path, store)

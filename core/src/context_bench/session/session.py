@@ -25,6 +25,7 @@ from context_bench.session.observers import admission_of, combine, observers_of
 from context_bench.session.prepare import PreparedRun
 from context_bench.session.record import RunRecord
 from context_bench.session.sources import require_unchanged
+from context_bench.session.stores import address_of
 from context_bench.session.warnings import Warnings
 from context_bench.store.queries import unscored
 
@@ -236,7 +237,7 @@ class RunSession:
                 self._warnings.warn(
                     f"The evaluators of {label.label or 'rows without a label'} have changed since "
                     f"the run started: {', '.join(changes)}. Finished rows keep their scores; "
-                    f"`context-bench rescore {self._store.path}` scores all rows again."
+                    f"`context-bench rescore {address_of(self._store.path)}` scores all rows again."
                 )
             for scorer in wiring.scorers:
                 if scorer.agrees:  # agreement is scored in the second pass
@@ -364,11 +365,11 @@ class RunSession:
             return error
         is_started = (answered or has_turns) and self._store.is_there
         can_resume = is_started and getattr(error, "can_resume", True)
-        return RunStoppedError(message, str(self._store.path) if can_resume else None, code)
+        return RunStoppedError(message, address_of(self._store.path) if can_resume else None, code)
 
     def _interrupted(self, error: KeyboardInterrupt) -> RunStoppedError:
         code = getattr(error, "exit_code", INTERRUPTED)
-        return RunStoppedError("Interrupted.", str(self._store.path), code)
+        return RunStoppedError("Interrupted.", address_of(self._store.path), code)
 
     def _finish(self, seconds: float, skipped: int) -> EvalResult:
         """Return the result, with the exit code that extensions and evaluators set.
@@ -384,7 +385,7 @@ class RunSession:
                 code = self._prepared.hooks.exit_code(result, evaluators)
         except ContextBenchError as error:
             if self._is_kept:
-                report = f"The run is complete: context-bench report {self._store.path}"
+                report = f"The run is complete: context-bench report {address_of(self._store.path)}"
                 error.args = (f"{message_of(error)}\n{report}",)
             raise
         if code is not None:

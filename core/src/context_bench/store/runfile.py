@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from functools import wraps
 from pathlib import Path
 from threading import Lock
@@ -22,13 +22,25 @@ from typing import Any
 from weakref import finalize
 
 from context_bench.errors import StoreError
+from context_bench.protocols import StoreSession
+from context_bench.store.copies import (
+    STORE,
+    commit_of,
+    create,
+    everything,
+    note_copy,
+    remove,
+    set_commit,
+    track,
+    tracked,
+)
 from context_bench.store.encoding import from_json, to_json
 from context_bench.store.keys import digest, packed, sql_example_of
 from context_bench.store.lock import SessionLock
 from context_bench.store.mark import MARK, mark_of
 from context_bench.store.reader import RunReader, draft_of, writing
 from context_bench.store.rows import Label, StoredExample, StoredRow, StoredTurn, lines_of
-from context_bench.store.schema import APPLICATION_ID, SCHEMA_VERSION, create_statements
+from context_bench.store.schema import SCHEMA_VERSION
 from context_bench.store.tables import TURNS, Table, Values, insert
 
 
@@ -55,6 +67,7 @@ def _in_transaction(write: Callable[..., None]) -> Callable[..., None]:
                     store._connection.execute("BEGIN IMMEDIATE")
                     store._check_session()
                     write(store, *arguments)
+                    store._send_changes()
         except sqlite3.Error as error:
             raise StoreError(f"The run file {store.path} cannot be written: {error}.") from error
 
@@ -70,14 +83,23 @@ class RunFile(RunReader):
         is_finished: Whether the end of the session is recorded.
     """
 
-    def __init__(self, path: Path, lock: SessionLock | None = None, is_new: bool = False) -> None:
+    def __init__(
+        self,
+        path: Path,
+        lock: SessionLock | None = None,
+        is_new: bool = False,
+        remote: StoreSession | None = None,
+    ) -> None:
         self.is_new = is_new
         self.is_finished = False
         self._session: int | None = None
         self._lock = Lock()
         self._connection = writing(path)
         self._inode = os.stat(path).st_ino
-        self._closing = finalize(self, _close, self._connection, lock)
+        self._remote = remote
+        if remote is not None:
+            track(self._connection)
+        self._closing = finalize(self, _close, self._connection, lock, remote)
         super().__init__(path)
 
     @classmethod
@@ -90,6 +112,7 @@ class RunFile(RunReader):
         provenance: Mapping[str, Any],
         *,
         is_marked: bool = True,
+        remote: StoreSession | None = None,
     ) -> RunFile:
         """Create a run file. It appears with all that readers and ``resume`` need.
 
@@ -101,24 +124,29 @@ class RunFile(RunReader):
             provenance: Versions, plugins and environment of the run.
             is_marked: Whether it gets the mark of this installation; see
                 :mod:`context_bench.store.mark`.
+            remote: The session of a store whose copy the file is; None for none.
 
         Raises:
             StoreError: The file exists already, or the folder cannot be written to.
         """
-        with _locked(path, "written") as lock:
+        with _ending(remote), _locked(path, "written") as lock:
+            if remote is not None:
+                remove(path)  # the copy of an earlier run, which the store has no more
             if path.exists():
                 raise StoreError(
                     f"There is a file {path} already. Resume it (`context-bench resume {path}`) or "
                     "name another."
                 )
             draft = path.with_name(f".{path.name}.new")
-            _remove(draft)
+            remove(draft)
             with _or_nothing(draft):
                 config_json = to_json(config)
                 mark = mark_of(run, config_json) if is_marked else None
                 _write_new(draft, (run, created, config_json, to_json(provenance)), mark)
+                if remote is not None:
+                    _send_new(draft, remote)
                 os.replace(draft, path)
-            return cls(path, lock, is_new=True)
+            return cls(path, lock, is_new=True, remote=remote)
 
     @classmethod
     @contextmanager
@@ -142,7 +170,7 @@ class RunFile(RunReader):
             if path.exists():
                 raise StoreError(f"There is a file {path} already. Name another.")
             draft = path.with_name(f".{path.name}.merging")
-            _remove(draft)  # of a process that was killed
+            remove(draft)  # of a process that was killed
             with _or_nothing(draft):
                 config_json = to_json(config)
                 mark = mark_of(run, config_json) if is_marked else None
@@ -154,21 +182,30 @@ class RunFile(RunReader):
             lock.release()
 
     @classmethod
-    def open(cls, path: Path) -> RunFile:
+    def open(cls, path: Path, remote: StoreSession | None = None) -> RunFile:
         """Open an existing run file for a session; :class:`RunReader` reads one.
+
+        Args:
+            path: Its path.
+            remote: The session of the store whose copy the file is; None for none.
 
         Raises:
             StoreError: It is missing, is not a run file, is damaged, was written in another format,
                 or another session writes into it.
         """
-        RunReader(path).close()  # the schema of the file is checked before anything is written
+        with _ending(remote):
+            return cls._open(path, remote)
+
+    @classmethod
+    def _open(cls, path: Path, remote: StoreSession | None) -> RunFile:
+        _check(path, remote)
         if os.stat(path).st_nlink > 1:  # each name would have another write-ahead log
             raise StoreError(
                 f"The run file {path} has a second name (a hard link), and SQLite cannot write "
                 "into such a file safely. Copy it, and use the copy."
             )
         with _locked(path, "written") as lock:
-            return cls(path, lock)
+            return cls(path, lock, remote=remote)
 
     def close(self) -> None:
         """Fold the write-ahead log into the main file, close it, and release the lock."""
@@ -223,11 +260,25 @@ class RunFile(RunReader):
         query = f"INSERT OR REPLACE INTO {table} ({columns}) VALUES ({marks})"
         self._write(query, *values.values())
 
+    def _send_changes(self) -> None:
+        """Commit the changes of a transaction in the store whose copy the file is."""
+        if self._remote is None:
+            return
+        changes = tracked(self._connection)
+        if changes:
+            number = commit_of(self._connection) + 1
+            self._remote.commit(number, changes)
+            set_commit(self._connection, number)
+
     def discard(self) -> None:
-        """Close and remove the file with SQLite's files next to it, unless it was replaced."""
+        """Remove the file with SQLite's files next to it, unless it was replaced, and the run from
+        its store."""
+        if self._remote is not None:
+            with suppress(StoreError):  # it may be the cause
+                self._remote.discard()
         self.close()
         if self.is_there:
-            _remove(self.place)
+            remove(self.place)
 
     def keep_request(self, config: Mapping[str, Any]) -> None:
         """Replace the configuration of the run."""
@@ -299,11 +350,21 @@ class RunFile(RunReader):
             plan=to_json(label.plan),
         )
 
-    def copy_into(self, target: sqlite3.Connection) -> None:
+    def copy_into(self, target: sqlite3.Connection, remote: StoreSession | None = None) -> None:
         """Replace the content of another file with this draft in one transaction; it is then not a
-        draft any more."""
+        draft any more.
+
+        Args:
+            target: Writes into the file.
+            remote: The session of the store whose copy the file is; None for none.
+        """
         self._write("DELETE FROM meta WHERE name = 'draft'")
         with self._lock:
+            if remote is not None:
+                number = commit_of(self._connection) + 1
+                remote.replace(number, everything(self._connection))
+                set_commit(self._connection, number)
+                self._connection.commit()
             self._connection.backup(target)
 
     def expect(self, rows: int | None) -> None:
@@ -472,26 +533,57 @@ def _locked(path: Path, action: str) -> Iterator[SessionLock]:
 def _write_new(path: Path, run: tuple[str, ...], mark: str | None) -> None:
     """Write a run file without rows."""
     with closing(sqlite3.connect(path)) as connection:
-        connection.execute("PRAGMA page_size = 8192")
-        connection.execute("PRAGMA journal_mode = MEMORY")
-        connection.execute("PRAGMA synchronous = NORMAL")
+        create(connection)
         facts = {"format": "context-bench run", "schema": str(SCHEMA_VERSION), "session": "0"}
         if mark is not None:
             facts[MARK] = mark
         with connection:
             connection.execute("BEGIN")
-            for statement in create_statements():
-                connection.execute(statement)
             connection.executemany("INSERT INTO meta VALUES (?, ?)", facts.items())
             connection.execute("INSERT INTO run VALUES (?, ?, NULL, 'running', ?, ?)", run)
-        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute("PRAGMA journal_mode = WAL")
 
 
-def _close(connection: sqlite3.Connection, lock: SessionLock | None) -> None:
+def _send_new(path: Path, remote: StoreSession) -> None:
+    """Write a new run into its store, and note in the file that it is a copy."""
+    with closing(sqlite3.connect(path)) as connection, connection:
+        remote.replace(1, everything(connection))
+        note_copy(connection, store=remote.address, copy=remote.identity)
+        set_commit(connection, 1)
+
+
+def _check(path: Path, remote: StoreSession | None) -> None:
+    """Check the schema of a file before anything is written, and that a copy is not written into
+    without its store.
+
+    Raises:
+        StoreError: It is no run file, or a copy.
+    """
+    with closing(RunReader(path)) as reader:
+        address = reader.facts().get(STORE)
+    if address and remote is None:
+        raise StoreError(f"{path} is the local copy of a run in a store. Name that run: {address}")
+
+
+@contextmanager
+def _ending(remote: StoreSession | None) -> Iterator[None]:
+    """End the session of a store where an error ends that of its copy."""
+    try:
+        yield
+    except BaseException:
+        if remote is not None:
+            remote.close()
+        raise
+
+
+def _close(
+    connection: sqlite3.Connection, lock: SessionLock | None, remote: StoreSession | None
+) -> None:
     connection.close()
     if lock is not None:
         lock.release()
+    if remote is not None:
+        remote.close()
 
 
 class Rescoring:
@@ -500,6 +592,7 @@ class Rescoring:
     Args:
         path: The run file.
         purpose: What the rescoring computes; a draft of another purpose is removed.
+        remote: The session of the store whose copy the file is; None for none.
 
     Attributes:
         store: The draft, which receives the new scores.
@@ -508,9 +601,12 @@ class Rescoring:
         StoreError: The run file cannot be used, or another session writes into it.
     """
 
-    def __init__(self, path: Path, purpose: Mapping[str, Any]) -> None:
-        RunReader(path).close()
-        with _locked(path, "copied for its rescoring") as self._lock:
+    def __init__(
+        self, path: Path, purpose: Mapping[str, Any], remote: StoreSession | None = None
+    ) -> None:
+        self._remote = remote
+        with _ending(remote), _locked(path, "copied for its rescoring") as self._lock:
+            _check(path, remote)
             self._path = path
             self._draft = draft_of(path)
             self._state = _state(path)
@@ -534,15 +630,15 @@ class Rescoring:
             )
         try:
             with closing(writing(self._path)) as target:
-                self.store.copy_into(target)
+                self.store.copy_into(target, self._remote)
         except sqlite3.Error as error:
             raise StoreError(
                 f"The run file {self._path} cannot be written: {error}. Its earlier scores stand."
             ) from error
         self.store.close()
-        _remove(self._draft)
+        remove(self._draft)
         self._is_worth_keeping = True  # a later draft is another session's
-        self._lock.release()
+        self._release()
 
     def keep(self, rows: Sequence[StoredRow]) -> None:
         """Note that rows have new scores, so that the draft is worth storing."""
@@ -552,8 +648,13 @@ class Rescoring:
         """End the session; an unpublished draft with new scores stays for the next session."""
         self.store.close()
         if not self._is_worth_keeping:
-            _remove(self._draft)
+            remove(self._draft)
+        self._release()
+
+    def _release(self) -> None:
         self._lock.release()
+        if self._remote is not None:
+            self._remote.close()
 
     def _purpose(self) -> str:
         try:
@@ -563,9 +664,9 @@ class Rescoring:
             return ""
 
     def _begin(self, purpose: str) -> None:
-        _remove(self._draft)
+        remove(self._draft)
         new = self._draft.with_name(f".{self._draft.name}.new")
-        _remove(new)
+        remove(new)
         with _or_nothing(new):
             with closing(sqlite3.connect(new)) as target:
                 with closing(RunReader(self._path)) as reader, reader.snapshot() as source:
@@ -592,10 +693,5 @@ def _or_nothing(path: Path) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        _remove(path)
+        remove(path)
         raise
-
-
-def _remove(path: Path) -> None:
-    for ending in ("", "-wal", "-shm"):
-        path.with_name(path.name + ending).unlink(missing_ok=True)
