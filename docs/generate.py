@@ -162,7 +162,7 @@ def packages() -> list[Package]:
 
 
 GROUPS: dict[str, str] = {
-    "Run and operate": "audit conversations cost dask efficiency http kit limits preflight pytest ray testing tokenizers",
+    "Run and operate": "audit conversations cost dask efficiency http kit limits postgres preflight pytest ray testing tokenizers",
     "Systems": "agents-live anthropic command compress llama memory openai python replay upstream",
     "Data": "agents code-datasets huggingface inspect instruction knowledge lm-eval local long-context long-memory needle nli-datasets qa reasoning "
     "sessions summarization tasks",

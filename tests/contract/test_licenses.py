@@ -44,6 +44,7 @@ PERMISSIVE = {
 }
 WEAK_COPYLEFT = {
     "certifi": "MPL-2.0",  # a list of certificates, used as it is
+    "psycopg": "LGPL-3.0-only",
     "pycountry": "LGPL-2.1-only",  # of the extra `sumy`, imported and not changed
     "tqdm": "MPL-2.0 AND MIT",  # used as it is
 }

