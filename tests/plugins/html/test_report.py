@@ -577,5 +577,5 @@ def test_what_agrees_with_the_reference_is_no_score_in_the_pictures() -> None:
         for s in ("a", "b")
     ]
     found = side_by_side([*golden, *against], ["a", "b"], "a")
-    assert [one.values for one in found.cells] == [[0.5, None], [0.5, None]]
-    assert [one.scores["agreement_f1"] for one in found.cells] == [[None, 0.9], [None, 0.9]]
+    assert [list(one.values) for one in found.cells] == [[0.5, None], [0.5, None]]
+    assert [list(one.scores["agreement_f1"]) for one in found.cells] == [[None, 0.9], [None, 0.9]]

@@ -17,7 +17,6 @@ from context_bench_compare.families import PRIMARY, SCORES, SLICES, SYSTEMS
 from context_bench_compare.intervals import Interval
 from context_bench_compare.matching import clusters_of
 from context_bench_compare.pareto import Front, front_of
-from context_bench_compare.places import place_of
 from context_bench_compare.verdicts import (
     INCOMPARABLE,
     Comparison,
@@ -95,7 +94,6 @@ def decide(found: SideBySide, run: Any = None) -> Decision:
     clusters = _clusters(found, run)
     rules = _rules(found.better, run)
     everywhere = np.ones(len(found.lines), dtype=bool)
-    labels = np.array([line.dataset for line in found.lines], dtype=object)
     names = found.datasets if len(found.datasets) > 1 else []
     keys = found.keys[:MOST_SCORES] if len(found.keys) > 1 else []
     systems = [cells for _, cells in found.others()]
@@ -105,7 +103,7 @@ def decide(found: SideBySide, run: Any = None) -> Decision:
     ]
     own = {name: _rules(found.directions.get(name, found.better), run) for name in names}
     by_dataset = [
-        _Wanted(cells, name, None, labels == name, own[name], SLICES)
+        _Wanted(cells, name, None, found.lines.are_of(name), own[name], SLICES)
         for name in names
         for cells in systems
     ]
@@ -227,9 +225,10 @@ def _front(found: SideBySide, clusters: NDArray[np.int64] | None, currency: str)
 def _passed(found: SideBySide, cells: Cells, run: Any) -> Floats:
     """Return 1.0 for each line that passes and 0.0 for the others, by the direction of its dataset; nan without a score."""
     values, threshold = array_of(cells.values), _rules("higher", run).threshold
-    is_lower = np.array(
-        [found.directions.get(line.dataset) == "lower" for line in found.lines], dtype=bool
-    )
+    is_lower = np.zeros(len(found.lines), dtype=bool)
+    for name in found.datasets:
+        if found.directions.get(name) == "lower":
+            is_lower |= found.lines.are_of(name)
     passed = np.where(is_lower, passes(values, threshold, "lower"), passes(values, threshold))
     return np.where(np.isnan(values), np.nan, passed)
 
@@ -239,7 +238,7 @@ def _measured(cells: Cells, part: str) -> Floats:
 
 
 def _clusters(found: SideBySide, run: Any) -> NDArray[np.int64] | None:
-    places = np.array([place_of(*line.identity) for line in found.lines], dtype=np.int64)
+    places = found.lines.places
     if run is not None:
         return clusters_of(run, places, None)
     numbers: dict[tuple[Any, ...], int] = {}

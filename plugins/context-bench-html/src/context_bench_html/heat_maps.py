@@ -52,9 +52,10 @@ class HeatMap:
 
 def by_dataset(found: SideBySide) -> HeatMap:
     """Return the mean score of each system on each dataset."""
-    labels = np.array([line.dataset for line in found.lines], dtype=object)
     values = [array_of(cells.values) for cells in found.cells]
-    table = [(name, [column[labels == name] for column in values]) for name in found.datasets]
+    table = [
+        (name, [column[found.lines.are_of(name)] for column in values]) for name in found.datasets
+    ]
     better = [found.directions.get(name, found.better) for name in found.datasets]
     return _coloured(
         "Mean score by dataset", "dataset", [c.label for c in found.cells], table, better
@@ -63,11 +64,11 @@ def by_dataset(found: SideBySide) -> HeatMap:
 
 def by_needle(found: SideBySide) -> list[HeatMap]:
     """Return for each system the mean score by length and depth of the needle; empty where examples have none."""
-    placed = [number for number, place in enumerate(found.places) if place is not None]
+    placed = list(found.places)
     if not placed:
         return []
-    lengths, length_names = _bins([found.places[number][0] for number in placed])  # type: ignore[index]
-    depths, depth_names = _bins([found.places[number][1] for number in placed])  # type: ignore[index]
+    lengths, length_names = _bins([length for length, _ in found.places.values()])
+    depths, depth_names = _bins([depth for _, depth in found.places.values()])
     maps = []
     for cells in found.cells:
         values = array_of(cells.values)[placed]

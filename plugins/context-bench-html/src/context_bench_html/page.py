@@ -18,6 +18,7 @@ from context_bench_html.embedding import embedded, policy_hash, visible
 from context_bench_html.heat_maps import HeatMap, by_dataset, by_needle
 from context_bench_html.payload import Texts, rows_payload
 from context_bench_html.pictures import Picture, drawn
+from context_bench_html.sample import Sample
 from context_bench_html.side_by_side import (
     DIFFERENT,
     FAILED,
@@ -40,6 +41,7 @@ class Opened:
         status: Where a server says how far the run is, for a page that follows it; None in a file.
         home: Where the list of runs is; None in a file.
         notes: Where a server keeps what persons say of rows; None in a file.
+        sample: The lines that the page holds, where these are not all.
     """
 
     texts: Texts
@@ -47,6 +49,7 @@ class Opened:
     status: str | None = None
     home: str | None = None
     notes: str | None = None
+    sample: Sample | None = None
 
 
 def report_page(
@@ -63,6 +66,7 @@ def report_page(
     """
     states = found.states()
     decision = decide(found, run)
+    shown = found if opened.sample is None else opened.sample.found
     values = {
         "title": title_of(result),
         "result": result,
@@ -79,9 +83,10 @@ def report_page(
         "heat_maps": _heat_maps(found),
         "counts": _counts(states),
         "lines": len(found.lines),
+        "run_file": result.config.get("run_file"),
         "left_out": opened.texts.left_out,
         "provenance": provenance_of(result),
-        "rows": rows_payload(found, states, opened.texts, opened.address, opened.notes),
+        "rows": rows_payload(shown, shown.states(), opened.texts, opened.address, opened.notes),
         "opened": opened,
     }
     parts: Iterable[str] = template("report.html").generate(**values)

@@ -1,4 +1,4 @@
-"""The rows as the page's script gets them: columns of scores and excerpts of all, full texts of as many as there is room for."""
+"""The rows as the page's script gets them: columns of scores and excerpts, full texts of as many as there is room for."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def _column(cells: Cells) -> dict[str, Any]:
         "response": cells.responses,
         "latency": _rounded(cells.latency, 3),
         "cost": _rounded(cells.cost, 3) if any(cells.cost) else None,
-        "tokens": cells.prompt_tokens if any(cells.prompt_tokens) else None,
+        "tokens": list(cells.prompt_tokens) if any(cells.prompt_tokens) else None,
         "scores": {key: _rounded(values) for key, values in cells.scores.items()}
         if len(cells.scores) > 1
         else {},

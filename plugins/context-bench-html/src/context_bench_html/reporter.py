@@ -13,6 +13,7 @@ from context_bench_html.details import detail_of
 from context_bench_html.page import Opened, report_page
 from context_bench_html.payload import excerpt_length, texts_of
 from context_bench_html.pictures import pictures_of
+from context_bench_html.sample import MOST_LINES, add_texts, sample_of
 from context_bench_html.side_by_side import SideBySide, side_by_side, with_examples
 from context_bench_html.sizes import size_of
 
@@ -22,7 +23,7 @@ class HtmlReporter:
 
     Args:
         texts: How much of it may be full texts, such as ``"20MB"``; those of regressed, failed and different rows come
-            first. Scores and beginnings of all rows are always there.
+            first. Scores and beginnings of up to 2,000 lines are always there, and of a longer run those of a sample.
 
     Raises:
         ConfigurationError: ``texts`` is no size.
@@ -40,15 +41,30 @@ class HtmlReporter:
             rows: Sequence[EvalRow] = (
                 list(result.rows) if result.config.get("filter") is not None else result.rows
             )
-            found = read(result, rows, run)
-            texts = texts_of(found.states(), detail_reader(found, rows, run), self._room)
-            for part in report_page(result, found, run, Opened(texts), pictures_of(run)):
+            is_long = len(rows) > MOST_LINES  # of a row or more a line
+            found = read(result, rows, run, excerpt=0 if is_long else None)
+            sample = sample_of(found, found.states())
+            shown = found if sample is None else sample.found
+            if is_long:
+                add_texts(shown, rows, run)
+            texts = texts_of(shown.states(), detail_reader(shown, rows, run), self._room)
+            opened = Opened(texts, sample=sample)
+            for part in report_page(result, found, run, opened, pictures_of(run)):
                 stream.write(part)
 
 
-def read(result: Any, rows: Sequence[EvalRow], run: Run | None) -> SideBySide:
-    """Return the rows of a result side by side, with what its examples say where there is a run file."""
-    excerpt = excerpt_length(len(rows))
+def read(
+    result: Any, rows: Sequence[EvalRow], run: Run | None, excerpt: int | None = None
+) -> SideBySide:
+    """Return the rows of a result side by side, with what its examples say where there is a run file.
+
+    Args:
+        result: The result.
+        rows: Its rows.
+        run: The open run, or None.
+        excerpt: Letters that are kept of each text; None keeps what there is room for, and 0 none.
+    """
+    excerpt = excerpt_length(len(rows)) if excerpt is None else excerpt
     config = result.config
     labels, derived = list(config.get("systems", ())), config.get("derived", ())
     found = side_by_side(rows, labels, config.get("baseline"), excerpt, derived)

@@ -8,12 +8,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from attrs import define, evolve, field, frozen
+from attrs import define, evolve, field
 from numpy.typing import NDArray
 
 from context_bench import EvalRow
 from context_bench.answers import references
 from context_bench_compare.columns import ANY_KEY, MEASURES, one_direction
+from context_bench_compare.places import example_at, example_place
+from context_bench_html.packed import Line, Lines, Packed
 
 REGRESSED, IMPROVED, DIFFERENT, FAILED = 1, 2, 4, 8
 """What a line can be; see :meth:`SideBySide.states`."""
@@ -21,9 +23,17 @@ REGRESSED, IMPROVED, DIFFERENT, FAILED = 1, 2, 4, 8
 Floats = NDArray[np.float64]
 
 
+def _whole_numbers() -> Packed:
+    return Packed("q")
+
+
+def _truth_values() -> Packed:
+    return Packed("b")
+
+
 @define(eq=False)
 class Cells:
-    """What one system has on each line; lists of one length. ``None`` is where it has no row, or nothing is known.
+    """What one system has on each line; columns of one length. ``None`` is where it has no row, or nothing is known.
 
     Attributes:
         label: Label of the system.
@@ -42,17 +52,17 @@ class Cells:
     """
 
     label: str
-    rows: list[int | None] = field(factory=list)
-    values: list[float | None] = field(factory=list)
-    failed: list[bool | None] = field(factory=list)
-    latency: list[float | None] = field(factory=list)
-    cost: list[float | None] = field(factory=list)
-    prompt_tokens: list[float | None] = field(factory=list)
-    input_tokens: list[float | None] = field(factory=list)
-    output_tokens: list[float | None] = field(factory=list)
+    rows: Packed = field(factory=_whole_numbers)
+    values: Packed = field(factory=Packed)
+    failed: Packed = field(factory=_truth_values)
+    latency: Packed = field(factory=Packed)
+    cost: Packed = field(factory=Packed)
+    prompt_tokens: Packed = field(factory=Packed)
+    input_tokens: Packed = field(factory=Packed)
+    output_tokens: Packed = field(factory=Packed)
     responses: list[str | None] = field(factory=list)
-    digests: list[bytes | None] = field(factory=list)
-    scores: dict[str, list[float | None]] = field(factory=dict)
+    digests: Packed = field(factory=_whole_numbers)
+    scores: dict[str, Packed] = field(factory=dict)
     broken: list[tuple[int, EvalRow]] = field(factory=list)
     counted: set[str] = field(factory=set)
 
@@ -60,20 +70,21 @@ class Cells:
         """Take what a row says."""
         is_measured = row.is_called and not row.failed
         response = row.response
-        _put(self.rows, line, index)
-        _put(self.values, line, None if row.is_agreement else row.score)
-        _put(self.failed, line, row.failed)
-        _put(self.latency, line, row.latency if is_measured else None)
-        _put(self.cost, line, row.cost)
-        _put(self.prompt_tokens, line, None if row.failed else row.prompt_tokens)
+        self.rows.put(line, index)
+        self.values.put(line, None if row.is_agreement else row.score)
+        self.failed.put(line, row.failed)
+        self.latency.put(line, row.latency if is_measured else None)
+        self.cost.put(line, row.cost)
+        self.prompt_tokens.put(line, None if row.failed else row.prompt_tokens)
         if not row.failed and row.prompt_tokens is not None:
             self.counted.add("core" if row.reported_tokens is None else "endpoint")
-        _put(self.input_tokens, line, MEASURES["input_tokens"](row))
-        _put(self.output_tokens, line, MEASURES["output_tokens"](row))
-        _put(self.responses, line, None if response is None else excerpt_of(response, excerpt))
-        _put(self.digests, line, None if response is None else _digest(response))
+        self.input_tokens.put(line, MEASURES["input_tokens"](row))
+        self.output_tokens.put(line, MEASURES["output_tokens"](row))
+        if excerpt:
+            _put(self.responses, line, None if response is None else excerpt_of(response, excerpt))
+        self.digests.put(line, None if response is None else _digest(response))
         for key, value in row.scores.items():
-            _put(self.scores.setdefault(key, []), line, value)
+            self.scores.setdefault(key, Packed()).put(line, value)
         if row.errors:
             self.broken.append((line, evolve(row, output={}, response=None)))
 
@@ -82,36 +93,28 @@ class Cells:
         for line, row in self.broken:
             for key in {*keys, *row.keys} - {ANY_KEY, *row.scores}:
                 if (value := row.value(key)) is not None:
-                    _put(self.scores.setdefault(key, []), line, value)
+                    self.scores.setdefault(key, Packed()).put(line, value)
 
     def fill(self, lines: int) -> None:
         """Make every list as long as there are lines."""
-        own: list[list[Any]] = [
-            self.rows,
-            self.values,
-            self.failed,
-            self.latency,
-            self.cost,
-            self.prompt_tokens,
-        ]
-        own += [self.input_tokens, self.output_tokens, *self.scores.values()]
-        for column in [*own, self.responses, self.digests]:
-            column.extend([None] * (lines - len(column)))
+        for column in self._columns():
+            column.fill(lines)
+        if self.responses:
+            self.responses.extend([None] * (lines - len(self.responses)))
 
+    def only(self, lines: Sequence[int]) -> Cells:
+        """Return what the system has on some lines, without its responses."""
+        chosen = Cells(
+            self.label, counted=self.counted, scores={key: Packed() for key in self.scores}
+        )
+        for mine, theirs in zip(self._columns(), chosen._columns()):
+            for place, line in enumerate(lines):
+                theirs.put(place, mine[line])
+        return chosen
 
-@frozen(eq=False)
-class Line:
-    """What a line is of.
-
-    Attributes:
-        identity: Number of the dataset, position and repetition.
-        id: Id of the example.
-        dataset: Label of its dataset.
-    """
-
-    identity: tuple[int, int, int]
-    id: str
-    dataset: str
+    def _columns(self) -> list[Packed]:
+        own = [self.rows, self.values, self.failed, self.latency, self.cost, self.prompt_tokens]
+        return [*own, self.input_tokens, self.output_tokens, self.digests, *self.scores.values()]
 
 
 @define(eq=False)
@@ -124,19 +127,19 @@ class SideBySide:
         baseline: Number of the system that the others are held against; None when only one system competes.
         better: Which primary score is better: ``"higher"``, ``"lower"``, ``"neither"``, or ``"mixed"`` where datasets differ.
         questions, golds: Beginnings of the questions and of the right answers, one for each line; empty where unknown.
-        places: ``length`` and ``depth`` of each line's example where it has them, as a needle in a haystack does.
+        places: ``length`` and ``depth`` of the examples that have them, as a needle in a haystack does, by line.
         derived: Labels of the systems whose rows are made of another one's.
         key_directions: The same of each score key.
         directions: The same of the primary score, by the label of the dataset.
     """
 
-    lines: list[Line]
+    lines: Lines
     cells: list[Cells]
     baseline: int | None
     better: str = "higher"
     questions: list[str] = field(factory=list)
     golds: list[str] = field(factory=list)
-    places: list[tuple[float, float] | None] = field(factory=list)
+    places: dict[int, tuple[float, float]] = field(factory=dict)
     derived: frozenset[str] = frozenset()
     key_directions: Mapping[str, str] = field(factory=dict)
     directions: Mapping[str, str] = field(factory=dict)
@@ -156,12 +159,20 @@ class SideBySide:
     @property
     def datasets(self) -> list[str]:
         """Labels of the datasets, in order."""
-        return list(dict.fromkeys(line.dataset for line in self.lines))
+        return self.lines.datasets
 
     @property
     def keys(self) -> list[str]:
         """Score keys that some row has."""
         return list(dict.fromkeys(key for cells in self.cells for key in cells.scores))
+
+    def only(self, lines: Sequence[int]) -> SideBySide:
+        """Return some lines, without texts."""
+        chosen = Lines()
+        for line in lines:
+            chosen.append(self.lines[line])
+        cells = [cells.only(lines) for cells in self.cells]
+        return evolve(self, lines=chosen, cells=cells, questions=[], golds=[], places={})
 
     def states(self) -> list[int]:
         """Return what each line is, as a sum.
@@ -204,19 +215,22 @@ def side_by_side(
         rows: Rows in canonical order.
         systems: Labels of the systems, in order.
         baseline: Label of the one that the others are held against; None takes the first.
-        excerpt: Letters that are kept of each response.
+        excerpt: Letters that are kept of each response; 0 keeps none.
         derived: Labels of those whose rows are made of another one's.
     """
     cells = {label: Cells(label) for label in systems}
     lines: dict[tuple[Any, ...], int] = {}
-    told: list[Line] = []
+    told = Lines()
+    example: tuple[int, int] | None = None
     key_directions: dict[str, set[str]] = {}
     directions: dict[str, str] = {}
     for index, row in enumerate(rows):
         if row.is_extra:
             continue
-        place = (row.dataset_number, row.dataset, row.position, row.repetition)
-        line = lines.setdefault(place, len(lines))
+        if example != (row.dataset_number, row.position):
+            example = (row.dataset_number, row.position)
+            lines.clear()  # the rows of an example stand together
+        line = lines.setdefault((row.dataset, row.repetition), len(told))
         if line == len(told):
             told.append(
                 Line(
@@ -251,20 +265,29 @@ def side_by_side(
 
 
 def with_examples(found: SideBySide, examples: Iterable[Any], excerpt: int = 160) -> None:
-    """Add what the examples say: the beginnings of question and right answer, and where a needle lies."""
-    told = {example.identity: _told(example.content, excerpt) for example in examples}
-    nothing = ("", "", None)
-    by_line = [told.get(line.identity[:2], nothing) for line in found.lines]
-    found.questions = [question for question, _, _ in by_line]
-    found.golds = [gold for _, gold, _ in by_line]
-    found.places = [place for _, _, place in by_line]
+    """Add what the examples, in canonical order, say: where a needle lies, and the beginnings of question and right answer,
+    unless ``excerpt`` is 0."""
+    places, count = found.lines.places, len(found.lines)
+    if excerpt:
+        found.questions, found.golds = [""] * count, [""] * count
+    line = 0
+    for example in examples:
+        place = example_at(example.identity)
+        while line < count and example_place(int(places[line])) < place:
+            line += 1
+        content = example.content or {}
+        needle = _needle(content)
+        told = (question_of(content, excerpt), gold_of(content, excerpt)) if excerpt else None
+        while line < count and example_place(int(places[line])) == place:
+            if needle is not None:
+                found.places[line] = needle
+            if told is not None:
+                found.questions[line], found.golds[line] = told
+            line += 1
 
 
-def _told(
-    content: Mapping[str, Any] | None, excerpt: int
-) -> tuple[str, str, tuple[float, float] | None]:
-    if content is None:
-        return "", "", None
+def question_of(content: Mapping[str, Any], excerpt: int) -> str:
+    """Return the beginning of what an example asks."""
     question = (
         content.get("question")
         or content.get("prompt")
@@ -272,10 +295,17 @@ def _told(
         or content.get("context")
         or ""
     )
-    gold = " | ".join(references(content))
+    return excerpt_of(str(question), excerpt)
+
+
+def gold_of(content: Mapping[str, Any], excerpt: int) -> str:
+    """Return the beginning of the right answers of an example."""
+    return excerpt_of(" | ".join(references(content)), excerpt) if content else ""
+
+
+def _needle(content: Mapping[str, Any]) -> tuple[float, float] | None:
     length, depth = (_number(content.get(name)) for name in ("length", "depth"))
-    place = None if length is None or depth is None else (length, depth)
-    return excerpt_of(str(question), excerpt), excerpt_of(gold, excerpt), place
+    return None if length is None or depth is None else (length, depth)
 
 
 def last_message(content: Mapping[str, Any]) -> str | None:
@@ -298,6 +328,8 @@ def excerpt_of(text: str, length: int) -> str:
 
 def array_of(values: Sequence[float | bool | None]) -> Floats:
     """Return values as an array, with nan where there is none."""
+    if isinstance(values, Packed):
+        return values.floats()
     return np.array(
         [math.nan if value is None else float(value) for value in values], dtype=np.float64
     )
@@ -309,8 +341,9 @@ def _put(column: list[Any], line: int, value: Any) -> None:
     column[line] = value
 
 
-def _digest(text: str) -> bytes:
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+def _digest(text: str) -> int:
+    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "big", signed=True)
 
 
 def _number(value: Any) -> float | None:
