@@ -1,16 +1,21 @@
 """Writing the HTML report, and listing runs in the viewer: seconds and megabytes, by examples of three systems.
 
-Run it as ``python tests/benchmarks/bench_html.py``. It needs context-bench-html and context-bench-view.
+Run it as ``python tests/benchmarks/bench_html.py [rows]``; the rows are those of the stored run whose report is written by the
+command line, in a process of its own, for its peak memory. It needs context-bench-html and context-bench-view.
 """
 
 from __future__ import annotations
 
 import io
+import resource
 import shutil
+import sys
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
+
+from bench_compare import made, measured
 
 from context_bench import EvalResult, EvalRow, evaluate
 from context_bench.records import KeyMeaning
@@ -71,14 +76,28 @@ def listing(runs: int, rows: int) -> float:
         return time.perf_counter() - start
 
 
-def main() -> None:
+def stored(rows: int) -> tuple[float, float, float]:
+    """Return seconds, the megabytes of the file and the peak memory in MiB of the report of a stored run of two systems."""
+    with tempfile.TemporaryDirectory() as name:
+        page = Path(name) / "report.html"
+        run = made(Path(name) / "run.sqlite", rows // 2, 2)
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+        seconds, memory = measured("report", str(run), "-o", str(page), "--format", "none")
+        assert memory > before, "an earlier process took more memory"
+        return seconds, page.stat().st_size / 1e6, memory
+
+
+def main(rows: int) -> None:
     """Print a table."""
     print("| what | seconds | megabytes |\n|---|---:|---:|")
     for examples in (1_000, 50_000):
         seconds, size = report(examples)
         print(f"| report of {examples:,} examples x 3 systems | {seconds:.2f} | {size:.1f} |")
+    seconds, size, memory = stored(rows)
+    told = f"report of a stored run of {rows:,} rows, {memory:.0f} MiB at most"
+    print(f"| {told} | {seconds:.1f} | {size:.1f} |")
     print(f"| 20 runs of 100,000 rows listed | {listing(20, 100_000):.3f} | |")
 
 
 if __name__ == "__main__":
-    main()
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 100_000)
