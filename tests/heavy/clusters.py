@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Protocol
 
 from context_bench.cli import execute
 
 ROWS = 60
+FIRST_BATCH = 8
+"""Rows of a batch before anything is measured, and at most what a batch of slow rows has."""
 QUIET = ("--format", "none", "-q", "--keep-going", "--max-failed", "50%")
 ANSWERS = ("-s", "acme=python:target=acme_remote:answer,input=question,version=1")
 NEEDY = ("-s", "acme=python:target=acme_remote:Needy,version=1")
@@ -45,7 +49,7 @@ class Needy:
 '''
 
 
-def prepare(folder: Path) -> None:
+def prepare(folder: Path, count: int = ROWS) -> None:
     """Write the rows and the system."""
     rows = [
         {
@@ -55,7 +59,7 @@ def prepare(folder: Path) -> None:
             "answer": f"q {number}" if number % 3 else "x",
             "dataset": ("squad", "gsm8k")[number % 5 == 0],
         }
-        for number in range(ROWS)
+        for number in range(count)
     ]
     (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     (folder / "acme_remote.py").write_text(SYSTEM)
@@ -100,3 +104,59 @@ def wait_until(is_met: Callable[[], bool], what: str, seconds: float = 120.0) ->
     while not is_met():
         assert time.monotonic() < deadline, f"{what} takes more than {seconds:.0f} s"
         time.sleep(0.02)
+
+
+class Killable(Protocol):
+    """A cluster with two workers, of which each part can be killed."""
+
+    address: str
+
+    def replace_worker(self, chance: random.Random) -> None:
+        """Kill a worker; another one takes its place."""
+
+    def replace_head(self) -> None:
+        """Kill what leads the cluster, with its workers; another one takes its place."""
+
+
+KILLS = {"worker": 22, "head": 3, "driver": 5}
+MANY = 900
+
+
+def survive_kills(cluster: Killable, executor: str) -> None:
+    """Kill parts of a run at thirty random moments, and require that nothing is lost, and nothing
+    is called twice but for what was in flight.
+
+    Moments are counted in calls, not in seconds: on a slow machine everything takes longer, but
+    nothing else is killed.
+    """
+    chance = random.Random(5)
+    parts = [part for part, number in KILLS.items() for _ in range(number)]
+    chance.shuffle(parts)
+    prepare(Path(), MANY)
+    assert run("local.sqlite", *ANSWERS) == 0
+    Path("calls.txt").unlink()
+    request = ("run", "-d", "rows.jsonl", "--run-file", "killed.sqlite", *ANSWERS)
+    again = ("resume", "killed.sqlite")
+    driver = start(*request, "--executor", executor)
+    try:
+        for part in parts:
+            wanted = len(called()) + chance.randint(6, 14)
+            wait_until(lambda: len(called()) >= wanted or driver.poll() is not None, "a batch")  # noqa: B023
+            assert driver.poll() is None, driver.communicate()[1]
+            if part == "worker":
+                cluster.replace_worker(chance)
+            elif part == "head":
+                cluster.replace_head()
+            else:
+                driver.kill()
+                driver.communicate()
+                driver = start(*again, "--executor", executor)
+        _, errors = driver.communicate(timeout=120)
+    finally:
+        driver.kill()
+        driver.wait()
+    assert driver.returncode == 0, errors
+    assert export("killed.sqlite") == export("local.sqlite")
+    at_most = KILLS["worker"] + 2 * (KILLS["head"] + KILLS["driver"])
+    assert len(called()) <= MANY + at_most * FIRST_BATCH
+    assert set(called()) == set(range(MANY))

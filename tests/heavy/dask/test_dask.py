@@ -7,7 +7,6 @@ import random
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from threading import enumerate as threads
@@ -16,6 +15,7 @@ import psutil
 import pytest
 from clusters import (
     ANSWERS,
+    FIRST_BATCH,
     NEEDY,
     ROWS,
     called,
@@ -23,14 +23,12 @@ from clusters import (
     prepare,
     run,
     start,
+    survive_kills,
     wait_until,
 )
 
 from context_bench.cli import execute
 from context_bench.runs import open_run
-
-FIRST_BATCH = 8
-"""Rows of a batch before anything is measured, and at most what a batch of slow rows has."""
 
 
 @pytest.fixture(autouse=True)
@@ -78,6 +76,18 @@ class Cluster:
         worker.kill()
         worker.wait()
 
+    def replace_worker(self, chance: random.Random) -> None:
+        self.kill_worker(chance.randrange(2))
+        self.start_worker()
+
+    def replace_head(self) -> None:
+        self.kill_scheduler()
+        while self.workers:
+            self.kill_worker(0)
+        self.start_scheduler()
+        for _ in range(2):
+            self.start_worker()
+
     def kill_scheduler(self) -> None:
         self.scheduler.kill()
         self.scheduler.wait()
@@ -121,7 +131,7 @@ def test_a_cluster_of_this_machine_gives_the_rows_of_one_process(
     assert sorted(called()) == list(range(ROWS))
     assert capfd.readouterr().out == ""
     assert [child for child in psutil.Process().children() if "spawn" in str(child.cmdline())] == []
-    assert [thread.name for thread in threads() if thread.name == "context-bench-dask"] == []
+    assert [thread.name for thread in threads() if thread.name == "context-bench-calls"] == []
 
 
 def test_a_row_that_no_worker_survives_has_failed_and_the_others_are_done(
@@ -135,46 +145,13 @@ def test_a_row_that_no_worker_survives_has_failed_and_the_others_are_done(
         assert len(opened) == ROWS
 
 
-def test_workers_that_are_killed_cost_the_batches_that_they_had(
-    cluster: Cluster, local: bytes
+def test_thirty_kills_lose_nothing_and_repeat_at_most_what_was_in_flight(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    chance = random.Random(5)
+    monkeypatch.setenv("DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT", "60s")
     for _ in range(2):
         cluster.start_worker()
-    words = ("run", "-d", "rows.jsonl", "--run-file", "dask.sqlite", *ANSWERS)
-    driver = start(*words, "--executor", f"dask:{cluster.file}")
-    kills = 0
-    while driver.poll() is None:
-        time.sleep(chance.uniform(0.2, 0.6))
-        if called() and driver.poll() is None and kills < 4:
-            cluster.kill_worker(chance.randrange(2))
-            cluster.start_worker()
-            kills += 1
-    _, errors = driver.communicate()
-    assert driver.returncode == 0, errors
-    assert kills
-    assert export("dask.sqlite") == local
-    assert len(called()) <= ROWS + kills * 4 * FIRST_BATCH
-
-
-def test_a_driver_that_is_killed_repeats_at_most_the_batches_in_flight(
-    cluster: Cluster, local: bytes
-) -> None:
-    for _ in range(2):
-        cluster.start_worker()
-    executor = ("--executor", f"dask:{cluster.address}")
-    words: tuple[str, ...] = ("run", "-d", "rows.jsonl", "--run-file", "dask.sqlite", *ANSWERS)
-    for number in (1, 2):
-        driver = start(*words, *executor)
-        wait_until(lambda wanted=10 * number: len(called()) >= wanted, "the first batches")
-        driver.kill()
-        driver.communicate()
-        words = ("resume", "dask.sqlite")
-    last = start(*words, *executor)
-    _, errors = last.communicate()
-    assert last.returncode == 0, errors
-    assert export("dask.sqlite") == local
-    assert len(called()) <= ROWS + 2 * 4 * FIRST_BATCH
+    survive_kills(cluster, f"dask:{cluster.address}")
 
 
 def test_a_scheduler_that_comes_back_is_waited_for_and_one_that_does_not_ends_the_run(
