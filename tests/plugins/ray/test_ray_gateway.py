@@ -24,7 +24,7 @@ FAKE = {
 import os
 from concurrent.futures import Future
 
-from ray.exceptions import WorkerCrashedError
+from ray.exceptions import NodeDiedError, WorkerCrashedError
 
 
 def init(**options):
@@ -59,6 +59,8 @@ class Remote:
         task = Task()
         if b"hangs" in payload:
             pass
+        elif b"vanishes" in payload:
+            task.done.set_exception(NodeDiedError())
         elif b"crashes" in payload:
             task.done.set_exception(WorkerCrashedError())
         else:
@@ -85,6 +87,7 @@ def shutdown():
 class RayError(Exception): pass
 class RayTaskError(RayError): pass
 class WorkerCrashedError(RayError): pass
+class NodeDiedError(RayError): pass
 """,
     "cloudpickle.py": "def register_pickle_by_value(module): pass\n",
     "util/__init__.py": "",
@@ -134,11 +137,14 @@ def test_batches_are_done_and_errors_are_raised(
     assert capfd.readouterr() == ("", "")
 
 
-def test_a_worker_or_a_gateway_that_dies_costs_the_batches_in_flight(opened: RayExecutor) -> None:
-    for name in ("crashes", "dies"):
+def test_a_worker_or_a_gateway_that_dies_costs_the_batches_in_flight(
+    opened: RayExecutor, fake: Path
+) -> None:
+    for name in ("crashes", "vanishes", "dies"):
         with pytest.raises(opened.lost):
             opened.submit(str, name).result(PATIENT)
         assert opened.submit(pow, 2, 2).result(PATIENT) == 4
+    assert (fake / "seen").read_text().count("num_cpus") == 3  # connected again twice
 
 
 def test_resources_that_no_worker_has_are_an_error(opened: RayExecutor) -> None:

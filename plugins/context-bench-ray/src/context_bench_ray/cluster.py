@@ -43,6 +43,8 @@ _OBJECT_STORE = 512 * 2**20
 _CLOSING = 20.0
 """Seconds that ray may take to end what it started, before it is killed."""
 
+_MACHINE_ERRORS = ("NodeDiedError", "LocalRayletDiedError", "RaySystemError")
+
 _CODE = "import sys; sys.path[:] = {path!r}; from context_bench_ray.gateway import main; main()"
 
 
@@ -149,11 +151,11 @@ class RayExecutor:
 
     def _wait_for_cluster(self) -> None:
         """Have a gateway that is connected."""
-        if not self._gateway.is_dead:
+        if not self._gateway.is_dead and not self._gateway.is_suspect:
             return
         deadline = monotonic() + self._patience
         while not self._calls.is_closed.is_set():
-            self._gateway.close()
+            self._gateway.close(is_patient=False)
             with suppress(GatewayError):
                 if self._local is None:
                     _reach(self._address)
@@ -199,6 +201,7 @@ class Gateway:
     Attributes:
         slots, link: As in :class:`RayExecutor`.
         is_dead: Whether the process has ended.
+        is_suspect: Whether a machine was lost, perhaps its own: what is sent then may fail at once.
 
     Raises:
         GatewayError: It does not connect.
@@ -206,6 +209,7 @@ class Gateway:
 
     def __init__(self, options: Mapping[str, Any], patience: float) -> None:
         self.is_dead = False
+        self.is_suspect = False
         self._numbers = count(1)
         self._lock = Lock()
         self._open: dict[int, Future[Any]] = {0: Future()}
@@ -291,6 +295,7 @@ class Gateway:
                 with self._lock:
                     future = self._open.pop(number)
                 if kind == LOST:
+                    self.is_suspect = self.is_suspect or value in _MACHINE_ERRORS
                     future.set_exception(DisconnectedError(value))
                 elif kind in (None, RESULT):
                     future.set_result(value)
