@@ -113,9 +113,15 @@ class Cluster:
         return found
 
     def replace_worker(self, chance: random.Random) -> None:
-        wait_until(lambda: bool(self.workers()), "a worker")
+        workers: list[psutil.Process] = []
+
+        def is_there() -> bool:
+            workers[:] = self.workers()
+            return bool(workers)
+
+        wait_until(is_there, "a worker")
         with suppress(psutil.NoSuchProcess):
-            chance.choice(self.workers()).kill()
+            chance.choice(workers).kill()
 
     def kill_head(self) -> None:
         parts = [self.parts, *self.parts.children(recursive=True)]
@@ -179,7 +185,7 @@ def test_a_head_that_does_not_come_back_ends_the_run(
     monkeypatch.setenv(PATIENCE, "4")
     words = ("run", "-d", "rows.jsonl", "--run-file", "ray.sqlite", *ANSWERS)
     driver = start(*words, "--executor", f"ray:{cluster.address}")
-    wait_until(lambda: len(called()) >= FIRST_BATCH, "the first batch")
+    wait_until(lambda: len(called()) >= 3 * FIRST_BATCH, "the first batches")
     cluster.kill_head()
     _, errors = driver.communicate(timeout=90)
     assert driver.returncode == 3, errors
