@@ -26,6 +26,7 @@ PAGE = FOLDER.parents[1] / "docs" / "reference" / "benchmarks.md"
 DETAILS_PAGE = FOLDER / "details.md"
 DETAILS = (
     "endpoint",
+    "executors",
     "kills",
     "limits",
     "multiple-choice",
