@@ -179,7 +179,7 @@ def test_fifty_thousand_lines_of_three_systems_are_a_small_file_with_a_sample_an
     assert large.stat().st_size < 25_000_000
     page = watched.page
     page.goto(large.as_uri())
-    expect(page.locator("#sample")).to_contain_text("2,000 of 50,000 lines are in this file")
+    expect(page.locator("#sample")).to_contain_text("2,000 of 50,000 lines are listed here")
     rows = json.loads(page.text_content("#rows-data"))
     page.click("#all")
     counted = page.locator("#counted")

@@ -58,7 +58,7 @@ def test_a_long_run_is_a_sample_and_the_page_says_of_what(page: str) -> None:
     assert sum(bool(state & FAILED) for state in told["state"]) == 30
     assert told["systems"][0]["response"][0] == "answer " + told["id"][0].removeprefix("id-")
     assert (
-        "2,000 of 3,000 lines are in this file: all 30 with a failure, the 500 that lose most, "
+        "2,000 of 3,000 lines are listed here: all 30 with a failure, the 500 that lose most, "
         "and about one in 2 of the others." in page
     )
     assert "context-bench export RUN.sqlite" in page
@@ -90,7 +90,7 @@ def test_more_failures_than_there_is_room_for_are_sampled_too() -> None:
     sample = sample_of(found, found.states(), most=400)
     assert sample is not None
     assert sample.sentence.startswith(
-        "400 of 3,000 lines are in this file: 200 of 375 with a failure"
+        "400 of 3,000 lines are listed here: 200 of 375 with a failure"
     )
 
 

@@ -21,7 +21,7 @@ import pytest
 
 from context_bench import evaluate
 from context_bench.cli import execute
-from context_bench_http.local_server import HEADERS, Guard, respond
+from context_bench_http.local_server import HEADERS, Guard, LocalRequest, respond
 from context_bench_view.folder import RunFolder
 from context_bench_view.server import Pages
 from context_bench_view.transcripts import marked_text
@@ -431,6 +431,56 @@ def test_the_numbers_and_the_rows_of_a_run_that_goes_on_are_of_one_moment(
     told = {label: values["num_rows"] for label, values in shown.result.summary.items()}
     rows = {cells.label: sum(row is not None for row in cells.rows) for cells in shown.found.cells}
     assert rows == told == {"all": 30, "half": 30}
+
+
+@pytest.fixture(scope="module")
+def long_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("long") / "long.sqlite"
+    examples = [{"id": f"q{number}", "question": f"What is {number}?"} for number in range(2_300)]
+
+    def other(example: dict[str, Any]) -> str:
+        if example["id"] == "q7":
+            raise RuntimeError("none")
+        return "yes" if example["id"] == "q2299" else "no"
+
+    systems = [named("one", lambda example: "no"), named("two", other)]
+    evaluate(systems, examples, [], progress=False, run_file=path)
+    return path
+
+
+def named(name: str, function: Any) -> Any:
+    function.__name__ = name
+    return function
+
+
+def test_a_long_run_is_listed_by_page(long_run: Path) -> None:
+    app = Pages(long_run.parent, TOKEN)
+
+    def rows(query: str) -> tuple[Any, str]:
+        request = LocalRequest("GET", "/run/long.sqlite", query, {}, b"")
+        body = app.answer(request).body.decode()
+        found = re.findall(r'id="rows-data">(.*?)</script>', body, flags=re.DOTALL)[0]
+        return json.loads(found), body
+
+    sample, body = rows("")
+    assert len(sample["id"]) == len(sample["question"]) == 2_000
+    assert "q7" in sample["id"]
+    assert "2,000 of 2,300 lines are listed here: all 1 with a failure" in body
+    assert 'href="?lines=all&amp;page=1#rows">all (2,300)</a>' in body
+    last, body = rows("lines=all&page=99")
+    assert last["id"] == [f"q{number}" for number in range(2_000, 2_300)]
+    assert last["line"] == list(range(2_000, 2_300))
+    assert last["question"][0] == "What is 2000?"
+    assert last["systems"][1]["response"][-1] == "yes"
+    assert "previous page" in body
+    assert "next page" not in body
+    failed, body = rows("lines=failed")
+    assert (failed["id"], failed["line"]) == (["q7"], [7])
+    assert "Page 1 of 1 of failed lines: 1 of 2,300 are listed here." in body
+    for query in ("lines=nothing&page=x", "page=-1"):
+        assert rows(query)[0]["id"] == sample["id"]
+    request = LocalRequest("GET", "/run/long.sqlite/row/2299", "", {}, b"")
+    assert json.loads(app.answer(request).body)["rows"][1]["response"] == "yes"
 
 
 def test_a_run_that_goes_on_is_followed(tmp_path: Path) -> None:

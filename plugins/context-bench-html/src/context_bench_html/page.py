@@ -42,6 +42,7 @@ class Opened:
         home: Where the list of runs is; None in a file.
         notes: Where a server keeps what persons say of rows; None in a file.
         sample: The lines that the page holds, where these are not all.
+        pages: Where a server lists other lines: what to call them, and the address; the ones that are shown have none.
     """
 
     texts: Texts
@@ -50,6 +51,7 @@ class Opened:
     home: str | None = None
     notes: str | None = None
     sample: Sample | None = None
+    pages: Sequence[tuple[str, str]] = ()
 
 
 def report_page(
@@ -86,7 +88,14 @@ def report_page(
         "run_file": result.config.get("run_file"),
         "left_out": opened.texts.left_out,
         "provenance": provenance_of(result),
-        "rows": rows_payload(shown, shown.states(), opened.texts, opened.address, opened.notes),
+        "rows": rows_payload(
+            shown,
+            shown.states(),
+            opened.texts,
+            opened.address,
+            opened.notes,
+            lines=None if opened.sample is None else opened.sample.lines,
+        ),
         "opened": opened,
     }
     parts: Iterable[str] = template("report.html").generate(**values)

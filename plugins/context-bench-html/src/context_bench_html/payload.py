@@ -91,8 +91,10 @@ def rows_payload(
     texts: Texts | None,
     address: str | None = None,
     notes: str | None = None,
+    *,
+    lines: Sequence[int] | None = None,
 ) -> Markup:
-    """Return the columns of all rows as JSON.
+    """Return the columns of rows as JSON.
 
     Args:
         found: The rows side by side.
@@ -100,6 +102,7 @@ def rows_payload(
         texts: Which full texts the page holds.
         address: Where a server has the others; the number of the line is appended. None where there is no server.
         notes: Where a server keeps what persons say of rows; None where there is no server.
+        lines: The numbers of the lines, for the server; None where all lines are there.
     """
     datasets = found.datasets
     numbers = {label: number for number, label in enumerate(datasets)}
@@ -126,6 +129,7 @@ def rows_payload(
             "block": [block_of.get(line, -1) for line in range(len(found.lines))],
             "systems": [_column(cells) for cells in found.cells],
             "address": address,
+            "line": lines,
             "notes": notes,
         }
     )

@@ -32,10 +32,12 @@ class Sample:
     Attributes:
         found: They, side by side.
         sentence: How many they are, and which.
+        lines: Their numbers among all lines.
     """
 
     found: SideBySide
     sentence: str
+    lines: Sequence[int]
 
 
 def sample_of(found: SideBySide, states: Sequence[int], most: int = MOST_LINES) -> Sample | None:
@@ -70,11 +72,16 @@ def sample_of(found: SideBySide, states: Sequence[int], most: int = MOST_LINES) 
     )
     what = "that score worst" if found.baseline is None else "that lose most"
     sentence = (
-        f"{most:,} of {total:,} lines are in this file: {failures}, the {len(worst):,} {what}, "
+        f"{most:,} of {total:,} lines are listed here: {failures}, the {len(worst):,} {what}, "
         f"and about one in {step:,} of the others."
     )
     lines = np.sort(np.concatenate([shown, worst, even])).tolist()
-    return Sample(found.only(lines), sentence)
+    return Sample(found.only(lines), sentence, lines)
+
+
+def page_of(found: SideBySide, lines: Sequence[int], what: str) -> Sample:
+    """Return some lines of a run, which ``what`` says, such as ``lines 1 to 2,000``."""
+    return Sample(found.only(lines), f"{what} of {len(found.lines):,} are listed here.", lines)
 
 
 def add_texts(found: SideBySide, rows: Sequence[EvalRow], run: Run | None) -> None:

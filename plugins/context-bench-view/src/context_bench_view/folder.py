@@ -18,6 +18,7 @@ from context_bench.records import shown_seconds
 from context_bench.runs import Run, open_run, run_files
 from context_bench_html.pictures import Picture, pictures_of
 from context_bench_html.reporter import detail_reader, read
+from context_bench_html.sample import MOST_LINES
 from context_bench_html.side_by_side import SideBySide
 from context_bench_view.notes import notes_path, tags_of
 
@@ -151,7 +152,8 @@ class RunFolder:
             if key not in self._shown:
                 with open_run(path) as run, run.snapshot():
                     result = context_bench.open(run)
-                    self._shown[key] = Shown(result, read(result, result.rows, run))
+                    excerpt = 0 if len(result.rows) > MOST_LINES else None
+                    self._shown[key] = Shown(result, read(result, result.rows, run, excerpt))
                 while len(self._shown) > _KEPT:
                     self._shown.popitem(last=False)
             self._shown.move_to_end(key)

@@ -26,8 +26,10 @@ from context_bench_html.deciding import Difference, Trade
 from context_bench_html.embedding import embedded, policy_hash
 from context_bench_html.page import Opened, policy, report_page, template
 from context_bench_html.payload import Texts
+from context_bench_html.sample import MOST_LINES, add_texts
 from context_bench_http.local_server import LocalRequest, LocalResponse, plain
 from context_bench_view.folder import Listed, RunFolder
+from context_bench_view.lists import listed
 from context_bench_view.notes import add_note, notes_of_row, notes_path, read_notes, set_tags
 from context_bench_view.transcripts import Transcript
 from context_bench_view.trend import drawn_trend, trends_of
@@ -108,7 +110,7 @@ class Pages:
             case ("run", name, "notes.jsonl"):
                 return self.export(name)
             case ("run", name):
-                return self.run(name)
+                return self.run(name, address)
             case ("run", name, "row", line):
                 return self.row(name, line)
             case ("run", name, "row", line, "transcript"):
@@ -187,21 +189,32 @@ class Pages:
             return _missing()
         return _json(add_note(path, note))
 
-    def run(self, name: str) -> LocalResponse:
-        """Return the report of a run; its rows' texts are fetched when they are opened."""
+    def run(self, name: str, asked: Address) -> LocalResponse:
+        """Return the report of a run; its rows' texts are fetched when they are opened.
+
+        Of a long run it lists a sample of the lines; ``lines`` asks for all, or for those of a kind, and ``page`` for one of
+        their pages.
+        """
         path = self._folder.path_of(name)
         if path is None:
             return _missing()
         shown = self._folder.shown(path)
         address = self._address(path.name)
+        sample, pages = listed(shown.found, asked.last("lines"), asked.last("page"))
         opened = Opened(
             texts=Texts((), {}, {}),
             address=f"{address}/row/",
             status=f"{address}/status",
             home=f"{self._home}/",
             notes=f"{address}/notes",
+            sample=sample,
+            pages=pages,
         )
-        with open_run(path) as run:
+        with open_run(path) as run, run.snapshot():
+            if len(shown.result.rows) > MOST_LINES:
+                lines = shown.found if sample is None else sample.found
+                if not lines.cells[0].responses:
+                    add_texts(lines, shown.result.rows, run)
             pictures = self._folder.pictures(path, run)
             return _html("".join(report_page(shown.result, shown.found, run, opened, pictures)))
 

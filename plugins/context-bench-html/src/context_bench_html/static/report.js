@@ -205,7 +205,7 @@
       return blocks.get(block)[i];
     }
     if (!data.address) return null;
-    const answer = await fetch(data.address + i);
+    const answer = await fetch(data.address + (data.line ? data.line[i] : i));
     return answer.ok ? answer.json() : null;
   }
   // ---- what a person says of a row: kept by the viewer beside the run; a draft stays while rows are opened
