@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from threading import enumerate as threads
 
+import dask
 import psutil
 import pytest
 from clusters import (
@@ -32,14 +33,15 @@ from context_bench.runs import open_run
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setenv("CONTEXT_BENCH_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT", "5s")
     sys.modules.pop("acme_remote", None)
     prepare(tmp_path)
-    return tmp_path
+    with dask.config.set({"distributed.comm.timeouts.connect": "5s"}):  # it reads the variable once
+        yield tmp_path
 
 
 class Cluster:
