@@ -349,6 +349,14 @@ def test_the_list_has_date_score_duration_and_a_trend(reviewed: Path, folder: Pa
     assert body.count("<circle") == 4 + 2  # two points of each line, and a mark beside its name
 
 
+def test_the_list_has_the_interval_of_each_mean(tmp_path: Path) -> None:
+    examples = [{"id": str(number), "answer": "a"} for number in range(40)]
+    answers = named("most", lambda example: "b" if int(example["id"]) % 4 == 0 else "a")
+    evaluate(answers, examples, [Same()], progress=False, run_file=tmp_path / "one.sqlite")
+    [run] = RunFolder(tmp_path).listed()
+    assert run.score_text == "most 0.7500 (0.5981 to 0.8581)"  # Wilson's, of 30 among 40
+
+
 def test_the_list_is_sorted_by_its_columns(folder: Path) -> None:
     app = Pages(folder, TOKEN)
     names = {}

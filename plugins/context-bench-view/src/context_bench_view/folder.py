@@ -41,6 +41,7 @@ class Listed:
         created: When it started, in ISO 8601; empty where it is not known.
         seconds: How long it took, from its start to the end of its last session; None while it goes on.
         scores: Mean score by the label of the system; empty where there is none, or the run is too large for a list.
+        ends: Both ends of the 95 % interval of each of these means; None where there is none.
         cost: Money of all rows; None where no row knows its own.
         tags: What persons called it.
     """
@@ -53,6 +54,7 @@ class Listed:
     created: str = ""
     seconds: float | None = None
     scores: tuple[tuple[str, float], ...] = ()
+    ends: tuple[tuple[float, float] | None, ...] = ()
     cost: float | None = None
     tags: tuple[str, ...] = ()
 
@@ -78,8 +80,11 @@ class Listed:
 
     @property
     def score_text(self) -> str:
-        """The scores of up to three systems, and how many more there are."""
-        shown = [f"{label} {score:.4f}" for label, score in self.scores[:_SHOWN_SCORES]]
+        """The scores of up to three systems with their intervals, and how many more there are."""
+        shown = [
+            f"{label} {score:.4f}" + (f" ({ends[0]:.4f} to {ends[1]:.4f})" if ends else "")
+            for (label, score), ends in zip(self.scores[:_SHOWN_SCORES], self.ends)
+        ]
         more = len(self.scores) - _SHOWN_SCORES
         return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
 
@@ -219,11 +224,14 @@ def _described(name: str, run: Run) -> Listed:
     result = context_bench.open(run) if 0 < rows <= _MOST_ROWS else None
     completeness = run.completeness if result is None else result.completeness
     scores: list[tuple[str, float]] = []
+    ends: list[tuple[float, float] | None] = []
     costs: list[float] = []
     if result is not None:
         for label, values in result.summary.items():
             if values.get("mean_score") is not None:
                 scores.append((str(label), float(values["mean_score"])))
+                low, high = values.get("mean_score_low"), values.get("mean_score_high")
+                ends.append(None if low is None or high is None else (float(low), float(high)))
         costs = [row.cost for row in result.rows if row.cost is not None]
     return Listed(
         name=name,
@@ -234,6 +242,7 @@ def _described(name: str, run: Run) -> Listed:
         created=created,
         seconds=_seconds_between(created, finished),
         scores=tuple(scores),
+        ends=tuple(ends),
         cost=math.fsum(costs) if costs else None,
         tags=tags_of(run.path),
     )
