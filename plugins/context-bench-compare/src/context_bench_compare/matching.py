@@ -17,6 +17,7 @@ from context_bench_compare.places import (
     dataset_at,
     example_at,
     example_place,
+    example_places,
     place_of_content,
     sample_at,
 )
@@ -117,8 +118,9 @@ def hanging_of(run: Run, places: NDArray[np.int64], cluster: str | None) -> Hang
     Raises:
         ConfigurationError: No example has the field.
     """
-    examples = [example_place(place) for place in places.tolist()]
-    repeated = _numbered(examples) if len(set(examples)) < len(examples) else None
+    examples = example_places(places)
+    numbered = _numbered(examples)
+    repeated = numbered if len(examples) and numbered.max() + 1 < len(examples) else None
     if cluster == ALONE:
         names: Mapping[int, Any] = {}
         by: tuple[str, ...] = ()
@@ -134,36 +136,51 @@ def hanging_of(run: Run, places: NDArray[np.int64], cluster: str | None) -> Hang
     known = {place: name for place, name in names.items() if name is not None}
     if len(set(map(repr, known.values()))) == len(known):  # no two examples share a cluster
         return Hanging(repeated, repeated, "example" if repeated is not None else "")
-    numbers = _numbered([known.get(place, ("alone", place)) for place in examples])
-    return Hanging(repeated, numbers, " and ".join(by))
+    return Hanging(repeated, _numbered(_named(examples, known)), " and ".join(by))
 
 
-def _own_clusters(run: Run, examples: Sequence[int]) -> tuple[dict[int, str], tuple[str, ...]]:
+def _own_clusters(run: Run, examples: NDArray[np.int64]) -> tuple[dict[int, str], tuple[str, ...]]:
     """Return the clusters that the run file has of examples, by place, and the fields that they come from."""
-    wanted = set(examples)
-    found = {
-        place: cluster
-        for identity, cluster in told_of(run, run.shared_clusters())
-        if (place := example_at(identity)) in wanted
+    told = {
+        example_at(identity): cluster for identity, cluster in told_of(run, run.shared_clusters())
     }
+    found = _among(told, examples)
     used = {cluster.partition(":")[0] for cluster in found.values()}
     return found, tuple(sorted(used))
 
 
-def _cluster_names(run: Run, examples: Sequence[int], cluster: str) -> dict[int, Any]:
+def _cluster_names(run: Run, examples: NDArray[np.int64], cluster: str) -> dict[int, Any]:
     if not cluster.startswith("id:"):
-        return grouped(run, examples, cluster)
+        return grouped(run, examples.tolist(), cluster)
     separator = cluster.removeprefix("id:") or "-"
-    wanted = set(examples)
     told = {
         example_at(example.identity): example.id.partition(separator)[0]
         for example in run.examples()
     }
-    return {place: name for place, name in told.items() if place in wanted}
+    return _among(told, examples)
 
 
-def _numbered(names: Sequence[Any]) -> NDArray[np.int64]:
+def _among(told: Mapping[int, Any], examples: NDArray[np.int64]) -> dict[int, Any]:
+    """Return what is told of examples, by place."""
+    if not told:
+        return {}
+    wanted = np.isin(np.fromiter(told, dtype=np.int64, count=len(told)), examples)
+    return {place: name for (place, name), is_wanted in zip(told.items(), wanted) if is_wanted}
+
+
+def _named(examples: NDArray[np.int64], names: Mapping[int, Any]) -> NDArray[np.int64]:
+    """Return a number for each example: its place, or one below zero for all with the name that it has."""
     numbers: dict[str, int] = {}
-    return np.array(
-        [numbers.setdefault(repr(name), len(numbers)) for name in names], dtype=np.int64
-    )
+    codes = [-1 - numbers.setdefault(repr(name), len(numbers)) for name in names.values()]
+    places = np.fromiter(names, dtype=np.int64, count=len(names))
+    order = np.argsort(places)
+    at = order[np.minimum(np.searchsorted(places, examples, sorter=order), len(order) - 1)]
+    return np.where(places[at] == examples, np.array(codes, dtype=np.int64)[at], examples)
+
+
+def _numbered(values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return a number for each value, counted from 0 in the order of their first appearance."""
+    _, first, inverse = np.unique(values, return_index=True, return_inverse=True)
+    order = np.empty(len(first), dtype=np.int64)
+    order[np.argsort(first)] = np.arange(len(first))
+    return order[inverse.reshape(-1)]

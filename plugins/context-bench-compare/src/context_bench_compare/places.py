@@ -29,6 +29,11 @@ def example_place(place: int) -> int:
     return place - place % _REPETITIONS
 
 
+def example_places(places: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the places of rows' examples."""
+    return places - places % _REPETITIONS
+
+
 def identity_of(place: int) -> tuple[int, int]:
     """Return dataset and position of a place."""
     return place // _REPETITIONS // _POSITIONS, place // _REPETITIONS % _POSITIONS

@@ -154,7 +154,7 @@ def _pair(wanted: _Wanted, theirs: Cells, clusters: NDArray[np.int64] | None) ->
     either = int((wanted.chosen & (np.isnan(mine) != np.isnan(other))).sum())
     answered = ~((array_of(wanted.cells.failed) > 0) | (array_of(theirs.failed) > 0))
     own = None if clusters is None else clusters[places]
-    pairs = Pairs(mine[places], other[places], places.tolist(), answered[places], own, either)
+    pairs = Pairs(mine[places], other[places], places, answered[places], own, either)
     return compare(pairs, wanted.rules, wanted.family)
 
 
