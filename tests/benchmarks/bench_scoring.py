@@ -6,6 +6,9 @@ ideal. CPU is what all processes of a run took together, of the run in one proce
 a machine that does other work, too, the first says little and the second still holds. A row that takes less than 1 ms stays
 in this process: to send it costs about a third of that. `python tests/benchmarks/bench_scoring.py`
 prints the table.
+
+A second table has whole commands, start and run file included: recorded answers that rouge scores, on one core and, with
+`--executor processes`, on two.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ import os
 import random
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -75,7 +79,7 @@ def run(load: Load, rows: int, way: str) -> None:
     """Print the seconds of a run."""
     from context_bench import evaluate
     from context_bench import evaluators as classes
-    from context_bench.run import scoring
+    from context_bench.run import deferred_scoring
 
     class Says:
         name = "says"
@@ -90,7 +94,7 @@ def run(load: Load, rows: int, way: str) -> None:
         names = {"rouge": "SummarizationQuality", "nli": "NLILabelMatch"}
         asked = Plain(getattr(classes, names[load.evaluator])())
     elif way == "one":
-        scoring.os.cpu_count = lambda: 1
+        deferred_scoring.usable_cores = lambda: 1
     begun = time.perf_counter()
     result = evaluate(Says(), rows_of_it, [asked], progress=False, max_workers=1)
     seconds = time.perf_counter() - begun
@@ -111,8 +115,26 @@ def measured(load: Load, rows: int, way: str) -> tuple[float, float]:
     return float(told), used.ru_utime + used.ru_stime
 
 
+def command(rows: int, words: int) -> Iterator[float]:
+    """Yield the seconds of a command that scores recorded answers: on one core, and in two processes on two."""
+    with tempfile.TemporaryDirectory() as folder:
+        with open(os.path.join(folder, "rows.jsonl"), "w", encoding="utf-8") as file:
+            for example in examples(Load("rouge", rows, words, ""), rows):
+                file.write(json.dumps({**example, "response": example.pop("said")}) + "\n")
+        words_of_it = [sys.executable, "-m", "context_bench", "run", "-s", "replay", "-q"]
+        words_of_it += ["-d", "rows.jsonl", "--evaluators", "rouge", "--format", "none"]
+        for cores, more in ((1, []), (2, ["--executor", "processes:2"])):
+            own = [*words_of_it, "--run-file", f"{cores}.sqlite", *more]
+            allowed = set(sorted(os.sched_getaffinity(0))[:cores])
+            begun = time.perf_counter()
+            process = subprocess.Popen(own, cwd=folder)
+            os.sched_setaffinity(process.pid, allowed)
+            assert process.wait() == 0
+            yield time.perf_counter() - begun
+
+
 def main() -> None:
-    """Print the table."""
+    """Print the tables."""
     if "--one" in sys.argv:
         number, rows, way = sys.argv[2:]
         run(LOADS[int(number)], int(rows), way)
@@ -131,6 +153,13 @@ def main() -> None:
             f"| {load.evaluator} | {rows} of {load.about} | {here:.1f} | {one:.1f} | {every:.1f} | {ratios} |",
             flush=True,
         )
+    if ALL > 1 and hasattr(os, "sched_setaffinity"):
+        print("\n| whole command | one core, s | 2 processes on 2 cores, s | times faster |")
+        print("|---|---:|---:|---:|")
+        for rows, words in ((8000, 700), (3600, 4000)):
+            one, two = command(rows // share, words)
+            label = f"{rows // share} recorded answers of {words:,} words, {1000 * one / rows * share:.1f} ms each"
+            print(f"| {label} | {one:.1f} | {two:.1f} | {one / two:.2f} |", flush=True)
     print(f"\nLoad {os.getloadavg()[0]:.1f} on {ALL} cores.")
 
 

@@ -8,7 +8,7 @@ import random
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Protocol
 
@@ -122,7 +122,7 @@ KILLS = {"worker": 22, "head": 3, "driver": 5}
 MANY = 900
 
 
-def survive_kills(cluster: Killable, executor: str) -> None:
+def survive_kills(cluster: Killable, executor: str, kills: Mapping[str, int] = KILLS) -> None:
     """Kill parts of a run at thirty random moments, and require that nothing is lost, and nothing
     is called twice but for what was in flight.
 
@@ -130,7 +130,7 @@ def survive_kills(cluster: Killable, executor: str) -> None:
     nothing else is killed.
     """
     chance = random.Random(5)
-    parts = [part for part, number in KILLS.items() for _ in range(number)]
+    parts = [part for part, number in kills.items() for _ in range(number)]
     chance.shuffle(parts)
     prepare(Path(), MANY)
     assert run("local.sqlite", *ANSWERS) == 0
@@ -157,6 +157,6 @@ def survive_kills(cluster: Killable, executor: str) -> None:
         driver.wait()
     assert driver.returncode == 0, errors
     assert export("killed.sqlite") == export("local.sqlite")
-    at_most = KILLS["worker"] + 2 * (KILLS["head"] + KILLS["driver"])
+    at_most = kills["worker"] + 2 * (kills["head"] + kills["driver"])
     assert len(called()) <= MANY + at_most * FIRST_BATCH
     assert set(called()) == set(range(MANY))
