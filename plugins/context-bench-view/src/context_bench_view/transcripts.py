@@ -137,13 +137,12 @@ class Transcript:
     def _marked(self, request: Request, earlier: set[int]) -> Iterator[MarkedMessage]:
         sent = request.sent
         received = sent if request.received is None else request.received
-        matcher = SequenceMatcher(None, sent, received, autojunk=False)
-        for operation, a, b, c, d in matcher.get_opcodes():
-            if operation == "equal":
-                for number in sent[a:b]:
+        for is_shared, of_sent, of_received in _blocks(sent, received):
+            if is_shared:
+                for number in of_sent:
                     yield self._whole(number, KEPT, number not in earlier)
                 continue
-            for before, after in _pairs(self.messages, sent[a:b], received[c:d]):
+            for before, after in _pairs(self.messages, of_sent, of_received):
                 if after is None and before is not None:
                     yield self._whole(before, REMOVED, before not in earlier)
                 elif before is None and after is not None:
@@ -219,11 +218,25 @@ def _compared(
         )
         yield "".join(left[len(left) - end :]), "", ""
         return
-    for operation, a, b, c, d in SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
-        if operation == "equal":
-            yield "".join(left[a:b]), "", ""
+    for is_shared, of_left, of_right in _blocks(left, right):
+        if is_shared:
+            yield "".join(of_left), "", ""
         else:
-            yield "", "".join(left[a:b]), "".join(right[c:d])
+            yield "", "".join(of_left), "".join(of_right)
+
+
+def _blocks(
+    left: Sequence[Any], right: Sequence[Any]
+) -> Iterator[tuple[bool, Sequence[Any], Sequence[Any]]]:
+    """Yield the blocks of two lists in their order: whether both have it, and what the left and the right have there."""
+    at_left = at_right = 0
+    for same in SequenceMatcher(None, left, right, autojunk=False).get_matching_blocks():
+        apart = left[at_left : same.a], right[at_right : same.b]
+        if any(apart):
+            yield False, *apart
+        at_left, at_right = same.a + same.size, same.b + same.size
+        if same.size:
+            yield True, left[same.a : at_left], right[same.b : at_right]
 
 
 def _common(left: Sequence[str], right: Sequence[str]) -> int:
