@@ -13,7 +13,7 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from random import Random
@@ -223,7 +223,12 @@ sys.exit(execute(sys.argv[1:]))
 
 
 class Server(ThreadingHTTPServer):
-    """Answers every request, and remembers it."""
+    """Answers every request, and remembers it.
+
+    Attributes:
+        requests: What was requested.
+        actions: What a session can have done by requesting ``!NAME``, by name.
+    """
 
     daemon_threads = True
     request_queue_size = 512
@@ -231,6 +236,7 @@ class Server(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.requests: list[str] = []
+        self.actions: dict[str, Callable[[], None]] = {}
         self._thread = threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True)
         self._thread.start()
 
@@ -248,8 +254,13 @@ class _Handler(BaseHTTPRequestHandler):
     server: Server
 
     def do_GET(self) -> None:
-        self.server.requests.append(self.path[1:])
-        body = b"odd" if int(self.path[1:].partition(".")[0]) % 2 else b"even"
+        what = self.path[1:]
+        if what.startswith("!"):
+            self.server.actions[what[1:]]()
+            body = b""
+        else:
+            self.server.requests.append(what)
+            body = b"odd" if int(what.partition(".")[0]) % 2 else b"even"
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
@@ -305,36 +316,73 @@ class Workplace:
             command: ``"run"``, ``"resume"`` or ``"rescore"``.
             point: Where the session kills itself: ``"before RunFile.commit 3"``; nowhere without.
         """
-        arguments = {
-            "run": (
-                "--system=remote",
-                "--dataset=mixed",
-                "--evaluators=same",
-                "--doubles=1",
-                f"--max-workers={WORKERS}",
-                "-q",
-                f"--run-file={path}",
-            ),
-            "resume": (str(path), "-q"),
-            "rescore": (str(path), "--evaluators=length"),
-        }[command]
-        environ = {
-            **os.environ,
-            "PYTHONPATH": str(self.folder / "site"),
-            "CONTEXT_BENCH_PLUGINS": "killed,context-bench-conversations",
-            "KILLED_URL": f"http://127.0.0.1:{self.server.server_port}",
-            "KILLED_ROWS": str(ROWS),
-            "KILLED_AT": point,
-        }
         return subprocess.run(
-            [sys.executable, "-c", SESSION, command, *arguments, "--format=none"],
+            [sys.executable, "-c", SESSION, *words_of(command, str(path))],
             capture_output=True,
             text=True,
-            env=environ,
+            env={**os.environ, **self.environ, "KILLED_AT": point},
             cwd=self.folder,
             timeout=300,
             check=False,
         )
+
+    @property
+    def environ(self) -> dict[str, str]:
+        """What a session needs in its environment."""
+        return {
+            "PYTHONPATH": str(self.folder / "site"),
+            "CONTEXT_BENCH_PLUGINS": "killed,context-bench-conversations",
+            "KILLED_URL": f"http://127.0.0.1:{self.server.server_port}",
+            "KILLED_ROWS": str(ROWS),
+        }
+
+    def exists(self, path: Path) -> bool:
+        """Whether there is a run, which `run` would refuse and `resume` continues."""
+        return path.exists()
+
+    def committed(self, path: Path) -> set[str]:
+        """Return the requests whose answers a run contains, in rows and in turns of unfinished rows."""
+        if not path.exists():
+            return set()
+        requests = set()
+        reader = RunReader(path)
+        try:
+            for row in reader.rows():
+                number = DERIVED if row.system.endswith(" again") else SYSTEM
+                requests |= row_requests(number, row.position)
+            for position in range(0, ROWS, 4):
+                turns = reader.turns(RowId(SYSTEM, position, 0))
+                requests |= {f"{position}.{turn}" for turn in range(len(turns))}
+        finally:
+            reader.close()
+        return requests
+
+    def canonical(self, path: Path) -> list[str]:
+        """Return the canonical rows of a run."""
+        with open_run(path) as run:
+            return [json.dumps(canonical_row(row), sort_keys=True) for row in run.rows()]
+
+    def is_hit(self, done: subprocess.CompletedProcess[str], kill: Kill) -> bool:
+        """Whether a session was killed where it had to be."""
+        return done.returncode == -signal.SIGKILL
+
+
+def words_of(command: str, run: str) -> list[str]:
+    """Return the words of a session's command, for a run file or an address."""
+    options = {
+        "run": (
+            "--system=remote",
+            "--dataset=mixed",
+            "--evaluators=same",
+            "--doubles=1",
+            f"--max-workers={WORKERS}",
+            "-q",
+            f"--run-file={run}",
+        ),
+        "resume": (run, "-q"),
+        "rescore": (run, "--evaluators=length"),
+    }[command]
+    return [command, *options, "--format=none"]
 
 
 def expected_requests() -> set[str]:
@@ -352,30 +400,6 @@ def row_requests(system_number: int, position: int) -> set[str]:
         return {f"{position}.derived"}
     turns = TURNS if position % 4 == 0 else 1
     return {f"{position}.{turn}" for turn in range(turns)}
-
-
-def committed(path: Path) -> set[str]:
-    """Return the requests whose answers a run file contains, in rows and in turns of unfinished rows."""
-    if not path.exists():
-        return set()
-    requests = set()
-    reader = RunReader(path)
-    try:
-        for row in reader.rows():
-            number = DERIVED if row.system.endswith(" again") else SYSTEM
-            requests |= row_requests(number, row.position)
-        for position in range(0, ROWS, 4):
-            turns = reader.turns(RowId(SYSTEM, position, 0))
-            requests |= {f"{position}.{turn}" for turn in range(len(turns))}
-    finally:
-        reader.close()
-    return requests
-
-
-def canonical(path: Path) -> list[str]:
-    """Return the canonical rows of a run file."""
-    with open_run(path) as run:
-        return [json.dumps(canonical_row(row), sort_keys=True) for row in run.rows()]
 
 
 class Kill(NamedTuple):
@@ -452,7 +476,7 @@ def live(
     for phase, phase_kills in kills.items():
         for kill in phase_kills:
             done = _session(workplace, path, phase, whole, damage, kill.point)
-            if done.returncode == -signal.SIGKILL:
+            if workplace.is_hit(done, kill):
                 damage.kills[kill.phase] += 1
             else:
                 damage.missed.append(kill)
@@ -460,7 +484,7 @@ def live(
         if done.returncode:
             damage.refused += 1
             print(done.stderr, file=sys.stderr)
-        damage.different += not path.exists() or canonical(path) != whole[phase]
+        damage.different += not workplace.exists(path) or workplace.canonical(path) != whole[phase]
     damage.extra += len(requests) - requests_before - len(expected_requests())
 
 
@@ -473,16 +497,16 @@ def _session(
     point: str = "",
 ) -> subprocess.CompletedProcess[str]:
     """Run one session, and compare the run file before and after."""
-    before = committed(path)
-    rows_before = canonical(path) if phase == "rescore" else []
+    before = workplace.committed(path)
+    rows_before = workplace.canonical(path) if phase == "rescore" else []
     requests_before = len(workplace.server.requests)
-    command = "resume" if phase == "run" and path.exists() else phase
+    command = "resume" if phase == "run" and workplace.exists(path) else phase
     done = workplace.session(path, command, point)
     damage.sessions += 1
     damage.repeated += len(before.intersection(workplace.server.requests[requests_before:]))
-    damage.lost += len(before - committed(path))
+    damage.lost += len(before - workplace.committed(path))
     if phase == "rescore":
-        damage.half_shown += canonical(path) not in (rows_before, whole["rescore"])
+        damage.half_shown += workplace.canonical(path) not in (rows_before, whole["rescore"])
     return done
 
 
@@ -492,7 +516,7 @@ def undisturbed(workplace: Workplace, path: Path) -> dict[str, list[str]]:
     for command in ("run", "rescore"):
         done = workplace.session(path, command)
         assert done.returncode == 0, done.stderr
-        rows[command] = canonical(path)
+        rows[command] = workplace.canonical(path)
     assert sorted(workplace.server.requests) == sorted(expected_requests())
     workplace.server.requests.clear()
     return rows

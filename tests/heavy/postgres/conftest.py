@@ -1,4 +1,4 @@
-"""A PostgreSQL server of its own for these tests, and what the tests of clusters share."""
+"""A PostgreSQL server of its own for these tests, and what the tests of clusters and of kills share."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from typing import Any
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parents[1] / "benchmarks")]
 
 
 class Server:
