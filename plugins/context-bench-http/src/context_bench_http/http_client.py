@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 from time import perf_counter
-from typing import TYPE_CHECKING
 
 from context_bench_http.background_loop import BACKGROUND
 from context_bench_http.endpoint import Endpoint
@@ -14,9 +13,6 @@ from context_bench_http.errors import EndpointTimeoutError, RedirectRefusedError
 from context_bench_http.incoming import Begin, IncomingResponse, Response
 from context_bench_http.network import Network
 from context_bench_http.request import HttpRequest
-
-if TYPE_CHECKING:
-    from context_bench_http.transport import Transport
 
 _MAX_REDIRECTS = 3
 _MAX_SECONDS = 86_400
@@ -42,9 +38,11 @@ class HttpClient:
             raise ValueError(
                 f"timeout must be seconds above 0 and up to {_MAX_SECONDS:,}, or None for no limit, not {timeout!r}."
             )
+        # The HTTP library is loaded here: before the first request, whose time is measured, and not by `plugins list`.
+        from context_bench_http.transport import Transport
+
         self.timeout = timeout
-        self._network = network
-        self._transport: Transport | None = None
+        self._transport = Transport(network)
 
     def send(self, request: HttpRequest, begin: Begin[Response]) -> Response:
         """Return the response to a request, from a thread.
@@ -66,7 +64,7 @@ class HttpClient:
             if self.timeout is not None:
                 seconds = self.timeout + started - perf_counter()
             try:
-                response = await self._opened_transport().send(request, begin, seconds)
+                response = await self._transport.send(request, begin, seconds)
             except asyncio.TimeoutError:
                 raise self._too_slow(request) from None
             destination = response.redirected()
@@ -95,20 +93,12 @@ class HttpClient:
 
     def close(self) -> None:
         """Close the connections of the threads; a later call opens new ones."""
-        if self._transport is not None and BACKGROUND.is_running:
+        if BACKGROUND.is_running:
             BACKGROUND.run(self._transport.aclose())
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop; a later call opens new ones."""
-        if self._transport is not None:
-            await self._transport.aclose()
-
-    def _opened_transport(self) -> Transport:
-        if self._transport is None:
-            from context_bench_http.transport import Transport  # loads the HTTP library
-
-            self._transport = Transport(self._network)
-        return self._transport
+        await self._transport.aclose()
 
     def _too_slow(self, request: HttpRequest) -> EndpointTimeoutError:
         return EndpointTimeoutError(
