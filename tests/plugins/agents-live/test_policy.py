@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from context_bench_agents_live import OraclePolicy, PolicyServer
-from context_bench_agents_live.conversation import turns_of
+from context_bench_agents_live.conversation import ToolCall, turns_of
+from context_bench_agents_live.requests import RequestLog
 from context_bench_http import HttpClient, Network
 from context_bench_tasks import Check, digest_of, evidence_hunt
 
@@ -231,6 +232,52 @@ def test_a_shell_replaces_tools_for_files(name: str, schema: Any, expected: Any)
     tools = [{"type": "function", "name": name, "parameters": {"properties": schema}}]
     reply = OraclePolicy().reply("chat", request(tools=tools))
     assert (reply.calls[0].name, reply.calls[0].arguments) == (name, expected)
+
+
+BASH = [
+    {"function": {"name": "bash", "parameters": {"properties": {"command": {"type": "string"}}}}}
+]
+
+
+def shell(command: str, result: str, role: str = "assistant", text: str = "") -> list[Any]:
+    function = {"name": "bash", "arguments": json.dumps({"command": command})}
+    return [
+        {"role": role, "content": text, "tool_calls": [{"id": "c", "function": function}]},
+        {"role": "tool", "tool_call_id": "c", "content": result},
+    ]
+
+
+def test_a_file_that_did_not_help_is_searched_for_the_fact_from_then_on() -> None:
+    def command(*messages: Any) -> str:
+        reply = OraclePolicy().reply("chat", request(*messages, tools=BASH))
+        return str(reply.calls[0].arguments["command"]) if reply.calls else reply.text
+
+    rules = shell("cat RULES.md", HUNT["files"]["RULES.md"])
+    cut = shell("cat INDEX.md", "")
+    search = "grep -F 'entry=1 asset=A1 ' INDEX.md"
+    assert command(*rules, *cut) == search
+    vain = shell(search, "")
+    assert command(*rules, *cut, *vain) == search
+    assert command(*rules, *cut, *vain, *vain).startswith("gave up: three reads")
+    found = shell(search, "- entry=1 asset=A1 state=recorded digest=" + "0" * 32 + " next=-")
+    assert command(*rules, *cut, *found) == "grep -F 'entry=1 asset=A2 ' INDEX.md"
+    other = shell("cat logs/part-01.log", "")
+    assert command(*rules, *cut, *other) == "cat INDEX.md"
+
+
+def test_searches_of_a_file_that_was_read_are_re_reads() -> None:
+    log = RequestLog()
+    for command in ("cat a", "grep -F x a", "grep -F y a", "grep -F x b", "ls", "ls", "echo '"):
+        log.add({}, "", [ToolCall("c", "bash", {"command": command})])
+    assert log.record()["re_reads"] == 3
+
+
+def test_notes_have_new_facts_only_where_a_proxy_changes_the_role_of_the_model() -> None:
+    for role in ("assistant", "user"):
+        rules = shell("cat RULES.md", HUNT["files"]["RULES.md"], role)
+        index = shell("cat INDEX.md", HUNT["files"]["INDEX.md"], role, "rule order: ascending")
+        text = OraclePolicy(notes=True).reply("chat", request(*rules, *index, tools=BASH)).text
+        assert ("rule" in text, "entry=1" in text) == (False, True)
 
 
 def test_what_is_not_a_request_is_refused() -> None:

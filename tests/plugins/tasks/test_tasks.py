@@ -113,8 +113,9 @@ def test_the_reader_asks_for_a_file_again_when_its_fact_is_not_visible() -> None
     task = evidence_hunt(1, 0)
     files = task["files"]
     texts = [task["question"], files[INDEX], *(files[name] for name in files if "log" in name)]
-    assert HuntReader(texts).next_step() == Read(RULES)
-    assert HuntReader([task["question"], files[RULES]]).next_step() == Read(INDEX)
+    assert HuntReader(texts).next_step() == Read(RULES, search="rule ")
+    index = HuntReader([task["question"], files[RULES]]).next_step()
+    assert index == Read(INDEX, search="entry=1 asset=A1 ")
     assert not HuntReader([files[RULES], files[INDEX]]).is_readable
     with pytest.raises(ValueError, match="instruction"):
         HuntReader([files[RULES]]).next_step()

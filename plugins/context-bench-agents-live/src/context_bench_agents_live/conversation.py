@@ -43,7 +43,7 @@ class Turn:
     """A message of a request.
 
     Attributes:
-        is_model: Whether the model wrote it.
+        is_model: Whether the model wrote it: its role says so, or it calls tools. A proxy may change the role.
         texts: Its texts; the results of tools are texts, too.
         calls: The calls of tools that it contains.
     """
@@ -110,7 +110,8 @@ def _turn(message: Mapping[str, Any]) -> Turn:
         calls += (
             [ToolCall.of(block.get("id"), block.get("name"), block.get("input"))] if is_call else []
         )
-    return Turn(message.get("role") == "assistant", _texts(content), calls)
+    is_model = message.get("role") == "assistant" or bool(calls)
+    return Turn(is_model, _texts(content), calls)
 
 
 def _responses_turns(body: Body) -> Iterator[Turn]:

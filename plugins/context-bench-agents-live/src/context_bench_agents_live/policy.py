@@ -39,8 +39,9 @@ class Reply:
 class OraclePolicy:
     """Decides from the messages of a request and nothing else.
 
-    It reads a file again when a fact that it needs is not visible. It gives up after three equal calls in a row whose result
-    does not help, and at a bound of turns.
+    It reads a file again when a fact that it needs is not visible. Where a whole file did not help, and the request offers a
+    shell, it searches the file for the fact from then on. It gives up after three tries in a row for a fact that do not help,
+    and at a bound of turns.
 
     Attributes:
         notes: Whether it writes down what it found, as many models do, so that its notes replace results that were cut.
@@ -78,15 +79,13 @@ class OraclePolicy:
             return Reply(f"{GAVE_UP}: no tool reads and writes files")
         if isinstance(step, Write) and any(_is_same(call, earlier) for earlier in made):
             return Reply(FINISHED)
-        tries = 0
-        for earlier in reversed(made):
-            if not _is_same(call, earlier):
-                break
-            tries += 1
-        if tries >= _VAIN_TRIES:
+        search = _search_call(step, tools_of(body), len(made))
+        if _tries(made, call, search) >= _VAIN_TRIES:
             return Reply(f"{GAVE_UP}: three reads in a row did not help")
         if _model_turns(turns) >= self.max_turns:
             return Reply(f"{GAVE_UP}: {self.max_turns} turns")
+        if search is not None and _was_vain(call, step.path, made):
+            call = search
         return Reply(self._notes(turns), [call])
 
     def _notes(self, turns: Sequence[Turn]) -> str:
@@ -108,11 +107,9 @@ def _written(calls: Sequence[ToolCall]) -> set[str]:
     for call in calls:
         if call.name in _WRITERS:
             paths |= {str(call.arguments[name]) for name in _PATHS if name in call.arguments}
-        for name in _COMMANDS:
-            words = call.arguments.get(name)
-            command = words[-1] if isinstance(words, list) and words else words
-            if isinstance(command, str) and command.startswith("printf "):
-                paths.add(command.rpartition(" > ")[2])
+        command = _command(call)
+        if command.startswith("printf "):
+            paths.add(command.rpartition(" > ")[2])
     return paths
 
 
@@ -145,6 +142,63 @@ def _call(step: Read | Write, tools: Sequence[Tool], number: int) -> ToolCall | 
     if isinstance(step, Write):
         command = f"printf %s {shlex.quote(step.content)} > {path}"
     return _shell_call(command, tools, number)
+
+
+def read_path(call: ToolCall) -> str | None:
+    """Return the path of the file that a call reads or searches as the oracle does; None for any other call.
+
+    >>> read_path(ToolCall("1", "bash", {"command": "grep -F 'rule ' RULES.md"}))
+    'RULES.md'
+    """
+    if call.name in _READERS and len(call.arguments) == 1:
+        return next((str(call.arguments[name]) for name in _PATHS if name in call.arguments), None)
+    try:
+        words = shlex.split(_command(call))
+    except ValueError:
+        return None
+    is_read = len(words) == 2 and words[0] == "cat"
+    return words[-1] if is_read or _is_search(words) else None
+
+
+def _is_search(words: Sequence[str]) -> bool:
+    return len(words) == 4 and words[:2] == ["grep", "-F"]
+
+
+def _search_call(step: Read | Write, tools: Sequence[Tool], number: int) -> ToolCall | None:
+    """Return the call that searches a file for what a step needs of it; None where nothing or no shell can."""
+    if isinstance(step, Write) or not step.search:
+        return None
+    command = f"grep -F {shlex.quote(step.search)} {shlex.quote(step.path)}"
+    return _shell_call(command, tools, number)
+
+
+def _tries(made: Sequence[ToolCall], call: ToolCall, search: ToolCall | None) -> int:
+    """Return how many of the last calls in a row read the file of a step, or searched it for what the step needs."""
+    number = 0
+    for earlier in reversed(made):
+        if not _is_same(call, earlier) and not (search and _is_same(search, earlier)):
+            break
+        number += 1
+    return number
+
+
+def _was_vain(call: ToolCall, path: str, made: Sequence[ToolCall]) -> bool:
+    """Whether a read of a whole file did not help: it was the last call, or the file was searched since."""
+    if made and _is_same(call, made[-1]):
+        return True
+    return any(
+        read_path(earlier) == path and _command(earlier).startswith("grep ") for earlier in made
+    )
+
+
+def _command(call: ToolCall) -> str:
+    """Return the command that a call runs in a shell; empty for another tool."""
+    for name in _COMMANDS:
+        words = call.arguments.get(name)
+        command = words[-1] if isinstance(words, list) and words else words
+        if isinstance(command, str):
+            return command
+    return ""
 
 
 def _shell_call(command: str, tools: Sequence[Tool], number: int) -> ToolCall | None:

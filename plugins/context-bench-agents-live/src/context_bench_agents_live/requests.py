@@ -10,6 +10,7 @@ from typing import Any
 from context_bench.tokens import WordTokenizer
 from context_bench_agents_live.controls import result_tokens
 from context_bench_agents_live.conversation import Body, ToolCall, prompt_text, turns_of
+from context_bench_agents_live.policy import read_path
 from context_bench_agents_live.prices import Budget
 
 
@@ -60,7 +61,7 @@ class RequestLog:
             log._previous = prompt_text({"tools": tools, "messages": messages[: models[-1]]})
         for turn in turns_of("chat", {"messages": messages}):
             for call in turn.calls:
-                log._reads[_shown(call)] += 1
+                log._reads[_read(call)] += 1
         return log
 
     def add(self, body: Body, text: str, calls: Sequence[ToolCall]) -> None:
@@ -83,7 +84,7 @@ class RequestLog:
             shown = _shown(call)
             self.tokens_written += self._tokenizer.count(shown)
             self._calls[call.name] += 1
-            self._reads[shown] += 1
+            self._reads[_read(call)] += 1
 
     @property
     def turns(self) -> int:
@@ -107,7 +108,7 @@ class RequestLog:
     def record(self) -> Mapping[str, Any]:
         """Return the counts as a row stores them.
 
-        ``turns``, ``side_requests``, ``calls`` by tool, ``re_reads`` (equal calls after the first), and tokens: ``tokens_sent``,
+        ``turns``, ``side_requests``, ``calls`` by tool, ``re_reads`` (equal calls after the first, and searches of a file that was read), and tokens: ``tokens_sent``,
         ``tokens_cached`` and ``tokens_side`` (of side requests) of these, and ``tokens_written`` by the model. ``kept_share`` is
         the share of the tokens in results of tools that arrived, where it is known.
         """
@@ -123,6 +124,11 @@ class RequestLog:
             "tokens_written": self.tokens_written,
             **kept,
         }
+
+
+def _read(call: ToolCall) -> str:
+    """Return what a call reads: a file, or else the call itself."""
+    return read_path(call) or _shown(call)
 
 
 def _shown(call: ToolCall) -> str:

@@ -61,14 +61,14 @@ class HuntReader:
         if not self._assets:
             raise ValueError("The instruction of an evidence hunt is not visible.")
         if self._rules is None:
-            return Read(RULES)
+            return Read(RULES, search="rule ")
         digests = {}
         for asset in self._assets:
             fact = self._latest.get(asset)
             if fact is None:
-                return Read(INDEX)
+                return Read(INDEX, search=f"entry=1 asset={asset} ")
             if fact.next != "-":
-                return Read(fact.next)
+                return Read(fact.next, search=f"entry={fact.number + 1} asset={asset} ")
             digests[asset] = fact.digest
         return Write(LEDGER, self._rules.ledger(digests))
 

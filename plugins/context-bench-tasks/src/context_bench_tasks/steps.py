@@ -11,9 +11,11 @@ class Read:
 
     Attributes:
         path: Its path in the workspace.
+        search: Text in the lines that are needed of it; empty where the whole file is needed.
     """
 
     path: str
+    search: str = ""
 
 
 @frozen
