@@ -11,6 +11,7 @@ from context_bench.errors import ConfigurationError
 from context_bench.tokens import WordTokenizer
 
 _CLEARED = "[cleared]"
+_LINE_END = re.compile(r"(?<=\n)|(?<=\\n)")
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 MATCHED = ("random", "head", "clear-results")
 """The controls that keep at most the share of the tokens that another arm kept."""
@@ -86,17 +87,22 @@ def _first_tokens(text: str, share: float) -> str:
 
 
 def _random_lines(text: str, share: float) -> str:
-    """Return lines of a text, drawn by their hash, that have together at most a share of its tokens."""
+    """Return lines of a text, drawn by their hash, that have together at most a share of its tokens.
+
+    The lines of a text that JSON contains end with an escaped line break.
+    """
     tokenizer = WordTokenizer()
-    lines = text.split("\n")
+    lines = [part for part in _LINE_END.split(text) if part]
     left = share * tokenizer.count(text)
     kept = set()
-    for number in sorted(range(len(lines)), key=lambda number: _draw(number, lines[number])):
+    for number in sorted(
+        range(len(lines)), key=lambda number: _draw(number, lines[number].rstrip("\n"))
+    ):
         tokens = tokenizer.count(lines[number])
         if tokens <= left:
             kept.add(number)
             left -= tokens
-    return "\n".join(line for number, line in enumerate(lines) if number in kept)
+    return "".join(line for number, line in enumerate(lines) if number in kept)
 
 
 def _draw(number: int, line: str) -> bytes:
