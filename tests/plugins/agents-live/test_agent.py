@@ -29,6 +29,7 @@ from context_bench_agents_live import (
 from context_bench_agents_live.conversation import ToolCall
 from context_bench_agents_live.tools import run_tool
 from context_bench_command import once, processes
+from context_bench_http import DeclaredFailureError
 from context_bench_http.local_server import Guard, LocalResponse, LocalServer
 from context_bench_tasks import tasks
 
@@ -192,6 +193,31 @@ def test_a_refusal_of_the_endpoint_ends_the_task() -> None:
         server.close()
     assert output["agent"]["ended"] == "refused"
     assert scores["task_success"] == 0.0
+
+
+def test_a_response_header_that_declares_a_failure_fails_the_row(program: Path) -> None:
+    reply = b'{"choices": [{"message": {"content": "done"}}]}'
+    headers = {"X-Headroom-Compression-Failed": "true"}
+    server = LocalServer(
+        lambda _: LocalResponse(reply, 200, "application/json", headers),
+        0,
+        Guard(methods=("POST",)),
+    )
+    behind = {"base_url": server.url}
+    try:
+        for agent in (
+            Agent(**behind),
+            Agent(policy="none", **behind),
+            Agent(command=command_of(program, "work"), **behind),
+        ):
+            with pytest.raises(DeclaredFailureError, match="x-headroom-compression-failed: true"):
+                run(agent, HUNTS[:1])
+        ((output, _),) = run(Agent(policy="none", failure_headers=[], **behind), HUNTS[:1])
+        assert output["agent"]["ended"] == "finished"
+    finally:
+        server.close()
+    with pytest.raises(ConfigurationError, match="A failure header is"):
+        Agent(failure_headers=["no header"])
 
 
 def test_a_proxy_that_forwards_nothing_is_an_error() -> None:
@@ -467,6 +493,13 @@ def test_a_matched_control_keeps_at_most_a_share_of_the_tokens(
     assert cut == (kept or [cut[0], ""])
     assert len(cut[0].split()) <= 2
     assert Control(name, share=1.0).apply(body) == body
+
+
+def test_random_deletion_removes_lines_of_a_text_that_json_contains() -> None:
+    text = json.dumps({"output": "".join(f"line {number}\n" for number in range(20))})
+    body = {"messages": [{"role": "tool", "content": text}]}
+    cut = Control("random", share=0.5).apply(body)["messages"][0]["content"]
+    assert 5 <= cut.count("line ") <= 10
 
 
 def test_a_program_behind_a_proxy_has_a_matched_control(

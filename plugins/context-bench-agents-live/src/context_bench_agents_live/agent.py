@@ -11,7 +11,14 @@ from attrs import evolve, frozen
 
 from context_bench.errors import ConfigurationError
 from context_bench_agents_live.controls import MATCHED, Control
-from context_bench_agents_live.loop import BOUND, FINISHED, GAVE_UP, Ending, ToolLoop
+from context_bench_agents_live.loop import (
+    BOUND,
+    FINISHED,
+    GAVE_UP,
+    Ending,
+    ToolLoop,
+    declared_failure,
+)
 from context_bench_agents_live.policy import OraclePolicy
 from context_bench_agents_live.policy_server import MODEL, PolicyServer
 from context_bench_agents_live.presets import preset_of
@@ -23,7 +30,14 @@ from context_bench_agents_live.tools import TOOLS
 from context_bench_agents_live.transcript import MAX_CHARACTERS, Transcript
 from context_bench_agents_live.upstream import ModelUpstream
 from context_bench_agents_live.workspace import Workspace
-from context_bench_http import Endpoint, EndpointURLError, HttpClient, Network
+from context_bench_http import (
+    DEFAULT_FAILURE_HEADERS,
+    Endpoint,
+    EndpointURLError,
+    FailureHeaders,
+    HttpClient,
+    Network,
+)
 
 POLICIES = ("oracle", "none")
 DEFAULT_LIMITS: Mapping[str, int] = {"turns": 80, "seconds": 600, "bytes": 1_000_000}
@@ -72,6 +86,7 @@ class Agent:
         model: Model to call.
         api_key: Key of a model, with ``policy=none``.
         timeout: Seconds for one request.
+        failure_headers: Response headers of the proxy or the model that make a row a failure, as ``name`` or ``name=value``.
         control: Control proxy in front of the policy: ``none``, ``head``, ``clear-results`` or ``random``; see `Control`.
         control_size: Its characters, results or percent of lines.
         controls: Whether each task is worked on once more, with lines of the results removed at random at the share of their
@@ -109,6 +124,7 @@ class Agent:
         model: str = MODEL,
         api_key: str | None = None,
         timeout: float = 120.0,
+        failure_headers: Iterable[str] = DEFAULT_FAILURE_HEADERS,
         control: str = "none",
         control_size: int | None = None,
         controls: bool = False,
@@ -153,10 +169,11 @@ class Agent:
         self._tap = None
         self._address = base_url or (self._server.url if self._server else "")
         try:
+            self._failure_headers = FailureHeaders(failure_headers)
             self._endpoint = Endpoint.parse(self._address)
             self._http = HttpClient(Network(is_local=self._endpoint.is_local), timeout)
             if self._server is not None and base_url is not None:
-                self._tap = Tap(base_url, timeout)
+                self._tap = Tap(base_url, timeout, self._failure_headers)
                 self._address = self._tap.url
         except (EndpointURLError, ValueError, OSError) as error:
             self.close()
@@ -186,6 +203,7 @@ class Agent:
 
         Raises:
             ConfigurationError: The proxy answered, but forwarded no request with the row's key.
+            DeclaredFailureError: A response header says that the proxy or the model did not do its work.
             EndpointError: The endpoint gave no usable reply.
         """
         output = self._attempt(example, None)
@@ -261,6 +279,7 @@ class Agent:
                 self._budget,
                 transcript=transcript,
                 earlier=_counts_of(work.session),
+                failure_headers=self._failure_headers,
             )
             return loop.run(work.task, work.workspace, work.limits, work.session), loop.log
         tap = self._tap if control is None else None
@@ -275,8 +294,11 @@ class Agent:
             ending = self._run_agent(work, key, address, messages)
         finally:
             log = self._server.end(key)
-            if tap is not None:
-                log.results_sent = tap.end(key)
+            sent = None if tap is None else tap.end(key)
+        if sent is not None:
+            log.results_sent = sent.result_tokens
+            if sent.failure is not None:
+                raise declared_failure(self._endpoint.shown, sent.failure)
         if ending.how == FINISHED and log.gave_up:
             ending = evolve(ending, how=GAVE_UP)
         if log.was_stopped:

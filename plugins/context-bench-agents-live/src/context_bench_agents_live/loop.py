@@ -16,8 +16,10 @@ from context_bench_agents_live.transcript import Transcript
 from context_bench_agents_live.upstream import message_of, reply_of
 from context_bench_agents_live.workspace import Workspace
 from context_bench_http import (
+    DeclaredFailureError,
     Endpoint,
     EndpointError,
+    FailureHeaders,
     HttpClient,
     HttpRequest,
     RequestRefusedError,
@@ -61,6 +63,7 @@ class ToolLoop:
         budget: What the task may cost; None for no bound.
         transcript: Records what is sent; None for none.
         earlier: The counts of the conversation that goes on; None for a new one.
+        failure_headers: The response headers by which an endpoint admits a failure; None for no such header.
 
     Attributes:
         log: Counts of its requests.
@@ -77,12 +80,14 @@ class ToolLoop:
         *,
         transcript: Transcript | None = None,
         earlier: RequestLog | None = None,
+        failure_headers: FailureHeaders | None = None,
     ) -> None:
         self._http = http
         self._endpoint = endpoint
         self._model = model
         self._headers = {"content-type": "application/json", "authorization": f"Bearer {key}"}
         self._transcript = transcript
+        self._failure_headers = failure_headers or FailureHeaders(())
         self.log = RequestLog(budget, earlier)
         self.messages: list[dict[str, Any]] = []
 
@@ -143,4 +148,12 @@ class ToolLoop:
             raise EndpointError(
                 f"{where} failed ({response.status}).", status=response.status, retryable=True
             )
+        declared = self._failure_headers.found_in(response.headers)
+        if declared is not None:
+            raise declared_failure(where, declared)
         return message_of(response.body, where)
+
+
+def declared_failure(where: str, header: str) -> DeclaredFailureError:
+    """Return the error for a response header by which an endpoint admits a failure."""
+    return DeclaredFailureError(f"{where} says that it did not do its work: {header}.", status=200)

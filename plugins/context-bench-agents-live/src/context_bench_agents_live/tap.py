@@ -6,15 +6,37 @@ import json
 import threading
 from typing import Any
 
+from attrs import frozen
+
 from context_bench_agents_live.controls import result_tokens
 from context_bench_agents_live.policy_server import HOSTS, MAX_BODY, key_of
 from context_bench_agents_live.transcript import Transcript
-from context_bench_http import Endpoint, EndpointError, HttpClient, HttpRequest, Network
+from context_bench_http import (
+    Endpoint,
+    EndpointError,
+    FailureHeaders,
+    HttpClient,
+    HttpRequest,
+    Network,
+)
 from context_bench_http.content_encoding import ContentEncodingError, decoded
 from context_bench_http.local_server import Guard, LocalRequest, LocalResponse, LocalServer
 from context_bench_upstream.replies import dialect_of
 
 _NOT_FORWARDED = ("host", "content-length", "connection", "accept-encoding", "transfer-encoding")
+
+
+@frozen
+class Sent:
+    """What was sent with a key.
+
+    Attributes:
+        result_tokens: Tokens in the results of tools.
+        failure: The first response header that declares a failure, as ``name: value``; None where there was none.
+    """
+
+    result_tokens: int
+    failure: str | None
 
 
 class Tap:
@@ -23,6 +45,7 @@ class Tap:
     Args:
         base_url: Where the requests go, with or without ``/v1``.
         timeout: Seconds for one request.
+        failure_headers: The response headers by which a proxy admits a failure.
 
     Attributes:
         url: Its own address, without ``/v1``.
@@ -31,12 +54,14 @@ class Tap:
         EndpointURLError: ``base_url`` is no address.
     """
 
-    def __init__(self, base_url: str, timeout: float) -> None:
+    def __init__(self, base_url: str, timeout: float, failure_headers: FailureHeaders) -> None:
         self._target = base_url.rstrip("/").removesuffix("/v1")
         endpoint = Endpoint.parse(base_url)
         self._http = HttpClient(Network(is_local=endpoint.is_local), timeout)
         self._lock = threading.Lock()
+        self._failure_headers = failure_headers
         self._tokens: dict[str, int] = {}
+        self._failures: dict[str, str] = {}
         self._transcripts: dict[str, Transcript] = {}
         guard = Guard(hosts=HOSTS, methods=("GET", "POST"), max_body=MAX_BODY)
         self._server = LocalServer(self._respond, 0, guard)
@@ -53,11 +78,11 @@ class Tap:
             self._tokens[key] = 0
             self._transcripts[key] = transcript
 
-    def end(self, key: str) -> int:
-        """Return the tokens of a key, and stop counting."""
+    def end(self, key: str) -> Sent:
+        """Return what was sent with a key, and stop counting."""
         with self._lock:
             del self._transcripts[key]
-            return self._tokens.pop(key)
+            return Sent(self._tokens.pop(key), self._failures.pop(key, None))
 
     def _respond(self, request: LocalRequest) -> LocalResponse:
         headers = {
@@ -80,6 +105,10 @@ class Tap:
         finally:
             if transcript is not None:
                 transcript.settle(number)
+        declared = self._failure_headers.found_in(answer.headers)
+        if declared is not None:
+            with self._lock:
+                self._failures.setdefault(key_of(request.headers), declared)
         content_type = answer.headers.get("content-type", "application/json")
         return LocalResponse(answer.body, answer.status, content_type)
 
