@@ -32,10 +32,11 @@ class MemoryStore:
         self.lines: dict[tuple[str, Any], tuple[int, Any]] = {}
         self.removed: list[tuple[int, str, Any]] = []
         self.is_lost = False
+        self.run = "the run"
 
     @contextmanager
     def since(self, run: str, identity: str, commit: int) -> Iterator[Since]:
-        is_whole = identity != "the run" or commit < self.base
+        is_whole = identity != self.run or commit < self.base
         start = 0 if is_whole else commit
         tables = {table.name: table for table in layouts()}
         gone = [
@@ -48,7 +49,7 @@ class MemoryStore:
             for (name, _), (number, line) in self.lines.items()
             if number > start
         ]
-        yield Since("the run", self.commits, is_whole, changes=[*gone, *new])
+        yield Since(self.run, self.commits, is_whole, changes=[*gone, *new])
 
     def commit(self, number: int, changes: Iterable[Change]) -> None:
         if self.is_lost:
@@ -187,17 +188,55 @@ def test_a_copy_is_not_written_into_without_its_store(tmp_path: Path, store: Any
         Rescoring(path, {})
 
 
-def test_a_rescoring_replaces_the_run_and_copies_start_anew(tmp_path: Path, store: Any) -> None:
+def test_a_rescoring_sends_what_differs_at_once(tmp_path: Path, store: Any) -> None:
     path, other = tmp_path / "run.sqlite", tmp_path / "other.sqlite"
     with closing(a_run(path, store)) as run:
-        run.commit(items(0))
+        run.commit([*items(0, 0.25, "gone"), *items(1, 0.5)])
         run.finish("finished", "then")
     catch_up(store, "nightly", other)
+    before = store.commits
     rescoring = Rescoring(path, {}, session(store))
-    rescoring.store.commit(items(0, 0.75)[1:])
+    rescoring.store.commit([item for item in items(0, 0.75) if isinstance(item, StoredRow)])
+    assert store.commits == before
     rescoring.publish()
     rescoring.leave()
+    assert store.commits == before + 1
+    sent = sorted(name for (name, _), (number, _) in store.lines.items() if number > before)
+    assert sent == ["evaluations", "meta", "scores"]
+    assert [(name, key[2]) for number, name, key in store.removed if number > before] == [
+        ("scores", "gone")
+    ]
     catch_up(store, "nightly", other)
     assert content(other) == content(path)
     with open_run(other) as opened:
-        assert [row.score for row in opened.rows()] == [0.75]
+        assert [row.score for row in opened.rows()] == [0.75, 0.5]
+
+
+def test_a_rescoring_that_its_store_did_not_take_changes_nothing(
+    tmp_path: Path, store: Any
+) -> None:
+    path = tmp_path / "run.sqlite"
+    with closing(a_run(path, store)) as run:
+        run.commit(items(0))
+    before = content(path)
+    rescoring = Rescoring(path, {}, session(store))
+    rescoring.store.commit(items(0, 0.75)[1:])
+    store.is_lost = True
+    with pytest.raises(LostStoreError):
+        rescoring.publish()
+    rescoring.leave()
+    assert content(path) == before
+
+
+def test_a_copy_of_a_run_that_was_removed_starts_anew(tmp_path: Path, store: Any) -> None:
+    path, other = tmp_path / "run.sqlite", tmp_path / "other.sqlite"
+    with closing(a_run(path, store)) as run:
+        run.commit([*items(0), *items(1)])
+    catch_up(store, "nightly", other)
+    following = MemoryStore()
+    following.run = "another run"
+    with closing(a_run(path, following)) as run:
+        run.commit(items(2))
+    catch_up(following, "nightly", other)
+    with closing(RunReader(other)) as reader:
+        assert reader.size() == 1

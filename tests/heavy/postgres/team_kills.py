@@ -35,7 +35,7 @@ POINTS: Mapping[str, Sequence[str]] = {
     "mid-run": ("Turns.commit 2", "Rows.commit 2", "Rows.commit 3", "Rows.commit 4"),
     "catching up": ("copies._apply 1", "copies._apply 2"),
     "second pass": ("Derived.commit 1", "Derived.commit 2", "Derived.commit 4"),
-    "rescore": ("PostgresSession.replace 1",),
+    "rescore": ("PostgresSession.commit 1",),
 }
 """Where it happens, by the phase of a run's life; each point is reached whatever the load."""
 MESSAGES = {

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import closing
 from functools import cache
 from pathlib import Path
@@ -25,6 +25,7 @@ from context_bench.store.tables import ROW_TABLES
 STORE, COPY, WRITER = "store", "copy", "writer"
 """Single facts of a copy that are not sent: the address of the run in its store, the identity of
 the run there, and who writes into it elsewhere."""
+_NOT_SENT = f"('{STORE}', '{COPY}', '{WRITER}')"
 
 _LINES_AT_ONCE = 2_000
 
@@ -95,12 +96,39 @@ def everything(connection: sqlite3.Connection) -> Iterator[Change]:
     """Yield all lines of a run file that its store has."""
     for table in layouts():
         columns = ", ".join(table.columns)
-        where = f"WHERE name NOT IN ('{STORE}', '{COPY}', '{WRITER}')"
+        where = f"WHERE name NOT IN {_NOT_SENT}"
         cursor = connection.execute(
             f"SELECT {columns} FROM {table.name} {where if table.name == 'meta' else ''}"
         )
         while lines := cursor.fetchmany(_LINES_AT_ONCE):
             yield Change(table, lines)
+
+
+def differences(path: Path, earlier: Path) -> Generator[Change, None, None]:
+    """Yield what a store, which has one run file, lacks of another one."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("ATTACH DATABASE ? AS earlier", (str(earlier),))
+        for table in layouts():
+            new = ", ".join(f"line.{column}" for column in table.columns)
+            old = ", ".join(f"old.{column}" for column in table.key)
+            equal = " AND ".join(f"line.{column} = old.{column}" for column in table.key)
+            same = " AND ".join(f"line.{column} IS old.{column}" for column in table.columns)
+            line_table = f"main.{table.name} AS line"
+            old_table = f"earlier.{table.name} AS old"
+            first = table.key[0]
+            not_sent = _NOT_SENT if table.name == "meta" else "()"
+            lines = connection.execute(
+                f"SELECT {new} FROM {line_table} LEFT JOIN {old_table} ON {equal} "
+                f"WHERE NOT ({same}) AND line.{first} NOT IN {not_sent}"
+            )
+            while some := lines.fetchmany(_LINES_AT_ONCE):
+                yield Change(table, some)
+            removed = connection.execute(
+                f"SELECT {old} FROM {old_table} LEFT JOIN {line_table} ON {equal} "
+                f"WHERE line.{first} IS NULL AND old.{first} NOT IN {not_sent}"
+            )
+            while some := removed.fetchmany(_LINES_AT_ONCE):
+                yield Change(table, removed=some)
 
 
 def commit_of(connection: sqlite3.Connection) -> int:

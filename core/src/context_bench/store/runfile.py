@@ -27,6 +27,7 @@ from context_bench.store.copies import (
     STORE,
     commit_of,
     create,
+    differences,
     everything,
     note_copy,
     remove,
@@ -350,19 +351,21 @@ class RunFile(RunReader):
             plan=to_json(label.plan),
         )
 
-    def copy_into(self, target: sqlite3.Connection, remote: StoreSession | None = None) -> None:
+    def copy_into(self, path: Path, remote: StoreSession | None = None) -> None:
         """Replace the content of another file with this draft in one transaction; it is then not a
         draft any more.
 
         Args:
-            target: Writes into the file.
-            remote: The session of the store whose copy the file is; None for none.
+            path: The file.
+            remote: The session of the store whose copy the file is; it is sent what differs. None
+                for none.
         """
         self._write("DELETE FROM meta WHERE name = 'draft'")
-        with self._lock:
+        with self._lock, closing(writing(path)) as target:
             if remote is not None:
                 number = commit_of(self._connection) + 1
-                remote.replace(number, everything(self._connection))
+                with closing(differences(self.place, path)) as changes:
+                    remote.commit(number, changes)
                 set_commit(self._connection, number)
                 self._connection.commit()
             self._connection.backup(target)
@@ -629,8 +632,7 @@ class Rescoring:
                 "are unchanged: rescore again."
             )
         try:
-            with closing(writing(self._path)) as target:
-                self.store.copy_into(target, self._remote)
+            self.store.copy_into(self._path, self._remote)
         except sqlite3.Error as error:
             raise StoreError(
                 f"The run file {self._path} cannot be written: {error}. Its earlier scores stand."
