@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from context_bench.records import Failure as Failure
     from context_bench.records import Scores as Scores
     from context_bench.records import Usage as Usage
-    from context_bench.results.reading import read_result as open  # noqa: A004  # as the modules gzip and io have it
     from context_bench.results.result import EvalResult as EvalResult
     from context_bench.session.evaluate import evaluate as evaluate
+    from context_bench.session.opening import open_result as open  # noqa: A004  # as the modules gzip and io have it
 
 __version__ = "1.0.0"
 
@@ -36,7 +36,7 @@ __all__ = [
 
 _HOMES = {
     "evaluate": "context_bench.session.evaluate",
-    "open": "context_bench.results.reading:read_result",
+    "open": "context_bench.session.opening:open_result",
     "EvalResult": "context_bench.results.result",
     "Evaluator": "context_bench.protocols",
     "Metric": "context_bench.protocols",

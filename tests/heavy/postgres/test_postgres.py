@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from clusters import ANSWERS, QUIET, ROWS, called, prepare, run, start, wait_until
 
+import context_bench
 from context_bench.cli import execute
 
 REQUEST = ("-d", "rows.jsonl", *ANSWERS)
@@ -91,6 +92,7 @@ def test_a_run_in_the_database_is_that_of_a_run_file(
     move(monkeypatch, "first")
     assert "rouge_l" in exported(f"{url}#two")
     assert exported(f"{url}#one") == wanted()
+    assert len(context_bench.open(f"{url}#one").rows) == ROWS
 
     query = (
         "SELECT run, count(DISTINCT example_id) FROM context_bench.results GROUP BY 1 ORDER BY 1"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+import context_bench
 from context_bench.cli import execute
-from context_bench.errors import ConfigurationError
+from context_bench.errors import ConfigurationError, StoreError
 
 addresses = pytest.importorskip("context_bench_postgres.addresses")
 tables = pytest.importorskip("context_bench_postgres.tables")
@@ -61,6 +62,15 @@ def test_a_database_that_does_not_answer_is_named_without_credentials(
     told = capsys.readouterr().err
     assert told.startswith("Error: postgresql://127.0.0.1:1/db#nightly cannot be used: ")
     assert "s3cret" not in told
+
+
+@pytest.mark.parametrize(
+    ("run", "message"), [("#nightly", "d#nightly cannot be used: "), ("", "Name a run of ")]
+)
+def test_open_takes_an_address_and_shows_no_credentials(run: str, message: str) -> None:
+    with pytest.raises((ConfigurationError, StoreError), match=message) as caught:
+        context_bench.open(f"postgresql://me:s3cret@127.0.0.1:1/d{run}")
+    assert "s3cret" not in str(caught.value)
 
 
 @pytest.mark.parametrize("run", ["", ".hidden", "../up", "a b"])

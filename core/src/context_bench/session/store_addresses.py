@@ -1,8 +1,9 @@
 """Runs in a store, named by an address such as ``postgresql://HOST/DATABASE#RUN``.
 
-The words of a command line are the one door: what names a run of a store becomes the path of its
-local copy, which has caught up, so no command and no package knows of stores. A session that writes
-asks :mod:`context_bench.session.stores` whether a path is such a copy.
+There are two entry points: the words of a command line, and ``context_bench.open()``. What names a
+run of a store becomes the path of its local copy, which has caught up, so no command and no package
+knows of stores. A session that writes asks :mod:`context_bench.session.stores` whether a path is
+such a copy.
 """
 
 from __future__ import annotations
@@ -78,6 +79,23 @@ def _located(words: Sequence[str]) -> Iterator[str]:
             yield f"{option}{_copy_of(store, run)}"
         else:
             yield f"{option}{_copies_of(store)}"
+
+
+def local_copy(address: str) -> Path:
+    """Return the local copy of a run, which has caught up, by its address; what is no address of a
+    store is the path itself.
+
+    Raises:
+        ContextBenchError: The store cannot be reached, or has no such run.
+    """
+    found = _ADDRESS.fullmatch(address)
+    catalog = remembered_catalog(PluginSettings.read(environ=os.environ))
+    if found is None or not _is_store(catalog, found["scheme"]):
+        return Path(address)
+    store = _open(catalog, found["scheme"], found["store"])
+    if not found["run"]:
+        raise ConfigurationError(f"Name a run of {store.address}: {store.address}#RUN.")
+    return _copy_of(store, found["run"])
 
 
 def _is_store(catalog: Catalog, scheme: str) -> bool:
