@@ -484,9 +484,7 @@ def completeness_of(reader: RunReader) -> Completeness:
     if writer is not None:
         remedy = f"wait for process {writer}"
     elif "systems" not in request or any(map(_holds_object, request.values())):
-        remedy = (
-            f"finish it with evaluate(..., run_file={str(reader.path)!r}) and the same arguments"
-        )
+        remedy = f"finish it with evaluate(..., run_file={str(address)!r}) and the same arguments"
     return Completeness(
         rows_done=rows,
         rows_expected=rows_expected,

@@ -215,6 +215,41 @@ def test_a_lost_connection_ends_the_run_with_3_and_resume_goes_on(
     assert exported(url) == wanted()
 
 
+def test_evaluate_keeps_its_run_in_the_database_and_goes_on_there(
+    server: Any, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Same:
+        name = "same"
+
+        def score(self, original: Any, processed: Any) -> dict[str, float]:
+            return {"same": float(original["id"] == processed["response"])}
+
+    url = f"{server.url(database)}#one"
+    calls = []
+
+    def answer(example: Any) -> Any:
+        calls.append(example["id"])
+        if len(calls) == 3:
+            raise ValueError("not now")
+        return example["id"]
+
+    def evaluated() -> Any:
+        examples = [{"id": f"e{number}"} for number in range(5)]
+        return context_bench.evaluate(
+            answer, examples, [Same()], run_file=url, progress=False, max_workers=1
+        )
+
+    first = evaluated()
+    assert [row.failed for row in first.rows] == [False, False, True, False, False]
+    assert server.password not in str(first.config)
+    move(monkeypatch, "second")
+    assert [row.score for row in evaluated().rows] == [1.0] * 5
+    assert calls == ["e0", "e1", "e2", "e3", "e4", "e2"]
+    move(monkeypatch, "third")
+    assert len(context_bench.open(url).rows) == 5
+    assert not list(Path().glob("postgresql*"))
+
+
 def test_the_viewer_follows_the_runs_of_a_database(server: Any, database: str) -> None:
     from urllib.request import urlopen
 

@@ -311,8 +311,8 @@ class RunConfig:
         unset="runs/TIME-ID-NAME.sqlite",
         key=None,
         stored=False,
-        told="Where to keep the run. A file that is there already is resumed. None keeps it as "
-        "long as the result.",
+        told="Where to keep the run: a file, or the address of a run in a store. A run that is "
+        "there already is resumed. None keeps it as long as the result.",
     )
     reuse: tuple[str, ...] = _of_a_session(
         _NAMES,

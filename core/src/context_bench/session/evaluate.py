@@ -140,8 +140,8 @@ def evaluate(
         store_examples: Whether the run file stores the examples; without them it cannot be
             rescored.
         log_format: Format of the progress log without a terminal.
-        run_file: Where to keep the run. A file that is there already is resumed. None keeps it as
-            long as the result.
+        run_file: Where to keep the run: a file, or the address of a run in a store. A run that is
+            there already is resumed. None keeps it as long as the result.
         on_warning: Is called with each warning; None issues a :class:`UserWarning`.
         **flags: Options of installed extensions, by the names of their flags: with
             context-bench-cost, ``prices`` and ``max_cost``.

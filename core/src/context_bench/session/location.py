@@ -73,7 +73,7 @@ def location_of(config: RunConfig) -> RunLocation:
         return RunLocation(None)
     path = run_path(config)
     if path.exists():
-        return RunLocation(path, RunFile.open(path), replaces_config=True)
+        return RunLocation(path, RunFile.open(path, session_of(path)), replaces_config=True)
     return RunLocation(path)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from typing import TYPE_CHECKING
 
 from context_bench.results.reading import read_result
@@ -12,8 +11,6 @@ if TYPE_CHECKING:
     from context_bench.plugins.catalog import Catalog
     from context_bench.results.result import EvalResult
     from context_bench.runs import Run
-
-_ADDRESS = re.compile(r"(?!https?:)[a-z][a-z0-9+.-]+://")
 
 
 def open_result(
@@ -39,7 +36,7 @@ def open_result(
         UnknownNameError: No system of the run is called as the baseline is.
         MetricError: The run has no such score.
     """
-    if isinstance(path, str) and _ADDRESS.match(path):
+    if isinstance(path, str) and "://" in path:
         from context_bench.session.store_addresses import local_copy
 
         path = local_copy(path)

@@ -21,7 +21,7 @@ from context_bench.run.datasets import RunDataset
 from context_bench.session.location import RunLocation, location_of
 from context_bench.session.prepare import prepare
 from context_bench.session.session import RunSession
-from context_bench.session.stores import session_of
+from context_bench.session.stores import address_of, session_of
 from context_bench.session.trust import require_trust, source_of
 from context_bench.session.warnings import Warnings, issue_warning
 from context_bench.store.reader import RunReader, raising_store_errors
@@ -104,6 +104,11 @@ def evaluate_request(arguments: Mapping[str, Any]) -> EvalResult:
     from context_bench.plan.project import request_of_arguments
     from context_bench.plugins.catalog_cache import remembered_catalog
 
+    run_file = arguments["run_file"]
+    if isinstance(run_file, str) and "://" in run_file:
+        from context_bench.session.store_addresses import local_copy
+
+        arguments = {**arguments, "run_file": local_copy(run_file, may_be_new=True)}
     on_warning = arguments["on_warning"]
     warnings = Warnings(on_warning or issue_warning, on_one_thread=on_warning is None)
     settings = PluginSettings.read(environ=os.environ)
@@ -134,7 +139,7 @@ def _stored_config(store: RunReader, path: Path) -> RunConfig:
     Raises:
         StoreError: It had objects that cannot be stored.
     """
-    advice = f"Call evaluate() again with run_file={str(path)!r} and the same arguments."
+    advice = f"Call evaluate() again with run_file={address_of(path)!r} and the same arguments."
     recorded = store.run()["config"]
     if "systems" not in recorded:
         raise StoreError(

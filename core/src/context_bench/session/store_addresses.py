@@ -1,9 +1,9 @@
 """Runs in a store, named by an address such as ``postgresql://HOST/DATABASE#RUN``.
 
-There are two entry points: the words of a command line, and ``context_bench.open()``. What names a
-run of a store becomes the path of its local copy, which has caught up, so no command and no package
-knows of stores. A session that writes asks :mod:`context_bench.session.stores` whether a path is
-such a copy.
+There are two entry points: the words of a command line, and what ``evaluate()`` and ``open()`` are
+given. What names a run of a store becomes the path of its local copy, which has caught up, so no
+command and no package knows of stores. A session that writes asks
+:mod:`context_bench.session.stores` whether a path is such a copy.
 """
 
 from __future__ import annotations
@@ -81,21 +81,33 @@ def _located(words: Sequence[str]) -> Iterator[str]:
             yield f"{option}{_copies_of(store)}"
 
 
-def local_copy(address: str) -> Path:
+def local_copy(address: str, *, may_be_new: bool = False) -> Path:
     """Return the local copy of a run, which has caught up, by its address; what is no address of a
     store is the path itself.
+
+    Args:
+        address: The address.
+        may_be_new: Whether a run that the store does not have is one that is written now; the path
+            does not exist then.
 
     Raises:
         ContextBenchError: The store cannot be reached, or has no such run.
     """
     found = _ADDRESS.fullmatch(address)
+    if found is None or found["scheme"] in ("http", "https"):
+        return Path(address)
     catalog = remembered_catalog(PluginSettings.read(environ=os.environ))
-    if found is None or not _is_store(catalog, found["scheme"]):
+    if not _is_store(catalog, found["scheme"]):
         return Path(address)
     store = _open(catalog, found["scheme"], found["store"])
-    if not found["run"]:
+    run = found["run"]
+    if not run:
         raise ConfigurationError(f"Name a run of {store.address}: {store.address}#RUN.")
-    return _copy_of(store, found["run"])
+    if may_be_new and run not in store.runs():
+        path = place_of(store, run)
+        remove(path)  # the copy of an earlier run, which the store has no more
+        return path
+    return _copy_of(store, run)
 
 
 def _is_store(catalog: Catalog, scheme: str) -> bool:

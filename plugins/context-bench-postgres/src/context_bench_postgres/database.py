@@ -46,6 +46,10 @@ _WRITER = (
 )
 
 
+class _NoTablesError(StoreError):
+    """No run was ever written into the database."""
+
+
 class PostgresStore:
     """The runs of a database; see :class:`~context_bench.protocols.RunStore`.
 
@@ -72,9 +76,12 @@ class PostgresStore:
 
     def runs(self) -> dict[str, tuple[int, str]]:
         """Return the number of the last commit of each run, and who writes into it, by name."""
-        with self._reading() as connection:
-            query = f"SELECT name, commits, {_WRITER} FROM {SCHEMA}.runs WHERE commits > 0"
-            return {name: (commits, who) for name, commits, who in connection.execute(query)}
+        query = f"SELECT name, commits, {_WRITER} FROM {SCHEMA}.runs WHERE commits > 0"
+        try:
+            with self._reading() as connection:
+                return {name: (commits, who) for name, commits, who in connection.execute(query)}
+        except _NoTablesError:
+            return {}
 
     @contextmanager
     def since(self, run: str, identity: str, commit: int) -> Iterator[Since]:
@@ -201,7 +208,7 @@ class PostgresStore:
             try:
                 found = connection.execute(f"SELECT tables FROM {SCHEMA}.format").fetchone()
             except (psycopg.errors.UndefinedTable, psycopg.errors.InvalidSchemaName):
-                raise self._absent(run) from None
+                raise _NoTablesError(str(self._absent(run))) from None
             if found != (format_of(self._layouts),):
                 raise self._other_version()
             yield connection
@@ -227,8 +234,6 @@ class PostgresStore:
             raise StoreError(f"{place} cannot be used: {_reason(error)}.") from None
 
     def _absent(self, run: str) -> StoreError:
-        if not run:
-            return StoreError(f"There are no runs in {self.address}.")
         return StoreError(f"There is no run {run} in {self.address}.")
 
     def _other_version(self) -> StoreError:
