@@ -69,7 +69,7 @@ def test_a_long_run_is_a_sample_and_the_page_says_of_what(page: str) -> None:
 
 def test_what_fails_and_what_loses_comes_first_and_the_rest_is_even() -> None:
     found = side_by_side(rows(TOTAL, 100), SYSTEMS, "one", excerpt=0)
-    sample = sample_of(found, found.states(), most=400)
+    sample = sample_of(found, found.states, most=400)
     assert sample is not None
     positions = [line.identity[1] for line in sample.found.lines]
     assert positions == sorted(positions)
@@ -80,14 +80,14 @@ def test_what_fails_and_what_loses_comes_first_and_the_rest_is_even() -> None:
     even = sorted(set(positions) - set(failed) - set(worst[:100]))
     assert len(even) == 270
     assert (even[0], even[-1] > TOTAL - 20) == (1, True)
-    again = sample_of(found, found.states(), most=400)
+    again = sample_of(found, found.states, most=400)
     assert again is not None
     assert [line.id for line in again.found.lines] == [line.id for line in sample.found.lines]
 
 
 def test_more_failures_than_there_is_room_for_are_sampled_too() -> None:
     found = side_by_side(rows(TOTAL, 8), SYSTEMS, "one", excerpt=0)
-    sample = sample_of(found, found.states(), most=400)
+    sample = sample_of(found, found.states, most=400)
     assert sample is not None
     assert sample.sentence.startswith(
         "400 of 3,000 lines are listed here: 200 of 375 with a failure"

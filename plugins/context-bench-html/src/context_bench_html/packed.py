@@ -13,44 +13,53 @@ from numpy.typing import NDArray
 
 from context_bench_compare.places import identity_of, place_of, sample_at
 
-_NOTHING = {"d": math.nan, "q": -(1 << 63), "b": -1}
+_NOTHING = {"d": math.nan, "i": -(1 << 31), "b": -1}
 
 
 class Packed(Sequence[Any]):
-    """Numbers, and ``None`` where there is none.
+    """Numbers, and ``None`` where there is none; what no line has takes no memory.
 
     Args:
-        kind: Type code of :mod:`array`: ``"d"`` for numbers, ``"q"`` for whole ones, ``"b"`` for truth values.
+        kind: Type code of :mod:`array`: ``"d"`` for numbers, ``"i"`` for indexes, ``"b"`` for truth values.
     """
 
     def __init__(self, kind: str = "d") -> None:
-        self._numbers: array[Any] = array(kind)
+        self._numbers: array[Any] = array(kind)  # up to the last line that has one
         self._nothing: array[Any] = array(kind, [_NOTHING[kind]])
+        self._lines = 0
 
     def put(self, line: int, value: float | None) -> None:
         """Take the value of a line."""
-        self.fill(line + 1)
-        self._numbers[line] = self._nothing[0] if value is None else value
+        self._lines = max(self._lines, line + 1)
+        missing = line - len(self._numbers)
+        if value is None:
+            if missing < 0:
+                self._numbers[line] = self._nothing[0]
+        elif missing == 0:
+            self._numbers.append(value)
+        else:
+            if missing > 0:
+                self._numbers.extend(self._nothing * (missing + 1))
+            self._numbers[line] = value
 
     def fill(self, lines: int) -> None:
         """Make it as long as there are lines."""
-        missing = lines - len(self._numbers)
-        if missing == 1:
-            self._numbers.append(self._nothing[0])
-        elif missing > 1:
-            self._numbers.extend(self._nothing * missing)
+        self._lines = max(self._lines, lines)
 
     def floats(self) -> NDArray[np.float64]:
         """Return the numbers as an array, with nan where there is none."""
         numbers = np.array(self._numbers, dtype=np.float64)
         if self._numbers.typecode != "d":
             numbers[numbers == self._nothing[0]] = np.nan
-        return numbers
+        missing = len(self) - len(numbers)
+        return np.pad(numbers, (0, missing), constant_values=np.nan) if missing else numbers
 
     def __len__(self) -> int:
-        return len(self._numbers)
+        return self._lines
 
     def __getitem__(self, index: Any) -> Any:
+        if len(self._numbers) <= index < self._lines:
+            return None
         number = self._numbers[index]
         return None if number != number or number == self._nothing[0] else number
 

@@ -7,6 +7,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+import numpy as np
 from attrs import frozen
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -66,7 +67,7 @@ def report_page(
         opened: How full texts are had.
         pictures: What packages add.
     """
-    states = found.states()
+    states = found.states
     decision = decide(found, run)
     shown = found if opened.sample is None else opened.sample.found
     values = {
@@ -90,7 +91,7 @@ def report_page(
         "provenance": provenance_of(result),
         "rows": rows_payload(
             shown,
-            shown.states(),
+            shown.states,
             opened.texts,
             opened.address,
             opened.notes,
@@ -198,15 +199,11 @@ def _charts(found: SideBySide, decision: Decision) -> dict[str, Any]:
 def _histograms(
     name: str, title: str, found: SideBySide, columns: Sequence[Any], log: bool = False
 ) -> list[Markup]:
-    known = [
-        value
-        for column in columns
-        for value in column[column == column].tolist()
-        if value > 0 or not log
-    ]
-    if not known:
+    known = [column[column > 0 if log else column == column] for column in columns]
+    ends = [end for column in known if len(column) for end in (column.min(), column.max())]
+    if not ends:
         return []
-    low, high = (min(known), max(known)) if log else (min(0.0, *known), max(1.0, *known))
+    low, high = (min(ends), max(ends)) if log else (min(0.0, *ends), max(1.0, *ends))
     bins = charts.Bins.of(columns, low, high, log)
     return [
         charts.histogram(f"{name}-{place}", title, cells.label, column, bins, place)
@@ -221,4 +218,4 @@ def _heat_maps(found: SideBySide) -> list[HeatMap]:
 
 def _counts(states: Sequence[int]) -> dict[str, int]:
     bits = {"regressed": REGRESSED, "different": DIFFERENT, "improved": IMPROVED, "failed": FAILED}
-    return {name: sum(bool(state & bit) for state in states) for name, bit in bits.items()}
+    return {name: int(np.count_nonzero(np.array(states) & bit)) for name, bit in bits.items()}

@@ -43,11 +43,11 @@ class HtmlReporter:
             )
             is_long = len(rows) > MOST_LINES  # of a row or more a line
             found = read(result, rows, run, excerpt=0 if is_long else None)
-            sample = sample_of(found, found.states())
+            sample = sample_of(found, found.states)
             shown = found if sample is None else sample.found
             if is_long:
                 add_texts(shown, rows, run)
-            texts = texts_of(shown.states(), detail_reader(shown, rows, run), self._room)
+            texts = texts_of(shown.states, detail_reader(shown, rows, run), self._room)
             opened = Opened(texts, sample=sample)
             for part in report_page(result, found, run, opened, pictures_of(run)):
                 stream.write(part)

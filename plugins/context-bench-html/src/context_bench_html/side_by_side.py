@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
+from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -18,13 +18,13 @@ from context_bench_compare.places import example_at, example_place
 from context_bench_html.packed import Line, Lines, Packed
 
 REGRESSED, IMPROVED, DIFFERENT, FAILED = 1, 2, 4, 8
-"""What a line can be; see :meth:`SideBySide.states`."""
+"""What a line can be; see :attr:`SideBySide.states`."""
 
 Floats = NDArray[np.float64]
 
 
 def _whole_numbers() -> Packed:
-    return Packed("q")
+    return Packed("i")
 
 
 def _truth_values() -> Packed:
@@ -45,7 +45,7 @@ class Cells:
         prompt_tokens: Tokens that went on to the model.
         input_tokens, output_tokens: Tokens before and after the system, where both can be told.
         responses: Beginning of the response.
-        digests: Stands for the whole response.
+        answers: Response by line, of the lines that are being read.
         scores: The same as ``values`` for each score key.
         broken: Line and row of those with errors, without their texts.
         counted: Who counted the prompt tokens: the endpoint, core, or both.
@@ -61,7 +61,7 @@ class Cells:
     input_tokens: Packed = field(factory=Packed)
     output_tokens: Packed = field(factory=Packed)
     responses: list[str | None] = field(factory=list)
-    digests: Packed = field(factory=_whole_numbers)
+    answers: dict[int, str | None] = field(factory=dict)
     scores: dict[str, Packed] = field(factory=dict)
     broken: list[tuple[int, EvalRow]] = field(factory=list)
     counted: set[str] = field(factory=set)
@@ -82,7 +82,7 @@ class Cells:
         self.output_tokens.put(line, MEASURES["output_tokens"](row))
         if excerpt:
             _put(self.responses, line, None if response is None else excerpt_of(response, excerpt))
-        self.digests.put(line, None if response is None else _digest(response))
+        self.answers[line] = response
         for key, value in row.scores.items():
             self.scores.setdefault(key, Packed()).put(line, value)
         if row.errors:
@@ -110,11 +110,12 @@ class Cells:
         for mine, theirs in zip(self._columns(), chosen._columns()):
             for place, line in enumerate(lines):
                 theirs.put(place, mine[line])
+            theirs.fill(len(lines))
         return chosen
 
     def _columns(self) -> list[Packed]:
         own = [self.rows, self.values, self.failed, self.latency, self.cost, self.prompt_tokens]
-        return [*own, self.input_tokens, self.output_tokens, self.digests, *self.scores.values()]
+        return [*own, self.input_tokens, self.output_tokens, *self.scores.values()]
 
 
 @define(eq=False)
@@ -127,6 +128,8 @@ class SideBySide:
         baseline: Number of the system that the others are held against; None when only one system competes.
         better: Which primary score is better: ``"higher"``, ``"lower"``, ``"neither"``, or ``"mixed"`` where datasets differ.
         questions, golds: Beginnings of the questions and of the right answers, one for each line; empty where unknown.
+        states: What each line is, as a sum. ``REGRESSED``: some system scores worse than the baseline. ``IMPROVED``: some system
+            scores better. ``DIFFERENT``: some system answers otherwise, in its words or its score. ``FAILED``: some row failed.
         places: ``length`` and ``depth`` of the examples that have them, as a needle in a haystack does, by line.
         derived: Labels of the systems whose rows are made of another one's.
         key_directions: The same of each score key.
@@ -137,6 +140,7 @@ class SideBySide:
     cells: list[Cells]
     baseline: int | None
     better: str = "higher"
+    states: array[int] = field(factory=lambda: array("b"))
     questions: list[str] = field(factory=list)
     golds: list[str] = field(factory=list)
     places: dict[int, tuple[float, float]] = field(factory=dict)
@@ -172,34 +176,10 @@ class SideBySide:
         for line in lines:
             chosen.append(self.lines[line])
         cells = [cells.only(lines) for cells in self.cells]
-        return evolve(self, lines=chosen, cells=cells, questions=[], golds=[], places={})
-
-    def states(self) -> list[int]:
-        """Return what each line is, as a sum.
-
-        ``REGRESSED``: some system scores worse than the baseline. ``IMPROVED``: some system scores better.
-        ``DIFFERENT``: some system answers otherwise, in its words or its score. ``FAILED``: some row failed.
-        """
-        found = []
-        for number in range(len(self.lines)):
-            state = FAILED if any(cells.failed[number] for cells in self.cells) else 0
-            if self.baseline is not None:
-                for _, cells in self.others():
-                    state |= self._difference(cells, self.cells[self.baseline], number)
-            found.append(state)
-        return found
-
-    def _difference(self, ours: Cells, theirs: Cells, number: int) -> int:
-        if ours.rows[number] is None or theirs.rows[number] is None:
-            return 0
-        state = DIFFERENT if ours.digests[number] != theirs.digests[number] else 0
-        mine, other = ours.values[number], theirs.values[number]
-        if mine is None or other is None or mine == other:
-            return state
-        better = self.directions.get(self.lines[number].dataset, self.better)
-        if better not in ("higher", "lower"):
-            return DIFFERENT
-        return DIFFERENT | (IMPROVED if (mine > other) == (better == "higher") else REGRESSED)
+        states = array("b", (self.states[line] for line in lines))
+        return evolve(
+            self, lines=chosen, cells=cells, states=states, questions=[], golds=[], places={}
+        )
 
 
 def side_by_side(
@@ -218,50 +198,96 @@ def side_by_side(
         excerpt: Letters that are kept of each response; 0 keeps none.
         derived: Labels of those whose rows are made of another one's.
     """
-    cells = {label: Cells(label) for label in systems}
-    lines: dict[tuple[Any, ...], int] = {}
-    told = Lines()
-    example: tuple[int, int] | None = None
-    key_directions: dict[str, set[str]] = {}
-    directions: dict[str, str] = {}
+    reading = _Reading(systems, baseline, frozenset(derived))
     for index, row in enumerate(rows):
-        if row.is_extra:
-            continue
-        if example != (row.dataset_number, row.position):
-            example = (row.dataset_number, row.position)
-            lines.clear()  # the rows of an example stand together
-        line = lines.setdefault((row.dataset, row.repetition), len(told))
-        if line == len(told):
-            told.append(
-                Line(
-                    (row.dataset_number, row.position, row.repetition), row.example_id, row.dataset
-                )
-            )
-        cells.setdefault(row.system, Cells(row.system)).put(line, index, row, excerpt)
-        if row.dataset not in directions:
-            directions[row.dataset] = row.better("score")
+        if not row.is_extra:
+            reading.put(index, row, excerpt)
+    return reading.end()
+
+
+class _Reading:
+    """Rows side by side while they are read; the responses are those of one example at a time."""
+
+    def __init__(
+        self, systems: Sequence[str], baseline: str | None, derived: frozenset[str]
+    ) -> None:
+        self._baseline = baseline
+        self._derived = derived
+        self._cells = {label: Cells(label) for label in systems}
+        self._lines = Lines()
+        self._states = array("b")
+        self._example = (-1, -1)
+        self._open: dict[tuple[str, int], int] = {}  # lines of the example
+        self._directions: dict[str, str] = {}
+        self._key_directions: dict[str, set[str]] = {}
+
+    def put(self, index: int, row: EvalRow, excerpt: int) -> None:
+        if self._example != (row.dataset_number, row.position):
+            self._leave_example()  # the rows of an example stand together
+            self._example = (row.dataset_number, row.position)
+        if row.dataset not in self._directions:
+            self._directions[row.dataset] = row.better("score")
             for key in row.keys:
-                key_directions.setdefault(key, set()).add(row.better(key))
-    found = list(cells.values())
-    keys = list(dict.fromkeys(key for one in found for key in one.scores))
-    for one in found:
-        one.fail(keys)
-        one.fill(len(told))
-    names = [one.label for one in found]
-    made = frozenset(derived)
-    competing = [name for name in names if name not in made]
-    against = (
-        names.index(baseline if baseline in names else competing[0]) if len(competing) > 1 else None
-    )
-    return SideBySide(
-        told,
-        found,
-        against,
-        one_direction(directions.values()),
-        derived=made,
-        key_directions={key: one_direction(each) for key, each in key_directions.items()},
-        directions=directions,
-    )
+                self._key_directions.setdefault(key, set()).add(row.better(key))
+        line = self._open.setdefault((row.dataset, row.repetition), len(self._lines))
+        if line == len(self._lines):
+            identity = (row.dataset_number, row.position, row.repetition)
+            self._lines.append(Line(identity, row.example_id, row.dataset))
+        if row.system not in self._cells:
+            self._cells[row.system] = Cells(row.system)
+        self._cells[row.system].put(line, index, row, excerpt)
+
+    def _leave_example(self) -> None:
+        """Tell what the lines of the example are, whose rows have all been read."""
+        against = self._against()
+        for (dataset, _), line in self._open.items():
+            had = [cells for cells in self._cells.values() if line in cells.answers]
+            state = FAILED if any(cells.failed[line] for cells in had) else 0
+            if against is not None and line in against.answers:
+                for cells in had:
+                    if cells is not against and cells.label not in self._derived:
+                        state |= _difference(cells, against, line, self._directions[dataset])
+            self._states.append(state)
+        self._open.clear()
+        for cells in self._cells.values():
+            cells.answers.clear()
+
+    def _against(self) -> Cells | None:
+        """Return the system that the others are held against; None when only one competes."""
+        competing = [cells for cells in self._cells.values() if cells.label not in self._derived]
+        if len(competing) < 2:
+            return None
+        return self._cells.get(self._baseline or "", competing[0])
+
+    def end(self) -> SideBySide:
+        self._leave_example()
+        found = list(self._cells.values())
+        keys = list(dict.fromkeys(key for cells in found for key in cells.scores))
+        for cells in found:
+            cells.fail(keys)
+            cells.fill(len(self._lines))
+        against = self._against()
+        directions = {key: one_direction(each) for key, each in self._key_directions.items()}
+        return SideBySide(
+            lines=self._lines,
+            cells=found,
+            baseline=None if against is None else found.index(against),
+            better=one_direction(self._directions.values()),
+            states=self._states,
+            derived=self._derived,
+            key_directions=directions,
+            directions=self._directions,
+        )
+
+
+def _difference(ours: Cells, theirs: Cells, line: int, better: str) -> int:
+    state = DIFFERENT if ours.answers[line] != theirs.answers[line] else 0
+    mine, other = ours.values[line], theirs.values[line]
+    if mine is None or other is None or mine == other:
+        return state
+    if better not in ("higher", "lower"):
+        return DIFFERENT
+    return DIFFERENT | (IMPROVED if (mine > other) == (better == "higher") else REGRESSED)
 
 
 def with_examples(found: SideBySide, examples: Iterable[Any], excerpt: int = 160) -> None:
@@ -339,11 +365,6 @@ def _put(column: list[Any], line: int, value: Any) -> None:
     if line >= len(column):
         column.extend([None] * (line + 1 - len(column)))
     column[line] = value
-
-
-def _digest(text: str) -> int:
-    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return int.from_bytes(digest, "big", signed=True)
 
 
 def _number(value: Any) -> float | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from urllib.parse import urlencode
 
@@ -26,13 +27,13 @@ def listed(
     Returns:
         The lines; and the other lists and pages, as what to call them and an address, which the one that is shown lacks.
     """
-    states = found.states()
+    states = found.states
     sample = sample_of(found, states, most)
     if sample is None:
         return None, []
     kinds: dict[str, Sequence[int]] = {_ALL: range(len(states))}
     for name, bit in _KINDS.items():
-        lines = [line for line, state in enumerate(states) if state & bit]
+        lines = array("i", (line for line, state in enumerate(states) if state & bit))
         if lines:
             kinds[name] = lines
     pages = [("a sample", "" if kind not in kinds else _address("", 1))]
