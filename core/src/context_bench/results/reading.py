@@ -17,6 +17,7 @@ from context_bench.records import REPORTED_CURRENCY, EvalRow
 from context_bench.results.pairing import unpaired
 from context_bench.results.registry import RunMetric, metrics_for, recalled, stored_metrics
 from context_bench.results.result import EvalResult, StoredRows, row_to_dict
+from context_bench.results.summary import SCORES, Summary
 from context_bench.run.datasets import gold_remark
 from context_bench.runs import Run, open_run, reader_of
 from context_bench.store.mark import is_own
@@ -29,6 +30,8 @@ def read_result(
     threshold: float | None = None,
     baseline: str | None = None,
     catalog: Catalog | None = None,
+    *,
+    as_stored: bool = False,
 ) -> EvalResult:
     """Return the result of a run file; nothing is run.
 
@@ -38,6 +41,8 @@ def read_result(
             the run.
         baseline: Label of the system that the others are held against; None takes that of the run.
         catalog: What is installed; None looks.
+        as_stored: Whether to take the values that the run's metrics had at its end, where it has
+            ended, without the means of further scores: no row is read for them.
 
     Raises:
         StoreError: It is no run file, or is damaged.
@@ -52,7 +57,12 @@ def read_result(
         store.use_baseline(numbers[baseline])
     with store.snapshot():  # all of one moment
         recorded = store.run()
-        metrics, told_of_metrics = _metrics_of(store, catalog, score_field, threshold)
+        summary = None
+        if as_stored:
+            metrics, summary = _as_stored(store)
+            told_of_metrics: list[str] = []
+        else:
+            metrics, told_of_metrics = _metrics_of(store, catalog, score_field, threshold)
         told = {
             "request": recorded["config"],
             "run_file": str(store.path),
@@ -61,7 +71,24 @@ def read_result(
             "provenance": recorded["provenance"],
         }
         warnings = [*store.warnings(), *told_of_metrics]
-        return EvalResult(StoredRows(store), metrics, {}, told, warnings=warnings)
+        return EvalResult(StoredRows(store), metrics, {}, told, warnings=warnings, summary=summary)
+
+
+def _as_stored(store: RunReader) -> tuple[list[RunMetric], Summary]:
+    """Return the metrics that a run recorded, and the values that they had at its end."""
+    record = store.metrics()
+    stored = record.get("summary", {})
+    metrics: list[RunMetric] = []
+    keys: dict[str, list[str]] = {}
+    values: dict[str, dict[str, Any]] = {entry["label"]: {} for entry in store.systems()}
+    for entry in record.get("metrics", ()) if stored else ():
+        metrics.append(recalled({"reason": "", **entry}, stored)[0])
+        keys[entry["name"]] = list(entry["keys"])
+        for label, known in values.items():
+            own = stored.get(label, {})
+            known.update({key: float(own[key]) for key in entry["keys"] if key in own})
+    every = {label: {**known, SCORES: {}} for label, known in values.items()}
+    return metrics, Summary(every, keys, ())
 
 
 def _metrics_of(

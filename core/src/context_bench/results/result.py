@@ -14,7 +14,7 @@ from context_bench.protocols import Metric
 from context_bench.records import AGREEMENT, ANY_KEY, Completeness, EvalRow, flatten, row_to_dict
 from context_bench.results.registry import with_declarations
 from context_bench.results.score_means import UNKNOWN_DATASET
-from context_bench.results.summary import SCORES, ChosenRows, metric_notes, summarize
+from context_bench.results.summary import SCORES, ChosenRows, Summary, metric_notes, summarize
 from context_bench.results.table import score_table, summary_columns
 from context_bench.runs import StoredRows, completeness_of
 from context_bench.store.encoding import storable
@@ -56,6 +56,7 @@ class EvalResult:
         declared: Sequence[str] = (),
         warnings: Sequence[str] = (),
         completeness: Completeness | None = None,
+        summary: Summary | None = None,
     ) -> None:
         self.rows = rows
         if isinstance(rows, StoredRows):
@@ -66,7 +67,8 @@ class EvalResult:
         self.config = dict(config)
         self.metrics = tuple(map(with_declarations, metrics))
         self._declared = tuple(declared)
-        summary = summarize(rows, self.metrics, self._declared, self.config)
+        if summary is None:
+            summary = summarize(rows, self.metrics, self._declared, self.config)
         self.summary = summary.values
         self.keys_by_metric = summary.keys
         self.findings = summary.findings

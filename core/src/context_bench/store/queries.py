@@ -209,6 +209,17 @@ def spent(reader: RunReader) -> tuple[float, float | None]:
     return float(total), maximum
 
 
+def total_cost(reader: RunReader) -> float | None:
+    """Return the sum of what the rows cost, whoever paid for them; None where no row knows it."""
+    query = (
+        "SELECT sum(cost) FROM (SELECT cost FROM responses "
+        "UNION ALL SELECT cost FROM failures WHERE stage = 'system')"
+    )
+    [(total,)] = reader.lines(query)
+    with raising_store_errors(reader.path):
+        return None if total is None else float(total)
+
+
 def has_shared_clusters(reader: RunReader) -> bool:
     """Return whether two examples have one cluster."""
     [(found,)] = reader.lines(
