@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from array import array
 from collections.abc import Sequence
 from typing import Any
 
@@ -148,6 +149,26 @@ class Pairs:
         return float(np.abs(self.ours - self.theirs).max()) or self.measured or 1.0
 
 
+@frozen(eq=False)
+class Seen:
+    """What was compared, from which :class:`Reach` is made when it is asked for: kept for each comparison, it would take six
+    times as much memory.
+
+    Attributes:
+        differences: Of the matched rows, shape (rows,).
+        clusters, measured, largest: As in :class:`Pairs`.
+    """
+
+    differences: Floats
+    clusters: Clusters | None = None
+    measured: float | None = None
+    largest: float = 1.0
+
+    def reach(self) -> Reach:
+        """Return what the run could have shown, at any error of the test."""
+        return reach_of(self.differences, self.clusters, self.measured, self.largest)
+
+
 @frozen
 class Comparison:
     """What is known of a difference.
@@ -167,7 +188,7 @@ class Comparison:
             clusters are too few to find any, nan where the verdict is not ``inconclusive``.
         word: One of :data:`WORDS`.
         sentence: The verdict with its reason.
-        reach: What the run could have shown, at any error of the test.
+        seen: What was compared; what the run could have shown follows from it.
         family: Of comparisons that are corrected together.
         together: How many comparisons the family holds: the p-value is corrected for them, the interval is not.
         left: By how many the error of one that shows nothing is divided, beside those that did show something.
@@ -189,12 +210,12 @@ class Comparison:
     p_value: float
     corrected: float
     test: str
-    improved: tuple[Any, ...]
-    regressed: tuple[Any, ...]
+    improved: Sequence[Any]
+    regressed: Sequence[Any]
     detectable: float
     word: str = INCONCLUSIVE
     sentence: str = ""
-    reach: Reach = Factory(Reach)
+    seen: Seen = Factory(lambda: Seen(np.zeros(0)))
     family: str = PRIMARY
     together: int = 1
     left: int = 1
@@ -268,7 +289,7 @@ def compare(pairs: Pairs, rules: Rules = Rules(), family: str = PRIMARY) -> Comp
         improved=_keys(pairs, passing & ~passed & is_directed),
         regressed=_keys(pairs, passed & ~passing & is_directed),
         detectable=math.nan,
-        reach=reach_of(differences, pairs.clusters, pairs.measured, pairs.largest),
+        seen=Seen(differences, pairs.clusters, pairs.measured, pairs.largest),
         family=family,
         rows_to_rule_out=needed,
         clustered_by=pairs.clustered_by,
@@ -278,8 +299,11 @@ def compare(pairs: Pairs, rules: Rules = Rules(), family: str = PRIMARY) -> Comp
     return judged(found, rules)
 
 
-def _keys(pairs: Pairs, chosen: NDArray[np.bool_]) -> tuple[Any, ...]:
-    return tuple(pairs.keys[int(place)] for place in np.flatnonzero(chosen))
+def _keys(pairs: Pairs, chosen: NDArray[np.bool_]) -> Sequence[Any]:
+    places = np.flatnonzero(chosen)
+    if isinstance(pairs.keys, np.ndarray):
+        return array("q", pairs.keys[places].astype(np.int64).tobytes())
+    return tuple(pairs.keys[int(place)] for place in places)
 
 
 def corrected(
@@ -304,7 +328,8 @@ def corrected(
 
 def _member(one: Comparison, rules: Rules) -> Member:
     """Return a comparison as its family knows it: those of equal units, judged alike, are one."""
-    digest = hashlib.blake2b(one.reach.sums.tobytes() + one.reach.sizes.tobytes()).digest()
+    reach = one.seen.reach()
+    digest = hashlib.blake2b(reach.sums.tobytes() + reach.sizes.tobytes()).digest()
     return Member(one.family, one.p_value, (digest, one.rows, rules.better, one.test))
 
 
@@ -330,7 +355,7 @@ def judged(found: Comparison, rules: Rules) -> Comparison:
     if found.corrected < 1 - rules.confidence and (low > 0 or high < 0):
         word = BETTER if low > 0 else WORSE
         return evolve(found, word=word, sentence=f"{size}; {p_value}")
-    shows = found.reach.shows(1 - (1 - rules.confidence) / found.left)
+    shows = found.seen.reach().shows(1 - (1 - rules.confidence) / found.left)
     found = evolve(found, detectable=shows)
     if not found.differing:
         sentence = f"No row differs; {confidence} the difference is {ends}"
