@@ -21,6 +21,7 @@ import pytest
 
 from context_bench import evaluate
 from context_bench.cli import execute
+from context_bench.store.rows import RowReader
 from context_bench_http.local_server import HEADERS, Guard, LocalRequest, respond
 from context_bench_view.folder import RunFolder
 from context_bench_view.server import Pages
@@ -120,13 +121,15 @@ def test_a_run_is_the_report_and_its_texts_are_fetched(app: Any) -> None:
     assert "<img" not in body
     rows = json.loads(re.findall(r'id="rows-data">(.*?)</script>', body, flags=re.DOTALL)[0])
     assert rows["address"] == f"/{TOKEN}/run/one.sqlite/row/"
-    status, headers, body = asked(app, rows["address"] + "1")
+    status, headers, body = asked(app, rows["address"] + rows["line"][1])
     assert (status, headers["content-type"]) == (200, "application/json")
     assert [row["response"] for row in json.loads(body)["rows"]] == ["number 1", ATTACK]
     assert "<" not in body
 
 
-@pytest.mark.parametrize("line", ["30", "-1", "x", "1e3", "99999999999999999999"])
+@pytest.mark.parametrize(
+    "line", ["0-30-0", "0-1-1", "1", "0--1-0", "x", "0-1e3-0", "0-99999999999999999999-0"]
+)
 def test_a_row_that_is_not_there_is_told(app: Any, line: str) -> None:
     assert asked(app, f"/{TOKEN}/run/one.sqlite/row/{line}")[0] == 404
 
@@ -225,12 +228,12 @@ def test_without_the_token_nothing_is_answered(app: Any, path: str) -> None:
 )
 def test_other_pages_and_names_are_refused(app: Any, headers: dict[str, str]) -> None:
     assert asked(app, f"/{TOKEN}/", **headers)[0] == 403
-    assert asked(app, f"/{TOKEN}/run/one.sqlite/row/1", **headers)[0] == 403
+    assert asked(app, f"/{TOKEN}/run/one.sqlite/row/0-1-0", **headers)[0] == 403
 
 
 def test_its_own_pages_are_not_refused(app: Any) -> None:
     headers = {"origin": f"http://{ADDRESS}", "sec_fetch_site": "same-origin"}
-    assert asked(app, f"/{TOKEN}/run/one.sqlite/row/1", **headers)[0] == 200
+    assert asked(app, f"/{TOKEN}/run/one.sqlite/row/0-1-0", **headers)[0] == 200
     assert "access-control-allow-origin" not in asked(app, f"/{TOKEN}/", **headers)[1]
 
 
@@ -389,7 +392,7 @@ def test_only_reading_is_possible(app: Any, method: str) -> None:
 )  # fmt: skip
 def test_no_other_file_can_be_had(app: Any, name: str) -> None:
     for path in (name, quote(name, safe=""), quote(name)):
-        for tail in ("", "/row/0", "/status"):
+        for tail in ("", "/row/0-0-0", "/status"):
             status, _, body = asked(app, f"/{TOKEN}/run/{path}{tail}")
             assert status in (404, 422), (path, tail)
             assert "secret" not in body.replace(name, "")
@@ -406,7 +409,7 @@ def test_a_broken_file_is_told_in_one_line(app: Any) -> None:
 
 def test_looking_changes_no_run(app: Any, folder: Path) -> None:
     before = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()}
-    for path in ("", "run/one.sqlite", "run/one.sqlite/row/3", "run/one.sqlite/status"):
+    for path in ("", "run/one.sqlite", "run/one.sqlite/row/0-3-0", "run/one.sqlite/status"):
         assert asked(app, f"/{TOKEN}/{path}")[0] == 200
     assert {
         path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()
@@ -470,6 +473,14 @@ def test_a_long_run_is_listed_by_page(long_run: Path) -> None:
         found = re.findall(r'id="rows-data">(.*?)</script>', body, flags=re.DOTALL)[0]
         return json.loads(found), body
 
+    first, body = rows("")
+    assert first["id"] == [f"q{number}" for number in range(500)]
+    assert first["question"][0] == "What is 0?"
+    assert 'id="rest" role="status"><a href="?lines=all&amp;page=1">' in body
+    again, body = rows("lines=all&page=1")
+    assert (again["line"], again["state"]) == (first["line"], first["state"])
+    assert "<strong>two</strong> against one" in body
+    assert 'id="rest"' not in body
     sample, body = rows("")
     assert len(sample["id"]) == len(sample["question"]) == 2_000
     assert "q7" in sample["id"]
@@ -477,18 +488,35 @@ def test_a_long_run_is_listed_by_page(long_run: Path) -> None:
     assert 'href="?lines=all&amp;page=1#rows">all (2,300)</a>' in body
     last, body = rows("lines=all&page=99")
     assert last["id"] == [f"q{number}" for number in range(2_000, 2_300)]
-    assert last["line"] == list(range(2_000, 2_300))
+    assert last["line"] == [f"0-{number}-0" for number in range(2_000, 2_300)]
     assert last["question"][0] == "What is 2000?"
     assert last["systems"][1]["response"][-1] == "yes"
     assert "previous page" in body
     assert "next page" not in body
     failed, body = rows("lines=failed")
-    assert (failed["id"], failed["line"]) == (["q7"], [7])
+    assert (failed["id"], failed["line"]) == (["q7"], ["0-7-0"])
     assert "Page 1 of 1 of failed lines: 1 of 2,300 are listed here." in body
     for query in ("lines=nothing&page=x", "page=-1"):
         assert rows(query)[0]["id"] == sample["id"]
-    request = LocalRequest("GET", "/run/long.sqlite/row/2299", "", {}, b"")
+    request = LocalRequest("GET", "/run/long.sqlite/row/0-2299-0", "", {}, b"")
     assert json.loads(app.answer(request).body)["rows"][1]["response"] == "yes"
+
+
+def test_the_list_and_the_first_page_of_a_long_run_read_few_rows(
+    long_run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[Any] = []
+    original = RowReader._row
+    monkeypatch.setattr(RowReader, "_row", lambda *given: read.append(given) or original(*given))
+    app = Pages(long_run.parent, TOKEN)
+    body = app.answer(LocalRequest("GET", "/", "", {}, b"")).body.decode()
+    assert "4600 rows: complete." in body
+    assert not read
+    app.answer(LocalRequest("GET", "/run/long.sqlite", "", {}, b""))
+    assert 1_000 <= len(read) <= 1_002
+    read.clear()
+    app.answer(LocalRequest("GET", "/run/long.sqlite/row/0-2299-0", "", {}, b""))
+    assert len(read) == 2
 
 
 def test_a_run_that_goes_on_is_followed(tmp_path: Path) -> None:
@@ -606,7 +634,7 @@ def test_a_transcript_shows_what_was_removed_and_added_in_each_request(tmp_path:
         run_file=tmp_path / "agents.sqlite",
     )
     pages = Pages(tmp_path, TOKEN)
-    rows = json.loads(asked(pages, f"/{TOKEN}/run/agents.sqlite/row/0")[2])["rows"]
+    rows = json.loads(asked(pages, f"/{TOKEN}/run/agents.sqlite/row/0-0-0")[2])["rows"]
     assert [row["has_transcript"] for row in rows] == [True, False]
     address, _, query = rows[0]["transcript"].partition("?")
     status, headers, body = asked(pages, address, query=query + "&request=2")
@@ -621,9 +649,9 @@ def test_a_transcript_shows_what_was_removed_and_added_in_each_request(tmp_path:
     assert "3 (side request) 1 2 nothing 0" in table
     assert "2 more requests are not stored" in body
     assert asked(pages, address, query="system=plain")[0] == 404
-    assert asked(pages, address.replace("/0/", "/7/"), query=query)[0] == 404
+    assert asked(pages, address.replace("/0-0-0/", "/0-7-0/"), query=query)[0] == 404
     assert asked(pages, address, query=query + "&request=99")[0] == 200
-    assert asked(pages, address.replace("/0/", "/1/"), query=query)[0] == 422
+    assert asked(pages, address.replace("/0-0-0/", "/0-1-0/"), query=query)[0] == 422
 
 
 def test_texts_that_are_too_long_to_compare_keep_what_they_begin_and_end_with() -> None:

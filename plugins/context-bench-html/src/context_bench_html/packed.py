@@ -20,7 +20,7 @@ class Packed(Sequence[Any]):
     """Numbers, and ``None`` where there is none; what no line has takes no memory.
 
     Args:
-        kind: Type code of :mod:`array`: ``"d"`` for numbers, ``"i"`` for indexes, ``"b"`` for truth values.
+        kind: Type code of :mod:`array`: ``"d"`` for numbers, ``"i"`` for whole ones, ``"b"`` for truth values.
     """
 
     def __init__(self, kind: str = "d") -> None:
@@ -35,11 +35,13 @@ class Packed(Sequence[Any]):
         if value is None:
             if missing < 0:
                 self._numbers[line] = self._nothing[0]
-        elif missing == 0:
-            self._numbers.append(value)
-        else:
-            if missing > 0:
-                self._numbers.extend(self._nothing * (missing + 1))
+            return
+        if missing >= 0:
+            self._numbers.extend(self._nothing * (missing + 1))
+        try:
+            self._numbers[line] = value
+        except (OverflowError, TypeError):  # larger than a file of ours has it, or no whole number
+            self._numbers, self._nothing = array("d", self._present()), array("d", [math.nan])
             self._numbers[line] = value
 
     def fill(self, lines: int) -> None:
@@ -48,11 +50,15 @@ class Packed(Sequence[Any]):
 
     def floats(self) -> NDArray[np.float64]:
         """Return the numbers as an array, with nan where there is none."""
+        numbers = self._present()
+        missing = len(self) - len(numbers)
+        return np.pad(numbers, (0, missing), constant_values=np.nan) if missing else numbers
+
+    def _present(self) -> NDArray[np.float64]:
         numbers = np.array(self._numbers, dtype=np.float64)
         if self._numbers.typecode != "d":
             numbers[numbers == self._nothing[0]] = np.nan
-        missing = len(self) - len(numbers)
-        return np.pad(numbers, (0, missing), constant_values=np.nan) if missing else numbers
+        return numbers
 
     def __len__(self) -> int:
         return self._lines
@@ -70,7 +76,7 @@ class Line:
 
     Attributes:
         identity: Number of the dataset, position and repetition.
-        id: Id of the example.
+        id: Id of the example; empty where ids are not kept.
         dataset: Label of its dataset.
     """
 
@@ -78,11 +84,21 @@ class Line:
     id: str
     dataset: str
 
+    @property
+    def name(self) -> str:
+        """Its identity as a text, such as ``0-17-0``; a server has the rows of the line under it."""
+        return "-".join(map(str, self.identity))
+
 
 class Lines(Sequence[Line]):
-    """What all lines are of, in canonical order."""
+    """What all lines are of, in canonical order.
 
-    def __init__(self) -> None:
+    Args:
+        keeps_ids: Whether the ids of their examples are kept.
+    """
+
+    def __init__(self, keeps_ids: bool = True) -> None:
+        self._keeps_ids = keeps_ids
         self._places = array("q")
         self._labels: dict[str, int] = {}
         self._datasets = array("i")
@@ -93,8 +109,9 @@ class Lines(Sequence[Line]):
         """Add a line."""
         self._places.append(place_of(*line.identity))
         self._datasets.append(self._labels.setdefault(line.dataset, len(self._labels)))
-        self._ids += line.id.encode("utf-8", "surrogatepass")
-        self._ends.append(len(self._ids))
+        if self._keeps_ids:
+            self._ids += line.id.encode("utf-8", "surrogatepass")
+            self._ends.append(len(self._ids))
 
     @property
     def places(self) -> NDArray[np.int64]:
@@ -118,5 +135,6 @@ class Lines(Sequence[Line]):
         place = self._places[index]
         at = index % len(self._places)
         identity = (*identity_of(place), sample_at(place))
-        text = self._ids[self._ends[at] : self._ends[at + 1]].decode("utf-8", "surrogatepass")
-        return Line(identity, text, list(self._labels)[self._datasets[index]])
+        ends = self._ends[at : at + 2] if self._keeps_ids else (0, 0)
+        name = self._ids[slice(*ends)].decode("utf-8", "surrogatepass")
+        return Line(identity, name, list(self._labels)[self._datasets[index]])

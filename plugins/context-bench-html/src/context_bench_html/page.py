@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from context_bench_compare.rendering import RATIO_NAMES
 from context_bench_html import charts
-from context_bench_html.deciding import Decision, decide, trade
+from context_bench_html.deciding import Decision, Trade, decide, trade
 from context_bench_html.embedding import embedded, policy_hash, visible
 from context_bench_html.heat_maps import HeatMap, by_dataset, by_needle
 from context_bench_html.payload import Texts, rows_payload
@@ -38,11 +38,12 @@ class Opened:
 
     Attributes:
         texts: Full texts that the page holds.
-        address: Where a server has each line's, and None in a file.
+        address: Where a server has each line's, by its name; None in a file.
         status: Where a server says how far the run is, for a page that follows it; None in a file.
         home: Where the list of runs is; None in a file.
         notes: Where a server keeps what persons say of rows; None in a file.
         sample: The lines that the page holds, where these are not all.
+        rest: Where a server has the page with what takes all rows of a long run; None where this is it.
         pages: Where a server lists other lines: what to call them, and the address; the ones that are shown have none.
     """
 
@@ -52,6 +53,7 @@ class Opened:
     home: str | None = None
     notes: str | None = None
     sample: Sample | None = None
+    rest: str | None = None
     pages: Sequence[tuple[str, str]] = ()
 
 
@@ -67,39 +69,71 @@ def report_page(
         opened: How full texts are had.
         pictures: What packages add.
     """
-    states = found.states
     decision = decide(found, run)
-    shown = found if opened.sample is None else opened.sample.found
-    values = {
-        "title": title_of(result),
-        "result": result,
-        "completeness": result.completeness,
-        "headline": result.verdict(),
-        "decision": decision,
-        "baseline": None if found.baseline is None else found.cells[found.baseline].label,
-        "tables": main_tables(result),
-        "notes": _notes(result),
-        "scores": score_table(result),
-        "charts": _charts(found, decision),
-        "trade": trade(found, run),
-        "pictures": [(drawn(f"picture-{number}", one), one) for number, one in enumerate(pictures)],
-        "heat_maps": _heat_maps(found),
-        "counts": _counts(states),
-        "lines": len(found.lines),
-        "run_file": result.config.get("run_file"),
-        "left_out": opened.texts.left_out,
-        "provenance": provenance_of(result),
-        "rows": rows_payload(
-            shown,
-            shown.states,
-            opened.texts,
-            opened.address,
-            opened.notes,
-            lines=None if opened.sample is None else opened.sample.lines,
-        ),
-        "opened": opened,
-    }
-    parts: Iterable[str] = template("report.html").generate(**values)
+    return _page(
+        result,
+        found if opened.sample is None else opened.sample.found,
+        opened,
+        headline=result.verdict(),
+        decision=decision,
+        baseline=None if found.baseline is None else found.cells[found.baseline].label,
+        notes=_notes(result),
+        scores=score_table(result),
+        charts=_charts(found, decision),
+        trade=trade(found, run),
+        pictures=[(drawn(f"picture-{number}", one), one) for number, one in enumerate(pictures)],
+        heat_maps=_heat_maps(found),
+        counts={"lines": len(found.lines), **_counts(found.states)},
+    )
+
+
+def first_page(result: Any, opened: Opened) -> Iterable[str]:
+    """Return the report of a long run before all its rows are read, as parts of an HTML document: some lines, and what the
+    run file tells of all rows.
+
+    Args:
+        result: The result as it is stored.
+        opened: How full texts and the rest are had; its sample are the lines.
+    """
+    assert opened.sample is not None
+    return _page(
+        result,
+        opened.sample.found,
+        opened,
+        headline=None,
+        decision=Decision(),
+        baseline=None,
+        notes=(),
+        scores=score_table(result),
+        charts=dict.fromkeys(_CHARTS),
+        trade=Trade(),
+        pictures=(),
+        heat_maps=(),
+        counts={},
+    )
+
+
+def _page(result: Any, shown: SideBySide, opened: Opened, **values: Any) -> Iterable[str]:
+    """Return a report of which some lines are shown, given the values of the template that are not the same for each."""
+    rows = rows_payload(
+        shown,
+        shown.states,
+        opened.texts,
+        opened.address,
+        opened.notes,
+    )
+    parts: Iterable[str] = template("report.html").generate(
+        title=title_of(result),
+        result=result,
+        completeness=result.completeness,
+        tables=main_tables(result),
+        run_file=result.config.get("run_file"),
+        left_out=opened.texts.left_out,
+        provenance=provenance_of(result),
+        rows=rows,
+        opened=opened,
+        **values,
+    )
     return parts
 
 
@@ -176,6 +210,9 @@ def _notes(result: Any) -> list[str]:
     """Return what a reader must know beside the numbers; how complete they are and warnings stand above them."""
     above = {*result.completeness.sentences, *(f"Warning: {line}" for line in result.warnings)}
     return [note for note in result.notes() if note not in above]
+
+
+_CHARTS = ("forest", "forest_datasets", "forest_scores", "score", "latency")
 
 
 def _charts(found: SideBySide, decision: Decision) -> dict[str, Any]:

@@ -91,8 +91,6 @@ def rows_payload(
     texts: Texts | None,
     address: str | None = None,
     notes: str | None = None,
-    *,
-    lines: Sequence[int] | None = None,
 ) -> Markup:
     """Return the columns of rows as JSON.
 
@@ -100,9 +98,8 @@ def rows_payload(
         found: The rows side by side.
         states: What each line is.
         texts: Which full texts the page holds.
-        address: Where a server has the others; the number of the line is appended. None where there is no server.
+        address: Where a server has the others; the name of the line is appended. None where there is no server.
         notes: Where a server keeps what persons say of rows; None where there is no server.
-        lines: The numbers of the lines, for the server; None where all lines are there.
     """
     datasets = found.datasets
     numbers = {label: number for number, label in enumerate(datasets)}
@@ -129,7 +126,7 @@ def rows_payload(
             "block": [block_of.get(line, -1) for line in range(len(found.lines))],
             "systems": [_column(cells) for cells in found.cells],
             "address": address,
-            "line": lines,
+            "line": [line.name for line in found.lines] if address else None,
             "notes": notes,
         }
     )

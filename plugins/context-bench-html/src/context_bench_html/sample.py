@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 
 from context_bench import EvalRow
 from context_bench.runs import Run
+from context_bench_html.packed import Lines
 from context_bench_html.side_by_side import (
     FAILED,
     SideBySide,
@@ -32,12 +33,10 @@ class Sample:
     Attributes:
         found: They, side by side.
         sentence: How many they are, and which.
-        lines: Their numbers among all lines.
     """
 
     found: SideBySide
     sentence: str
-    lines: Sequence[int]
 
 
 def sample_of(found: SideBySide, states: Sequence[int], most: int = MOST_LINES) -> Sample | None:
@@ -76,22 +75,30 @@ def sample_of(found: SideBySide, states: Sequence[int], most: int = MOST_LINES) 
         f"and about one in {step:,} of the others."
     )
     lines = np.sort(np.concatenate([shown, worst, even])).tolist()
-    return Sample(found.only(lines), sentence, lines)
+    return Sample(found.only(lines), sentence)
 
 
 def page_of(found: SideBySide, lines: Sequence[int], what: str) -> Sample:
     """Return some lines of a run, which ``what`` says, such as ``lines 1 to 2,000``."""
-    return Sample(found.only(lines), f"{what} of {len(found.lines):,} are listed here.", lines)
+    return Sample(found.only(lines), f"{what} of {len(found.lines):,} are listed here.")
 
 
 def add_texts(found: SideBySide, rows: Sequence[EvalRow], run: Run | None) -> None:
-    """Add the beginnings of questions, right answers and responses to lines, each read on its own."""
+    """Add ids, and the beginnings of questions, right answers and responses to lines, each read on its own."""
+    ids: list[str] = [""] * len(found.lines)
     for cells in found.cells:
-        for index in cells.rows:
-            response = None if index is None else rows[index].response
+        for number, index in enumerate(cells.rows):
+            row = None if index is None else rows[index]
+            response = None if row is None else row.response
             cells.responses.append(None if response is None else excerpt_of(response, _EXCERPT))
+            if row is not None:
+                ids[number] = row.example_id
+    lines = Lines()
+    for line, example_id in zip(found.lines, ids):
+        lines.append(evolve(line, id=example_id))
+    found.lines = lines
     if run is not None:
-        contents: list[Any] = [run.example(line.identity).content or {} for line in found.lines]
+        contents: list[Any] = [run.example(line.identity).content or {} for line in lines]
         found.questions = [question_of(content, _EXCERPT) for content in contents]
         found.golds = [gold_of(content, _EXCERPT) for content in contents]
 

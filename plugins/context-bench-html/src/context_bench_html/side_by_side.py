@@ -57,9 +57,9 @@ class Cells:
     failed: Packed = field(factory=_truth_values)
     latency: Packed = field(factory=Packed)
     cost: Packed = field(factory=Packed)
-    prompt_tokens: Packed = field(factory=Packed)
-    input_tokens: Packed = field(factory=Packed)
-    output_tokens: Packed = field(factory=Packed)
+    prompt_tokens: Packed = field(factory=_whole_numbers)
+    input_tokens: Packed = field(factory=_whole_numbers)
+    output_tokens: Packed = field(factory=_whole_numbers)
     responses: list[str | None] = field(factory=list)
     answers: dict[int, str | None] = field(factory=dict)
     scores: dict[str, Packed] = field(factory=dict)
@@ -195,10 +195,10 @@ def side_by_side(
         rows: Rows in canonical order.
         systems: Labels of the systems, in order.
         baseline: Label of the one that the others are held against; None takes the first.
-        excerpt: Letters that are kept of each response; 0 keeps none.
+        excerpt: Letters that are kept of each response; 0 keeps none, and no ids of examples.
         derived: Labels of those whose rows are made of another one's.
     """
-    reading = _Reading(systems, baseline, frozenset(derived))
+    reading = _Reading(systems, baseline, frozenset(derived), Lines(keeps_ids=excerpt > 0))
     for index, row in enumerate(rows):
         if not row.is_extra:
             reading.put(index, row, excerpt)
@@ -209,12 +209,12 @@ class _Reading:
     """Rows side by side while they are read; the responses are those of one example at a time."""
 
     def __init__(
-        self, systems: Sequence[str], baseline: str | None, derived: frozenset[str]
+        self, systems: Sequence[str], baseline: str | None, derived: frozenset[str], lines: Lines
     ) -> None:
         self._baseline = baseline
         self._derived = derived
         self._cells = {label: Cells(label) for label in systems}
-        self._lines = Lines()
+        self._lines = lines
         self._states = array("b")
         self._example = (-1, -1)
         self._open: dict[tuple[str, int], int] = {}  # lines of the example

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
+import re
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 from threading import Lock
@@ -16,17 +16,18 @@ from context_bench import EvalResult, EvalRow
 from context_bench.errors import StoreError
 from context_bench.records import shown_seconds
 from context_bench.runs import Run, open_run, run_files
+from context_bench_html.details import detail_of
 from context_bench_html.pictures import Picture, pictures_of
-from context_bench_html.reporter import detail_reader, read
-from context_bench_html.sample import MOST_LINES
-from context_bench_html.side_by_side import SideBySide
+from context_bench_html.reporter import read
+from context_bench_html.sample import MOST_LINES, Sample, add_texts
+from context_bench_html.side_by_side import SideBySide, side_by_side
 from context_bench_view.notes import notes_path, tags_of
 
 _KEPT = 4
 _SHOWN_SCORES = 3
 _SHOWN_LABELS = 6
 _MOST_ROWS = 20_000
-"""Rows of a run whose scores the list still shows: of a larger one, opening it tells."""
+"""Rows of a run that has not ended whose scores the list still shows: of a larger one, opening it tells."""
 
 
 @frozen
@@ -40,7 +41,7 @@ class Listed:
         status: ``finished``, ``running`` and so on; ``broken`` for a file that cannot be read.
         created: When it started, in ISO 8601; empty where it is not known.
         seconds: How long it took, from its start to the end of its last session; None while it goes on.
-        scores: Mean score by the label of the system; empty where there is none, or the run is too large for a list.
+        scores: Mean score by the label of the system; empty where there is none, or a long run has not ended.
         ends: Both ends of the 95 % interval of each of these means; None where there is none.
         cost: Money of all rows; None where no row knows its own.
         tags: What persons called it.
@@ -172,28 +173,70 @@ class RunFolder:
             self._pictures[path.name] = known = (state, pictures_of(run))
         return known[1]
 
+    def is_long(self, path: Path) -> bool:
+        """Whether a run has more rows than a page lists."""
+        with open_run(path) as run:
+            return len(run) > MOST_LINES
+
+    def is_read(self, path: Path) -> bool:
+        """Whether :meth:`shown` has a run already, as its file is now."""
+        return (path.name, _state_of(path)) in self._shown
+
+    def first_lines(self, path: Path, most: int) -> tuple[EvalResult, Sample]:
+        """Return what the file of a run tells of all its rows, and its first lines: no other row is read."""
+        import context_bench
+
+        with open_run(path) as run, run.snapshot():
+            result = context_bench.open(run, as_stored=True)
+            rows = list(_first_rows(run, most))
+            config = result.config
+            derived = config.get("derived", ())
+            found = side_by_side(rows, config["systems"], config.get("baseline"), 0, derived)
+            lines = found.only(range(min(most, len(found.lines))))
+            add_texts(lines, rows, run)
+        return result, Sample(lines, f"The first {len(lines.lines):,} lines are listed here.")
+
     def has_row(self, path: Path, key: Mapping[str, Any]) -> bool:
         """Whether a run has a row with this ``dataset``, ``id`` and ``repetition``."""
-        wanted = (str(key.get("dataset")), str(key.get("id")), key.get("repetition"))
-        lines = self.shown(path).found.lines
-        return any((line.dataset, line.id, line.identity[2]) == wanted for line in lines)
+        with open_run(path) as run:
+            for example in run.examples(str(key.get("id"))):
+                if example.label == str(key.get("dataset")):
+                    numbers = [row.repetition for _, row in run.rows_of(example.identity)]
+                    return key.get("repetition") in numbers
+        return False
 
-    def detail(self, path: Path, line: int) -> Mapping[str, Any] | None:
-        """Return everything about a line of a run; None when it has no such line."""
-        shown = self.shown(path)
-        if not 0 <= line < len(shown.found.lines):
+    def detail(self, path: Path, line: str) -> Mapping[str, Any] | None:
+        """Return everything about a line of a run, by its name; None when it has no such line."""
+        rows = self.rows(path, line)
+        if not rows:
             return None
         with open_run(path) as run:
-            return detail_reader(shown.found, shown.result.rows, run)(line)
+            example = run.example((rows[0].dataset_number, rows[0].position))
+        return detail_of(example.content, rows)
 
-    def rows(self, path: Path, line: int) -> list[EvalRow]:
-        """Return the rows of a line of a run, one for each system; none when it has no such line."""
-        lines = self.shown(path).found.lines
-        if not 0 <= line < len(lines):
+    def rows(self, path: Path, line: str) -> list[EvalRow]:
+        """Return the rows of a line of a run, by its name, one for each system; none when it has no such line."""
+        if not _NAME.fullmatch(line):
             return []
-        identity = lines[line].identity
+        dataset, position, repetition = map(int, line.split("-"))
         with open_run(path) as run:
-            return [row for key, row in run.rows_of(identity) if key.repetition == identity[2]]
+            rows = [row for _, row in run.rows_of((dataset, position))]
+        return [row for row in rows if row.repetition == repetition and not row.is_extra]
+
+
+_NAME = re.compile(r"[0-9]{1,3}-[0-9]{1,9}-[0-9]{1,4}")
+
+
+def _first_rows(run: Run, most: int) -> Iterator[EvalRow]:
+    """Yield the rows of the first examples, as many as ``most`` lines need."""
+    lines: set[tuple[int, int, int]] = set()
+    example = (-1, -1)
+    for row in run.rows():
+        if example != (row.dataset_number, row.position) and len(lines) >= most:
+            return
+        example = (row.dataset_number, row.position)
+        lines.add((*example, row.repetition))
+        yield row
 
 
 def _state_of(path: Path) -> tuple[Any, ...]:
@@ -219,20 +262,18 @@ def _listed(path: Path) -> Listed:
 def _described(name: str, run: Run) -> Listed:
     import context_bench
 
-    rows = len(run)
     created, finished = run.created, run.finished
-    result = context_bench.open(run) if 0 < rows <= _MOST_ROWS else None
-    completeness = run.completeness if result is None else result.completeness
+    result = context_bench.open(run, as_stored=True)
+    if not result.metrics and 0 < len(run) <= _MOST_ROWS:  # it goes on, or was stopped
+        result = context_bench.open(run)
+    completeness = result.completeness
     scores: list[tuple[str, float]] = []
     ends: list[tuple[float, float] | None] = []
-    costs: list[float] = []
-    if result is not None:
-        for label, values in result.summary.items():
-            if values.get("mean_score") is not None:
-                scores.append((str(label), float(values["mean_score"])))
-                low, high = values.get("mean_score_low"), values.get("mean_score_high")
-                ends.append(None if low is None or high is None else (float(low), float(high)))
-        costs = [row.cost for row in result.rows if row.cost is not None]
+    for label, values in result.summary.items():
+        if values.get("mean_score") is not None:
+            scores.append((str(label), float(values["mean_score"])))
+            low, high = values.get("mean_score_low"), values.get("mean_score_high")
+            ends.append(None if low is None or high is None else (float(low), float(high)))
     return Listed(
         name=name,
         systems=", ".join(str(system["label"]) for system in run.systems),
@@ -243,7 +284,7 @@ def _described(name: str, run: Run) -> Listed:
         seconds=_seconds_between(created, finished),
         scores=tuple(scores),
         ends=tuple(ends),
-        cost=math.fsum(costs) if costs else None,
+        cost=run.cost,
         tags=tags_of(run.path),
     )
 

@@ -11,6 +11,11 @@ from context_bench_html.side_by_side import DIFFERENT, FAILED, IMPROVED, REGRESS
 
 _KINDS = {"failed": FAILED, "regressed": REGRESSED, "improved": IMPROVED, "different": DIFFERENT}
 _ALL = "all"
+PAGE = 500
+"""Lines of a page."""
+
+FIRST = f"?{urlencode({'lines': _ALL, 'page': 1})}"
+"""Asks for the first page of all lines."""
 
 
 def listed(
@@ -22,7 +27,7 @@ def listed(
         found: All lines.
         kind: ``all``, or what the lines are, such as ``failed``; anything else asks for the sample.
         page: Number of the page, from 1; what is no number is the first one, and what is beyond the last the last.
-        most: Lines of a page.
+        most: Lines of a sample.
 
     Returns:
         The lines; and the other lists and pages, as what to call them and an address, which the one that is shown lacks.
@@ -42,12 +47,12 @@ def listed(
     if kind not in kinds:
         return sample, pages
     chosen = kinds[kind]
-    last = (len(chosen) - 1) // most + 1
+    last = (len(chosen) - 1) // PAGE + 1
     number = min(max(int(page) if page.isdecimal() and len(page) < 10 else 1, 1), last)
     for name, other in (("previous page", number - 1), ("next page", number + 1)):
         if 1 <= other <= last:
             pages.append((name, _address(kind, other)))
-    shown = chosen[(number - 1) * most : number * most]
+    shown = chosen[(number - 1) * PAGE : number * PAGE]
     what = "lines" if kind == _ALL else f"{kind} lines"
     return page_of(
         found, list(shown), f"Page {number:,} of {last:,} of {what}: {len(shown):,}"

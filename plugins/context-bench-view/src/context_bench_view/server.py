@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, quote, urlencode
 
-from attrs import frozen
+from attrs import evolve, frozen
 from markupsafe import Markup
 
 from context_bench.console import escape_control
@@ -24,12 +24,12 @@ from context_bench_compare.verdicts import Rules
 from context_bench_html import charts
 from context_bench_html.deciding import Difference, Trade
 from context_bench_html.embedding import embedded, policy_hash
-from context_bench_html.page import Opened, policy, report_page, template
+from context_bench_html.page import Opened, first_page, policy, report_page, template
 from context_bench_html.payload import Texts
 from context_bench_html.sample import MOST_LINES, add_texts
 from context_bench_http.local_server import LocalRequest, LocalResponse, plain
 from context_bench_view.folder import Listed, RunFolder
-from context_bench_view.lists import listed
+from context_bench_view.lists import FIRST, PAGE, listed
 from context_bench_view.notes import add_note, notes_of_row, notes_path, read_notes, set_tags
 from context_bench_view.transcripts import Transcript
 from context_bench_view.trend import drawn_trend, trends_of
@@ -193,23 +193,26 @@ class Pages:
         """Return the report of a run; its rows' texts are fetched when they are opened.
 
         Of a long run it lists a sample of the lines; ``lines`` asks for all, or for those of a kind, and ``page`` for one of
-        their pages.
+        their pages. As long as not all of its rows were read, it lists the first lines, and the page asks for the rest.
         """
         path = self._folder.path_of(name)
         if path is None:
             return _missing()
-        shown = self._folder.shown(path)
         address = self._address(path.name)
-        sample, pages = listed(shown.found, asked.last("lines"), asked.last("page"))
         opened = Opened(
             texts=Texts((), {}, {}),
             address=f"{address}/row/",
             status=f"{address}/status",
             home=f"{self._home}/",
             notes=f"{address}/notes",
-            sample=sample,
-            pages=pages,
         )
+        if not asked.query and self._folder.is_long(path) and not self._folder.is_read(path):
+            result, first = self._folder.first_lines(path, PAGE)
+            opened = evolve(opened, sample=first, rest=FIRST)
+            return _html("".join(first_page(result, opened)))
+        shown = self._folder.shown(path)
+        sample, pages = listed(shown.found, asked.last("lines"), asked.last("page"))
+        opened = evolve(opened, sample=sample, pages=pages)
         with open_run(path) as run, run.snapshot():
             if len(shown.result.rows) > MOST_LINES:
                 lines = shown.found if sample is None else sample.found
@@ -221,9 +224,7 @@ class Pages:
     def row(self, name: str, line: str) -> LocalResponse:
         """Return everything about a line of a run."""
         path = self._folder.path_of(name)
-        found = (
-            None if path is None or not line.isdecimal() else self._folder.detail(path, int(line))
-        )
+        found = None if path is None else self._folder.detail(path, line)
         if found is None or path is None:
             return _missing()
         for row in found["rows"]:
@@ -234,7 +235,7 @@ class Pages:
     def transcript(self, name: str, line: str, address: Address) -> LocalResponse:
         """Return what the agent of a row sent, and what was forwarded; ``system`` names the row, and ``request`` the request."""
         path = self._folder.path_of(name)
-        rows = [] if path is None or not line.isdecimal() else self._folder.rows(path, int(line))
+        rows = [] if path is None else self._folder.rows(path, line)
         wanted = [row for row in rows if row.system == address.last("system")]
         transcript = Transcript.of_output(wanted[0].output) if wanted else None
         if path is None or transcript is None:

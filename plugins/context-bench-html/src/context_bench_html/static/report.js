@@ -205,7 +205,7 @@
       return blocks.get(block)[i];
     }
     if (!data.address) return null;
-    const answer = await fetch(data.address + (data.line ? data.line[i] : i));
+    const answer = await fetch(data.address + data.line[i]);
     return answer.ok ? answer.json() : null;
   }
   // ---- what a person says of a row: kept by the viewer beside the run; a draft stays while rows are opened
@@ -404,4 +404,17 @@
   }
   if (!recall()) restrict();
   isReady = true;
+
+  // ---- a long run: the first lines are here, and what takes all rows is put around them when it is there
+  const rest = document.getElementById("rest");
+  if (rest) fetch(rest.querySelector("a").href).then(answer => answer.ok ? answer.text() : Promise.reject()).then(text => {
+    const page = new DOMParser().parseFromString(text, "text/html"), rows = document.getElementById("rows");
+    const told = (from, which) => [...from.querySelectorAll(which)];
+    page.getElementById("completeness").replaceWith(document.getElementById("completeness"));
+    document.querySelector("header nav").replaceWith(page.querySelector("header nav"));
+    told(document, "main > section:not(#rows, #provenance)").forEach(one => one.remove());
+    rows.before(...told(page, "main > section:not(#rows, #provenance)"));
+    told(rows, ":scope > p, :scope > nav").forEach(one => one.remove());
+    place.before(...told(page, "#rows > p, #rows > nav"));
+  }).catch(() => rest.append(" They could not be read."));
 })();
