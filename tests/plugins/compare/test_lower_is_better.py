@@ -252,7 +252,5 @@ def test_a_page_marks_each_row_by_the_direction_of_its_own_dataset(mixed: EvalRe
     found = side_by_side.side_by_side(mixed.rows, ["careful", "sloppy"], "careful")
     assert (found.better, found.directions) == ("mixed", {"marked": "higher", "counted": "lower"})
     improved = [line for line, state in enumerate(found.states) if state & side_by_side.IMPROVED]
-    regressed = [
-        line for line, state in enumerate(found.states) if state & side_by_side.REGRESSED
-    ]
+    regressed = [line for line, state in enumerate(found.states) if state & side_by_side.REGRESSED]
     assert (improved, len(regressed)) == ([], 90)
