@@ -217,11 +217,6 @@ class Run:
         """How much of the run is there, and what finishes it."""
         return completeness_of(self._reader)
 
-    @property
-    def cost(self) -> float | None:
-        """What all rows cost; None where no row knows its cost."""
-        return queries.total_cost(self._reader)
-
     def __len__(self) -> int:
         return self._reader.size()
 

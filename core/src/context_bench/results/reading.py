@@ -21,6 +21,7 @@ from context_bench.results.summary import SCORES, Summary
 from context_bench.run.datasets import gold_remark
 from context_bench.runs import Run, open_run, reader_of
 from context_bench.store.mark import is_own
+from context_bench.store.queries import total_cost
 from context_bench.store.reader import RunReader
 
 
@@ -42,7 +43,8 @@ def read_result(
         baseline: Label of the system that the others are held against; None takes that of the run.
         catalog: What is installed; None looks.
         as_stored: Whether to take the values that the run's metrics had at its end, where it has
-            ended, without the means of further scores: no row is read for them.
+            ended, without the means of further scores: no row is read for them. ``total_cost`` in
+            the ``config`` is what all rows cost, None where no row knows it.
 
     Raises:
         StoreError: It is no run file, or is damaged.
@@ -58,9 +60,11 @@ def read_result(
     with store.snapshot():  # all of one moment
         recorded = store.run()
         summary = None
+        more: dict[str, Any] = {}
         if as_stored:
             metrics, summary = _as_stored(store)
             told_of_metrics: list[str] = []
+            more["total_cost"] = total_cost(store)
         else:
             metrics, told_of_metrics = _metrics_of(store, catalog, score_field, threshold)
         told = {
@@ -69,6 +73,7 @@ def read_result(
             "status": recorded["status"],
             **told_of(store, metrics),
             "provenance": recorded["provenance"],
+            **more,
         }
         warnings = [*store.warnings(), *told_of_metrics]
         return EvalResult(StoredRows(store), metrics, {}, told, warnings=warnings, summary=summary)

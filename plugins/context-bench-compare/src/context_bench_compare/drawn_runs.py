@@ -213,7 +213,7 @@ class Differences:
         rest = np.where(is_flip, 0.0, differences)
         sizes = cluster_sizes(clusters)
         return cls(
-            sizes=np.ones(len(differences)) if sizes is None else sizes,
+            sizes=np.broadcast_to(1.0, len(differences)) if sizes is None else sizes,
             flips=cluster_sums(np.square(flips), clusters),
             net=cluster_sums(flips, clusters),
             moved=cluster_sums((rest != 0).astype(np.float64), clusters),

@@ -34,9 +34,12 @@ from context_bench_compare.intervals import (
     Interval,
     TooFew,
     cluster_count,
+    cluster_sizes,
+    cluster_sums,
     counted,
     percent,
     rows_for_far_off,
+    that_matter,
 )
 from context_bench_compare.power import Reach, reach_of
 
@@ -167,6 +170,15 @@ class Seen:
     def reach(self) -> Reach:
         """Return what the run could have shown, at any error of the test."""
         return reach_of(self.differences, self.clusters, self.measured, self.largest)
+
+    def digest(self) -> bytes:
+        """Return what stands for the differences of units, which are rows or clusters, and their sizes."""
+        level = that_matter(self.clusters)
+        digest = hashlib.blake2b(cluster_sums(self.differences, level).data)
+        sizes = cluster_sizes(level)
+        if sizes is not None:
+            digest.update(sizes.data)
+        return digest.digest()
 
 
 @frozen
@@ -328,9 +340,8 @@ def corrected(
 
 def _member(one: Comparison, rules: Rules) -> Member:
     """Return a comparison as its family knows it: those of equal units, judged alike, are one."""
-    reach = one.seen.reach()
-    digest = hashlib.blake2b(reach.sums.tobytes() + reach.sizes.tobytes()).digest()
-    return Member(one.family, one.p_value, (digest, one.rows, rules.better, one.test))
+    seen = one.seen
+    return Member(one.family, one.p_value, (seen.digest(), one.rows, rules.better, one.test))
 
 
 def judged(found: Comparison, rules: Rules) -> Comparison:

@@ -177,10 +177,12 @@ def trade(found: SideBySide, run: Any = None) -> Trade:
                 for one in who
                 for part in parts
             ]
-            known = ~np.isnan(both).any(axis=0)
+            known = _known(both)
             names = (cells.label, found.cells[found.baseline or 0].label)
             own = None if clusters is None else clusters[known]
-            ratio = ratio_between(names, name, [column[known] for column in both], own, rules)
+            if not known.all():
+                both = [column[known] for column in both]
+            ratio = ratio_between(names, name, both, own, rules)
             ratios += (
                 []
                 if ratio is None
@@ -194,7 +196,7 @@ def _front(found: SideBySide, clusters: NDArray[np.int64] | None, currency: str)
         cells for cells in found.competing if any(value is not None for value in cells.values)
     ]
     scores = [_measured(cells, "pass") for cells in scored]
-    valued = ~np.isnan(scores).any(axis=0) if scored else np.zeros(0, dtype=bool)
+    valued = _known(scores) if scored else np.zeros(0, dtype=bool)
     units = {"cost": currency, "latency": "s"}
     for measure in COSTS if len(scored) > 1 and found.better in ("higher", "lower") else ():
         if (
@@ -220,6 +222,14 @@ def _front(found: SideBySide, clusters: NDArray[np.int64] | None, currency: str)
                 units.get(measure, ""),
             )
     return None
+
+
+def _known(columns: Sequence[Floats]) -> NDArray[np.bool_]:
+    """Return on which lines all columns have a value."""
+    known = ~np.isnan(columns[0])
+    for column in columns[1:]:
+        known &= ~np.isnan(column)
+    return known
 
 
 def _passed(found: SideBySide, cells: Cells, run: Any) -> Floats:

@@ -49,15 +49,18 @@ class Packed(Sequence[Any]):
         self._lines = max(self._lines, lines)
 
     def floats(self) -> NDArray[np.float64]:
-        """Return the numbers as an array, with nan where there is none."""
+        """Return the numbers as an array that is only read, with nan where there is none."""
         numbers = self._present()
         missing = len(self) - len(numbers)
         return np.pad(numbers, (0, missing), constant_values=np.nan) if missing else numbers
 
     def _present(self) -> NDArray[np.float64]:
+        if self._numbers.typecode == "d" and self._numbers:  # not copied
+            numbers: NDArray[np.float64] = np.frombuffer(self._numbers, dtype=np.float64)
+            numbers.flags.writeable = False
+            return numbers
         numbers = np.array(self._numbers, dtype=np.float64)
-        if self._numbers.typecode != "d":
-            numbers[numbers == self._nothing[0]] = np.nan
+        numbers[numbers == self._nothing[0]] = np.nan
         return numbers
 
     def __len__(self) -> int:

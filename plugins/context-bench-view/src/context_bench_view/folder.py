@@ -264,6 +264,7 @@ def _described(name: str, run: Run) -> Listed:
 
     created, finished = run.created, run.finished
     result = context_bench.open(run, as_stored=True)
+    cost = result.config["total_cost"]
     if not result.metrics and 0 < len(run) <= _MOST_ROWS:  # it goes on, or was stopped
         result = context_bench.open(run)
     completeness = result.completeness
@@ -284,7 +285,7 @@ def _described(name: str, run: Run) -> Listed:
         seconds=_seconds_between(created, finished),
         scores=tuple(scores),
         ends=tuple(ends),
-        cost=run.cost,
+        cost=cost,
         tags=tags_of(run.path),
     )
 
