@@ -19,6 +19,8 @@ def open_result(
     threshold: float | None = None,
     baseline: str | None = None,
     catalog: Catalog | None = None,
+    *,
+    as_stored: bool = False,
 ) -> EvalResult:
     """Return the result of a run; nothing is run.
 
@@ -30,6 +32,9 @@ def open_result(
             the run.
         baseline: Label of the system that the others are compared with; None takes that of the run.
         catalog: What is installed; None looks.
+        as_stored: Whether to take the values that the run's metrics had at its end, where it has
+            ended, without the means of further scores: no row is read for them. ``total_cost`` in
+            the ``config`` is what all rows cost, None where no row knows it.
 
     Raises:
         StoreError: It is not a run file, or is damaged; or the store has no such run.
@@ -40,4 +45,4 @@ def open_result(
         from context_bench.session.store_addresses import local_copy
 
         path = local_copy(path)
-    return read_result(path, score_field, threshold, baseline, catalog)
+    return read_result(path, score_field, threshold, baseline, catalog, as_stored=as_stored)
