@@ -15,7 +15,7 @@ class AgentTask:
     """Success of a task by its check, and what the agent did for it.
 
     Score keys: ``task_success`` (0 or 1), ``task_share`` (share of the outputs that are correct), ``agent_turns``,
-    ``agent_calls``, ``agent_re_reads`` (equal calls after the first), ``agent_tokens_sent``, ``agent_cached_share`` (share of
+    ``agent_calls``, ``agent_re_reads`` (as `RequestLog` counts them), ``agent_tokens_sent``, ``agent_cached_share`` (share of
     the tokens that equal the row's previous request up to the first change), ``agent_bill``, and ``agent_kept_share`` (share of
     the tokens in results of tools that arrived) where it is known. With a matched control: ``random_success``,
     ``random_turns``, ``random_bill``, and ``advantage``, the success minus that of the control.
