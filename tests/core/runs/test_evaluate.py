@@ -631,3 +631,14 @@ def test_evaluators_with_other_parameters_have_other_keys(kind: str, tmp_path: P
         with open_run(path) as opened:
             keys += [entry["key"] for entry in opened.evaluators]
     assert keys[0] == keys[1] != keys[2]
+
+
+def test_a_result_as_it_is_stored_has_the_values_of_the_metrics(tmp_path: Path) -> None:
+    path = tmp_path / "run.sqlite"
+    examples = [{"id": str(number), "answer": "x"} for number in range(3)]
+    evaluate(lambda example: "x", examples, [], progress=False, run_file=path)
+    stored = read_result(path, as_stored=True)
+    read = read_result(path)
+    assert stored.table() == read.table()
+    assert stored.keys_by_metric == read.keys_by_metric
+    assert stored.config["total_cost"] is None

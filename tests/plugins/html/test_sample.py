@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -65,6 +66,31 @@ def test_a_long_run_is_a_sample_and_the_page_says_of_what(page: str) -> None:
     assert (
         "3,000 lines, one for each example and repetition: 330 where a system scores worse" in page
     )
+
+
+class Counted(list[EvalRow]):
+    """Rows that count how many of them are read: one after the other, and each by its index."""
+
+    passed = single = 0
+
+    def __iter__(self) -> Iterator[EvalRow]:
+        for row in super().__iter__():
+            self.passed += 1
+            yield row
+
+    def __getitem__(self, index: Any) -> Any:
+        self.single += 1
+        return super().__getitem__(index)
+
+
+def test_all_rows_are_read_once_and_those_that_are_listed_again() -> None:
+    counted = Counted(rows(TOTAL, 100))
+    config = {"systems": list(SYSTEMS), "datasets": ["calls"], "baseline": "one"}
+    result = EvalResult(counted, (), {}, config)
+    counted.passed = counted.single = 0
+    HtmlReporter().write(result, io.StringIO())
+    assert counted.passed < len(counted) + 10
+    assert counted.single == 2 * len(SYSTEMS) * MOST_LINES
 
 
 def test_what_fails_and_what_loses_comes_first_and_the_rest_is_even() -> None:

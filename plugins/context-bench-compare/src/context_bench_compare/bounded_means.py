@@ -52,11 +52,11 @@ def bounded_mean(
         is_reached: Whether a row, or a whole cluster, may lie at these bounds, whatever the others are; else what was not seen
             lies beyond the others by what so many that differ may have left unseen.
     """
-    with_worst, with_best, weights = _imagined(sums, sizes, low, high, is_reached)
+    worst, best, weights = _imagined(sums, sizes, low, high, is_reached)
     quantile = normal.quantile((1 + confidence) / 2)
-    return max(low, _end(with_worst, weights, quantile)), min(
-        high, -_end(-with_best, weights, quantile)
-    )
+    lower = _end(np.append(sums, worst), weights, quantile)
+    upper = -_end(-np.append(sums, best), weights, quantile)
+    return max(low, lower), min(high, upper)
 
 
 def rules_out(sums: Floats, sizes: Floats, mean: float, low: float, confidence: float) -> bool:
@@ -66,8 +66,8 @@ def rules_out(sums: Floats, sizes: Floats, mean: float, low: float, confidence: 
         sums, sizes, low, confidence: As for :func:`bounded_mean`.
         mean: Above ``low``.
     """
-    with_worst, _, weights = _imagined(sums, sizes, low, -low, is_reached=True)
-    terms = with_worst - mean * weights
+    worst, _, weights = _imagined(sums, sizes, low, -low, is_reached=True)
+    terms = np.append(sums, worst) - mean * weights
     if terms.max() <= 0:
         return False
     return _distance(terms, 0.0)[0] < -normal.quantile((1 + confidence) / 2)
@@ -75,8 +75,8 @@ def rules_out(sums: Floats, sizes: Floats, mean: float, low: float, confidence: 
 
 def _imagined(
     sums: Floats, sizes: Floats | None, low: float, high: float, is_reached: bool
-) -> tuple[Floats, Floats, Floats]:
-    """Return the sums with that of the worst row, or cluster, that was not seen, with that of the best, and their weights."""
+) -> tuple[float, float, Floats]:
+    """Return the sum of the worst row, or cluster, that was not seen, that of the best, and the weights with theirs."""
     weights = np.ones(len(sums)) if sizes is None else sizes
     means = sums / weights
     least, most = float(means.min()), float(means.max())
@@ -87,7 +87,7 @@ def _imagined(
     if low < 0 < high and sums.any():
         opposite = float(np.square(sums).sum() / np.abs(sums).sum())
         worst, best = min(worst, -opposite), max(best, opposite)
-    return np.append(sums, worst), np.append(sums, best), np.append(weights, size)
+    return worst, best, np.append(weights, size)
 
 
 def _unseen(means: Floats) -> float:
@@ -122,6 +122,7 @@ def _end(sums: Floats, weights: Floats, quantile: float) -> float:
         moved = (after - value) * float(weights @ square)
         point += moved / float(np.square(terms) @ square)  # where the sum stays zero
         value = after
+        del terms, square  # of a million rows, each takes 8 MB
     return value
 
 
@@ -140,6 +141,7 @@ def _distance(terms: Floats, start: float) -> tuple[float, float]:
     for _ in range(_STEPS):
         scaled = terms / (1 - point * terms)
         first, second = float(scaled.sum()), float(scaled @ scaled)
+        del scaled  # of a million rows, it takes 8 MB
         low, high = (low, point) if first > 0 else (point, high)
         after = point - first / second
         if abs(first) < 1e-7 * math.sqrt(second):  # the next step would be some square of this one

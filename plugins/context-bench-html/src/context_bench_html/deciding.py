@@ -152,9 +152,12 @@ def _pair(wanted: _Wanted, theirs: Cells, clusters: NDArray[np.int64] | None) ->
             return incomparable(f"{cells.label} has no value of {wanted.key or 'the score'}")
     places = np.flatnonzero(wanted.chosen & ~np.isnan(mine) & ~np.isnan(other))
     either = int((wanted.chosen & (np.isnan(mine) != np.isnan(other))).sum())
-    answered = ~((array_of(wanted.cells.failed) > 0) | (array_of(theirs.failed) > 0))
+    answered = ~(array_of(wanted.cells.failed) > 0)
+    answered &= ~(array_of(theirs.failed) > 0)
     own = None if clusters is None else clusters[places]
-    pairs = Pairs(mine[places], other[places], places, answered[places], own, either)
+    if len(places) < len(mine):
+        mine, other, answered = mine[places], other[places], answered[places]
+    pairs = Pairs(mine, other, places, answered, own, either)
     return compare(pairs, wanted.rules, wanted.family)
 
 

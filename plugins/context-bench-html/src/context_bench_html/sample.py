@@ -117,12 +117,12 @@ def _badness(found: SideBySide) -> Any:
         better = found.directions.get(name, found.better)
         if better in ("higher", "lower"):
             sign[found.lines.are_of(name)] = -1.0 if better == "higher" else 1.0
+    worst = np.full(len(found.lines), np.nan)
     if found.baseline is None:
-        columns = [sign * array_of(cells.values) for cells in found.competing]
+        for cells in found.competing:
+            np.fmax(worst, sign * array_of(cells.values), out=worst)
     else:
         baseline = array_of(found.cells[found.baseline].values)
-        columns = [sign * (array_of(cells.values) - baseline) for _, cells in found.others()]
-    worst = np.full(len(found.lines), np.nan)
-    for column in columns:
-        worst = np.fmax(worst, column)
+        for _, cells in found.others():
+            np.fmax(worst, sign * (array_of(cells.values) - baseline), out=worst)
     return worst
