@@ -34,6 +34,7 @@ DETAILS = (
     "scoring",
     "sessions",
     "stopping",
+    "view",
 )
 """The benchmarks of internals, which compare nothing with another program."""
 PEERS = (
