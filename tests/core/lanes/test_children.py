@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from context_bench import evaluate
+from context_bench.run.child import Child
 from context_bench.runs import open_run
 
 MODULE = """
@@ -56,6 +57,26 @@ def test_a_hanging_and_a_dying_evaluation_fail_alone(heavy: Any) -> None:
         "ValueError",
     ]
     assert "exit code 3" in found["die"].errors[0].message
+
+
+def test_rows_that_are_sent_together_fail_alone(
+    heavy: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("context_bench.run.jobs._WORTH_A_PROCESS", 0.0)
+    monkeypatch.setattr("context_bench.run.jobs._WORTH_SENDING", 0.0)
+    asked: list[int] = []
+    ask = Child.score
+    monkeypatch.setattr(
+        Child, "score", lambda child, pairs, _: asked.append(len(pairs)) or ask(child, pairs, None)
+    )
+    odd = {50: "raise", 60: "die", 70: "raise"}
+    examples = [{"id": f"{number}", "say": odd.get(number, "good")} for number in range(100)]
+    rows = evaluate(lambda example: example["say"], examples, [heavy], progress=False).rows
+    failed = {row.position: row.errors[0].kind for row in rows if row.errors}
+    assert failed == {50: "ValueError", 60: "RuntimeError", 70: "ValueError"}
+    assert sum(row.scores.get("heavy", 0.0) for row in rows) == 97.0
+    assert max(asked) > 1
+    assert len(asked) < 100
 
 
 def test_an_evaluator_that_cannot_be_pickled_scores_here() -> None:

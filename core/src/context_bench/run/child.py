@@ -55,16 +55,16 @@ class Child:
             self.kill()
             raise
 
-    def score(self, pair: tuple[Any, Any], seconds: float | None) -> Any:
-        """Return what the evaluator returns for an example and an output, or the exception that it
-        raises.
+    def score(self, arguments: tuple[Any, ...], seconds: float | None) -> Any:
+        """Return what the evaluator's ``score`` returns for some arguments, or the exception that
+        it raises.
 
         Raises:
             TimeoutError: It took longer; the child is dead.
             EOFError: The child has ended.
         """
         try:
-            return pickle.loads(self._ask(pickle.dumps(pair), seconds))
+            return pickle.loads(self._ask(pickle.dumps(arguments), seconds))
         except (TimeoutError, EOFError):
             self.kill()
             raise
@@ -100,6 +100,22 @@ class Child:
             while True:
                 self._answers.put(_receive(stream))
         self._answers.put(None)
+
+
+class EachOf:
+    """What a process is that scores pairs, one after another.
+
+    Args:
+        evaluator: The evaluator.
+    """
+
+    def __init__(self, evaluator: Any) -> None:
+        self._evaluator = evaluator
+
+    def score(self, *pairs: bytes) -> list[bytes]:
+        """Return what the evaluator returns for each pickled pair, or the exception that it raises,
+        pickled."""
+        return [_answer(self._evaluator.score, pair) for pair in pairs]
 
 
 def serve() -> None:

@@ -18,7 +18,7 @@ from itertools import islice
 from threading import Lock
 from typing import Any
 
-from context_bench.run.child import Child
+from context_bench.run.child import Child, EachOf
 from context_bench.run.cores import usable_cores
 from context_bench.run.jobs import Scorer, takes_batches
 from context_bench.run.stopping import CancelToken, CaughtError
@@ -29,6 +29,10 @@ BATCH = 64
 _LONGEST_WAIT = 0.05
 """Seconds for which the first pair of a batch waits for others."""
 
+_BATCH_SECONDS = 0.05
+"""Seconds of scoring that are sent to a process at once. Between two batches it waits for threads
+of this process, for a millisecond or more."""
+
 Pair = tuple[Any, Any]
 """Private copies of an example and an output."""
 
@@ -38,6 +42,18 @@ resumed."""
 
 Waiting = tuple[Callable[[], Pair], "asyncio.Future[Any]"]
 """What makes a pair, and the future of its result."""
+
+
+class _BatchFailedError(Exception):
+    """A call failed as a whole.
+
+    Attributes:
+        cause: Its error.
+    """
+
+    def __init__(self, cause: BaseException) -> None:
+        super().__init__()
+        self.cause = cause
 
 
 class DeferredScoring:
@@ -88,16 +104,20 @@ class DeferredScoring:
 
         Raises:
             TimeoutError: It took too long.
+            _BatchFailedError: There is no result for any pair.
         """
         raise NotImplementedError
+
+    def _share(self) -> int:
+        """Return how many of the waiting pairs the next call gets."""
+        return self.batch_size
 
     def _begin(self, is_due: bool = False) -> None:
         if not is_due and len(self._waiting) < self.batch_size:
             return
         while self._waiting and self._in_flight < self._limit:
-            group: list[Waiting] = []
-            while self._waiting and len(group) < self.batch_size:
-                group.append(self._waiting.popleft())
+            count = min(self._share(), len(self._waiting))
+            group = [self._waiting.popleft() for _ in range(count)]
             self._in_flight += 1
             task = asyncio.get_running_loop().create_task(self._serve(group))
             self._tasks.add(task)
@@ -120,8 +140,10 @@ class DeferredScoring:
         the culprit."""
         try:
             results = await self._call([make_pair() for make_pair, _ in group])
-            if len(group) > 1 and isinstance(results[0], BaseException):
+        except _BatchFailedError as error:
+            if len(group) > 1:
                 return [(await self._results([waiting]))[0] for waiting in group]
+            results = [error.cause]
         except TimeoutError:
             results = [TimeoutError(self._late_message())] * len(group)
         except Exception as error:  # noqa: BLE001 - no thread is to be had
@@ -185,10 +207,10 @@ class BatchScoring(DeferredScoring):
             work.leave()
             raise
         if isinstance(result, CaughtError):
-            return [result.error] * len(pairs)
+            raise _BatchFailedError(result.error)
         if len(result) != len(pairs):
             message = f"score_batch returned {len(result)} results for {len(pairs)} pairs."
-            return [ValueError(message)] * len(pairs)
+            raise _BatchFailedError(ValueError(message))
         return list(result)
 
     def _late_message(self) -> str:
@@ -216,7 +238,7 @@ class ProcessScoring(DeferredScoring):
         self._children: set[Child] = set()
         self._is_closed = False
         try:
-            self._pickle: bytes | None = pickle.dumps(scorer.evaluator)
+            self._pickle: bytes | None = pickle.dumps(EachOf(scorer.evaluator))
         except Exception:  # noqa: BLE001 - what cannot be pickled stays here
             self._pickle = None
 
@@ -231,8 +253,17 @@ class ProcessScoring(DeferredScoring):
     def _calls_in_flight(self) -> float:
         return usable_cores()
 
+    def _share(self) -> int:
+        cost = self._scorer.cost
+        if self._deadline is not None or not cost.seconds:
+            return 1
+        enough = math.ceil(_BATCH_SECONDS * cost.rows / cost.seconds)
+        return min(enough, math.ceil(len(self._waiting) / self._limit))
+
     async def _call(self, pairs: list[Pair]) -> Sequence[Any]:
         child = await self._child()
+        if child is None and len(pairs) > 1:
+            raise _BatchFailedError(RuntimeError("no process is to be had."))
         if child is None:
             work = self._pool.submit(partial(self._scorer.evaluator.score, *pairs[0]))
             try:
@@ -240,11 +271,11 @@ class ProcessScoring(DeferredScoring):
             except TimeoutError:
                 work.leave()
                 raise
-        else:
-            result = await self._pool.submit(partial(self._ask, child, pairs[0])).future
-        if isinstance(result, CaughtError):
-            result = result.error
-        return [result]
+            return [result.error if isinstance(result, CaughtError) else result]
+        results = await self._pool.submit(partial(self._ask, child, pairs)).future
+        if isinstance(results, CaughtError):
+            raise _BatchFailedError(results.error)
+        return results  # type: ignore[no-any-return]
 
     async def _child(self) -> Child | None:
         """Return an idle process, or a new one; None where none is to be had."""
@@ -277,20 +308,26 @@ class ProcessScoring(DeferredScoring):
             self._children.add(child)
         return child
 
-    def _ask(self, child: Child, pair: Pair) -> Any:
+    def _ask(self, child: Child, pairs: list[Pair]) -> list[Any]:
         try:
-            result = child.score(pair, self._deadline)
+            questions = tuple(pickle.dumps(pair) for pair in pairs)
+            return [pickle.loads(answer) for answer in child.score(questions, self._deadline)]
         except TimeoutError:
             message = f"it took longer than the deadline of {self._deadline:g} s, and was killed."
-            result = TimeoutError(message)
+            return [self._unless_closed(TimeoutError(message))]
         except EOFError as error:
-            result = RuntimeError(f"it {error}.")
-        with self._lock:
-            if child.is_dead:
-                self._children.discard(child)
-            else:
-                self._idle.append(child)
-        return DROPPED if child.is_dead and self._is_closed else result
+            if len(pairs) > 1 and not self._is_closed:
+                raise
+            return [self._unless_closed(RuntimeError(f"it {error}."))] * len(pairs)
+        finally:
+            with self._lock:
+                if child.is_dead:
+                    self._children.discard(child)
+                else:
+                    self._idle.append(child)
+
+    def _unless_closed(self, error: Exception) -> Any:
+        return DROPPED if self._is_closed else error
 
 
 def make_scoring(
