@@ -55,7 +55,8 @@ def bounded_mean(
     worst, best, weights = _imagined(sums, sizes, low, high, is_reached)
     quantile = normal.quantile((1 + confidence) / 2)
     lower = _end(np.append(sums, worst), weights, quantile)
-    upper = -_end(-np.append(sums, best), weights, quantile)
+    turned = np.append(sums, best)
+    upper = -_end(np.negative(turned, out=turned), weights, quantile)
     return max(low, lower), min(high, upper)
 
 
@@ -77,17 +78,19 @@ def _imagined(
     sums: Floats, sizes: Floats | None, low: float, high: float, is_reached: bool
 ) -> tuple[float, float, Floats]:
     """Return the sum of the worst row, or cluster, that was not seen, that of the best, and the weights with theirs."""
-    weights = np.ones(len(sums)) if sizes is None else sizes
-    means = sums / weights
+    if sizes is None:
+        means, size, weights = sums, 1.0, np.broadcast_to(1.0, len(sums) + 1)
+    else:
+        means, size = sums / sizes, float(np.square(sizes).sum() / sizes.sum())
+        weights = np.append(sizes, size)
     least, most = float(means.min()), float(means.max())
     beyond = 1.0 if is_reached else _unseen(means)
     worst, best = least - (least - low) * beyond, most + (high - most) * beyond
-    size = float(np.square(weights).sum() / weights.sum())
     worst, best = worst * size, best * size
     if low < 0 < high and sums.any():
         opposite = float(np.square(sums).sum() / np.abs(sums).sum())
         worst, best = min(worst, -opposite), max(best, opposite)
-    return worst, best, np.append(weights, size)
+    return worst, best, weights
 
 
 def _unseen(means: Floats) -> float:
@@ -118,9 +121,10 @@ def _end(sums: Floats, weights: Floats, quantile: float) -> float:
             after = (low + high) / 2
         if abs(apart) < 1e-6 or high - low <= 1e-12 * spread:
             return after
-        square = np.square(1 / (1 - point * terms))
+        square = _shares(terms, point)
+        square = np.square(np.divide(1, square, out=square), out=square)
         moved = (after - value) * float(weights @ square)
-        point += moved / float(np.square(terms) @ square)  # where the sum stays zero
+        point += moved / float(np.square(terms, out=terms) @ square)  # where the sum stays zero
         value = after
         del terms, square  # of a million rows, each takes 8 MB
     return value
@@ -139,7 +143,8 @@ def _distance(terms: Floats, start: float) -> tuple[float, float]:
     low, high = 1 / float(terms.min()), 1 / float(terms.max())
     point = start if low < start < high else 0.0
     for _ in range(_STEPS):
-        scaled = terms / (1 - point * terms)
+        scaled = _shares(terms, point)
+        np.divide(terms, scaled, out=scaled)
         first, second = float(scaled.sum()), float(scaled @ scaled)
         del scaled  # of a million rows, it takes 8 MB
         low, high = (low, point) if first > 0 else (point, high)
@@ -148,10 +153,19 @@ def _distance(terms: Floats, start: float) -> tuple[float, float]:
             point = after
             break
         point = after if low < after < high else (low + high) / 2
-    scaled = terms / (1 - point * terms)
-    second, third = float(scaled @ scaled), 2 * float((scaled**3).sum())
-    root = math.copysign(math.sqrt(max(0.0, 2 * float(np.log1p(-point * terms).sum()))), point)
+    scaled = _shares(terms, point)
+    np.divide(terms, scaled, out=scaled)
+    second, third = float(scaled @ scaled), 2 * float(np.power(scaled, 3, out=scaled).sum())
+    logarithms = np.multiply(-point, terms, out=scaled)
+    logarithm = float(np.log1p(logarithms, out=logarithms).sum())
+    root = math.copysign(math.sqrt(max(0.0, 2 * logarithm)), point)
     moved = point * math.sqrt(second)
     if abs(root) < 1e-4:
         return root + third / (6 * second**1.5), point
     return root + math.log(moved / root) / root, point
+
+
+def _shares(terms: Floats, point: float) -> Floats:
+    """Return ``1 - point * terms`` in an array that the caller may change: of a million rows, each takes 8 MB."""
+    found = point * terms
+    return np.subtract(1, found, out=found)

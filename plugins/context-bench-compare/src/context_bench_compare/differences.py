@@ -213,7 +213,7 @@ def _parts(
     if _count_as_passes(differences, level, measured):
         yield _of_signs(sums, 1.0, confidence)
         return
-    weights = np.ones(len(sums)) if sizes is None else sizes
+    weights = np.broadcast_to(1.0, len(sums)) if sizes is None else sizes
     is_of_passes = are_passes(differences, measured)
     ends = flip_interval(sums, weights, confidence, is_of_passes)
     yield _Part(flip_p_value(sums, is_of_passes), ends[0], ends[1])

@@ -19,7 +19,7 @@ seeded.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 import numpy as np
@@ -209,16 +209,16 @@ class Differences:
     ) -> Differences:
         """Return the differences of matched rows; ``clusters`` are None where each holds one row."""
         is_flip = (np.abs(differences) == 1.0) & (measured is None)
-        flips = np.where(is_flip, differences, 0.0)
-        rest = np.where(is_flip, 0.0, differences)
+        flips = _where(is_flip, differences)
+        rest = _where(~is_flip & (differences != 0), differences)
         sizes = cluster_sizes(clusters)
         return cls(
             sizes=np.broadcast_to(1.0, len(differences)) if sizes is None else sizes,
-            flips=cluster_sums(np.square(flips), clusters),
+            flips=_summed(np.square, flips, clusters),
             net=cluster_sums(flips, clusters),
-            moved=cluster_sums((rest != 0).astype(np.float64), clusters),
+            moved=_summed(_is_any, rest, clusters),
             sums=cluster_sums(rest, clusters),
-            squares=cluster_sums(np.square(rest), clusters),
+            squares=_summed(np.square, rest, clusters),
         )
 
     @property
@@ -329,6 +329,24 @@ class Differences:
         """Return the chance of each row to be what its cluster is, by how much more flips vary for it."""
         size = float(np.square(self.sizes).sum() / self.sizes.sum())
         return np.sqrt(np.clip((varies - 1) / (size - 1), 0.0, 1.0))
+
+
+def _where(chosen: NDArray[np.bool_], values: Floats) -> Floats:
+    """Return the chosen values, which are not 0, and 0 for the others. Nothing is copied where that is not needed."""
+    count = np.count_nonzero(chosen)
+    if not count:
+        return np.broadcast_to(0.0, len(values))
+    return values if count == np.count_nonzero(values) else np.where(chosen, values, 0.0)
+
+
+def _summed(of: Callable[[Floats], Floats], values: Floats, clusters: Clusters | None) -> Floats:
+    """Return the sums over clusters of a function of the values that is 0 at 0."""
+    is_zero = values.strides == (0,)
+    return cluster_sums(values if is_zero else of(values), clusters)
+
+
+def _is_any(values: Floats) -> Floats:
+    return np.asarray(values != 0, dtype=np.float64)
 
 
 def _likely(units: Floats, count: int, draw: np.random.Generator) -> Floats:

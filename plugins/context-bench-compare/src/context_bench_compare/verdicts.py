@@ -140,16 +140,20 @@ class Pairs:
     @property
     def measured(self) -> float | None:
         """The largest value, where nobody knows how large one can be; None for scores between 0 and 1."""
-        values = np.concatenate((self.ours, self.theirs))
-        is_score = not self.is_measure and bool(((values >= 0) & (values <= 1)).all())
-        return None if is_score or not len(values) else float(np.abs(values).max())
+        if not len(self.ours):
+            return None
+        least = min(float(self.ours.min()), float(self.theirs.min()))
+        most = max(float(self.ours.max()), float(self.theirs.max()))
+        is_score = not self.is_measure and least >= 0 and most <= 1
+        return None if is_score else max(abs(least), abs(most))
 
     @property
     def largest(self) -> float:
         """By how much a row can differ: 1.0 for scores between 0 and 1, else the largest difference."""
-        if self.measured is None:
+        measured = self.measured
+        if measured is None:
             return 1.0
-        return float(np.abs(self.ours - self.theirs).max()) or self.measured or 1.0
+        return float(np.abs(self.ours - self.theirs).max()) or measured or 1.0
 
 
 @frozen(eq=False)
