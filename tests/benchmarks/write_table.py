@@ -19,6 +19,7 @@ from importlib.metadata import distributions
 from pathlib import Path
 from time import monotonic
 
+import pictures
 from ratios import TOLERANCE, Change, better_of, changes, ratios_of
 
 FOLDER = Path(__file__).parent
@@ -66,7 +67,7 @@ def subject(path: Path) -> str:
 
 
 def section(path: Path, quick: bool) -> str:
-    """Return the section of one benchmark: its subject, and the table that it prints."""
+    """Return the section of one benchmark: its subject, the table that it prints, and the pictures of that."""
     name = path.stem.removeprefix("bench_").replace("_", "-")
     head = f"## {title(name)}\n\n{subject(path)}\n\n"
     has_quick = "is_quick" in path.read_text(encoding="utf-8")
@@ -76,7 +77,8 @@ def section(path: Path, quick: bool) -> str:
         return (
             f"{head}Not run for this page: what it is compared with, or its data, was not there.\n"
         )
-    return f"{head}{done.stdout.strip()}\n\n{measured_line()}\n"
+    parts = [f"{head}{done.stdout.strip()}", *pictures.links(title(name)), measured_line()]
+    return "\n\n".join(parts) + "\n"
 
 
 def measured_line() -> str:
@@ -205,6 +207,7 @@ def main() -> None:
         kept = [sections[title(name)] for name in shown if (name in DETAILS) is is_detailed]
         page.write_text("\n".join([head(), *kept]), encoding="utf-8")
         print(page.relative_to(FOLDER.parents[1]))
+    pictures.main([])
 
 
 if __name__ == "__main__":

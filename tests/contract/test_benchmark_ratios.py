@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from pathlib import Path
 from types import ModuleType
 
@@ -41,6 +42,11 @@ def ratios(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 @pytest.fixture
 def table(ratios: ModuleType) -> ModuleType:
     return importlib.import_module("write_table")
+
+
+@pytest.fixture
+def pictures(ratios: ModuleType) -> ModuleType:
+    return importlib.import_module("pictures")
 
 
 def test_ratios_are_found_and_times_are_none(ratios: ModuleType) -> None:
@@ -103,3 +109,22 @@ def test_a_benchmark_that_does_not_run_fails(
     monkeypatch.setattr(table, "recorded_sections", lambda: {"Rouge": TABLE})
     monkeypatch.setattr(table, "section", lambda path, quick: "## Rouge\n\nNot run.\n")
     assert table.check(["rouge"]) == 1
+
+
+def test_the_pictures_show_the_tables_of_the_page(pictures: ModuleType) -> None:
+    page = pictures.PAGE.read_text(encoding="utf-8")
+    assert all(page.count(picture.link) == 1 for picture in pictures.PICTURES)
+    assert pictures.main(["--check"]) == 0, "python tests/benchmarks/pictures.py renews them"
+
+
+def test_bars_are_as_long_as_the_values_of_a_column(pictures: ModuleType) -> None:
+    picture = pictures.Picture("Memory", "CPU a row", "CPU of a row")
+    bars = pictures.bars_of(picture, f"# Benchmarks\n\n## Memory\n{TABLE}")
+    assert [(bar.label, bar.value, bar.shown) for bar in bars] == [
+        ("context-bench", 100.0, "100 us"),
+        ("lm-eval", 200.0, "200 us"),
+    ]
+    widths = re.findall(r'width="([0-9.]+)" height="20"', pictures.drawn(picture, bars))
+    assert [float(width) for width in widths] == [145.0, 290.0]
+    with pytest.raises(ValueError, match="has no column"):
+        pictures.bars_of(picture, "# Benchmarks\n")
