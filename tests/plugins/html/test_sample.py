@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from attrs import evolve
 
 from context_bench import EvalResult, EvalRow, Failure
 from context_bench.records import KeyMeaning
@@ -133,3 +134,12 @@ def test_a_line_without_texts_takes_few_bytes() -> None:
         tracemalloc.stop()
         assert len(found.lines) == total
     assert (held[1] - held[0]) / 4_000 < 250
+
+
+def test_a_score_that_equals_the_primary_one_is_held_once() -> None:
+    made = [row(number, slot, number == 5) for number in range(20) for slot in (0, 1)]
+    made[3] = evolve(made[3], scores={"f1": 0.5, "words": 0.25})
+    [_, other] = side_by_side(made, SYSTEMS, "one", excerpt=0).cells
+    assert other.scores["f1"] is other.values
+    assert other.scores["words"][1] == 0.25
+    assert other.values[1] == 0.5

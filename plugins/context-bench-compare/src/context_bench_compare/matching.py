@@ -119,8 +119,7 @@ def hanging_of(run: Run, places: NDArray[np.int64], cluster: str | None) -> Hang
         ConfigurationError: No example has the field.
     """
     examples = example_places(places)
-    numbered = _numbered(examples)
-    repeated = numbered if len(examples) and numbered.max() + 1 < len(examples) else None
+    repeated = _numbered(examples) if _has_equal(examples) else None
     if cluster == ALONE:
         names: Mapping[int, Any] = {}
         by: tuple[str, ...] = ()
@@ -176,6 +175,13 @@ def _named(examples: NDArray[np.int64], names: Mapping[int, Any]) -> NDArray[np.
     order = np.argsort(places)
     at = order[np.minimum(np.searchsorted(places, examples, sorter=order), len(order) - 1)]
     return np.where(places[at] == examples, np.array(codes, dtype=np.int64)[at], examples)
+
+
+def _has_equal(values: NDArray[np.int64]) -> bool:
+    """Return whether two values are equal. Places of rows are in order as a rule, and then are not copied."""
+    if bool((values[1:] < values[:-1]).any()):
+        values = np.sort(values)
+    return bool((values[1:] == values[:-1]).any())
 
 
 def _numbered(values: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -48,6 +48,15 @@ class Packed(Sequence[Any]):
         """Make it as long as there are lines."""
         self._lines = max(self._lines, lines)
 
+    def is_equal(self, other: Packed) -> bool:
+        """Return whether another column holds the same, bit by bit."""
+        mine, theirs = self._numbers, other._numbers
+        return (len(self), len(mine), mine.typecode) == (
+            len(other),
+            len(theirs),
+            theirs.typecode,
+        ) and not (mine and memoryview(mine).cast("B") != memoryview(theirs).cast("B"))
+
     def floats(self) -> NDArray[np.float64]:
         """Return the numbers as an array that is only read, with nan where there is none."""
         numbers = self._present()
@@ -118,8 +127,12 @@ class Lines(Sequence[Line]):
 
     @property
     def places(self) -> NDArray[np.int64]:
-        """The packed places of all lines."""
-        return np.array(self._places, dtype=np.int64)
+        """The packed places of all lines; an array that is only read."""
+        if not self._places:
+            return np.zeros(0, dtype=np.int64)
+        places: NDArray[np.int64] = np.frombuffer(self._places, dtype=np.int64)
+        places.flags.writeable = False
+        return places
 
     @property
     def datasets(self) -> list[str]:

@@ -101,6 +101,9 @@ class Cells:
             column.fill(lines)
         if self.responses:
             self.responses.extend([None] * (lines - len(self.responses)))
+        for key, column in self.scores.items():
+            if column.is_equal(self.values):  # as that of the key which is the primary score
+                self.scores[key] = self.values
 
     def only(self, lines: Sequence[int]) -> Cells:
         """Return what the system has on some lines, without its responses."""
