@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 
 import numpy as np
 from attrs import frozen
@@ -97,12 +98,17 @@ def front_of(
         else np.unique(clusters, return_inverse=True)[1]
     )
     count = int(blocks.max()) + 1
-    known = np.isfinite(costs).all(axis=0)
-    counted = [*scores, *(np.where(known, column, 0.0) for column in costs)]
+    known = np.isfinite(costs[0])
+    for column in costs[1:]:
+        known &= np.isfinite(column)
+    are_all = bool(known.all())
+    counted = chain(
+        scores, (column if are_all else np.where(known, column, 0.0) for column in costs)
+    )
     sums = np.array([np.bincount(blocks, weights=column, minlength=count) for column in counted])
     systems = len(names)
     sizes = np.array(
-        [np.bincount(blocks, weights=one, minlength=count) for one in (np.ones(rows), known)]
+        [np.bincount(own, minlength=count) for own in (blocks, blocks[known])], dtype=np.float64
     )
     sizes = np.repeat(sizes, systems, axis=0)
     generator = np.random.default_rng(seed)

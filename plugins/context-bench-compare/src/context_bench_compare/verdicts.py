@@ -283,7 +283,7 @@ def compare(pairs: Pairs, rules: Rules = Rules(), family: str = PRIMARY) -> Comp
     passing = passes(pairs.ours, rules.threshold, rules.better)
     passed = passes(pairs.theirs, rules.threshold, rules.better)
     is_directed = rules.better not in _UNDIRECTED
-    both = differences[pairs.answered]
+    answered = float(differences[pairs.answered].mean()) if pairs.answered.any() else None
     how = (pairs.clusters, rules.confidence, pairs.measured, pairs.examples)
     tested = difference_test(differences, *how)
     needed = 0
@@ -298,7 +298,7 @@ def compare(pairs: Pairs, rules: Rules = Rules(), family: str = PRIMARY) -> Comp
         difference=float(differences.mean()),
         interval=tested.interval,
         guarantee=guaranteed_difference(differences, *how, tested=tested.interval),
-        answered_difference=float(both.mean()) if len(both) else None,
+        answered_difference=answered,
         p_value=tested.p_value,
         corrected=tested.p_value,
         test=tested.test,

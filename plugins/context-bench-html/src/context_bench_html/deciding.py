@@ -175,6 +175,8 @@ def trade(found: SideBySide, run: Any = None) -> Trade:
     for _, cells in found.others() if found.baseline is not None else ():
         for name, parts in RATIOS.items():
             who = (cells, found.cells[found.baseline or 0])
+            if any(_is_unknown(one, part) for one in who for part in parts):
+                continue
             both = [
                 _passed(found, one, run) if part == "pass" else _measured(one, part)
                 for one in who
@@ -207,13 +209,15 @@ def _front(found: SideBySide, clusters: NDArray[np.int64] | None, currency: str)
             and len(set[str]().union(*(cells.counted for cells in scored))) > 1
         ):
             continue  # counts from different sources are not ranked
-        costs = [_measured(cells, measure)[valued] for cells in scored]
-        known = int(np.isfinite(costs).all(axis=0).sum())
+        if any(_is_unknown(cells, measure) for cells in scored):
+            continue
+        costs = [_chosen(_measured(cells, measure), valued) for cells in scored]
+        known = int(_known(costs).sum())
         if known:
             own = None if clusters is None else clusters[valued]
             names = [cells.label for cells in scored]
             points = front_of(
-                names, [column[valued] for column in scores], costs, found.better, own
+                names, [_chosen(column, valued) for column in scores], costs, found.better, own
             )
             return Front(
                 "score",
@@ -229,9 +233,9 @@ def _front(found: SideBySide, clusters: NDArray[np.int64] | None, currency: str)
 
 def _known(columns: Sequence[Floats]) -> NDArray[np.bool_]:
     """Return on which lines all columns have a value."""
-    known = ~np.isnan(columns[0])
+    known = np.isfinite(columns[0])
     for column in columns[1:]:
-        known &= ~np.isnan(column)
+        known &= np.isfinite(column)
     return known
 
 
@@ -244,6 +248,16 @@ def _passed(found: SideBySide, cells: Cells, run: Any) -> Floats:
             is_lower |= found.lines.are_of(name)
     passed = np.where(is_lower, passes(values, threshold, "lower"), passes(values, threshold))
     return np.where(np.isnan(values), np.nan, passed)
+
+
+def _chosen(column: Floats, lines: NDArray[np.bool_]) -> Floats:
+    """Return the values of some lines; not copied where these are all."""
+    return column if lines.all() else column[lines]
+
+
+def _is_unknown(cells: Cells, part: str) -> bool:
+    """Return whether a system has a measure on no line."""
+    return part != "pass" and getattr(cells, part).is_empty
 
 
 def _measured(cells: Cells, part: str) -> Floats:

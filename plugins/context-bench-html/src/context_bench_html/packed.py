@@ -48,6 +48,11 @@ class Packed(Sequence[Any]):
         """Make it as long as there are lines."""
         self._lines = max(self._lines, lines)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no line has a number."""
+        return not self._numbers
+
     def is_equal(self, other: Packed) -> bool:
         """Return whether another column holds the same, bit by bit."""
         mine, theirs = self._numbers, other._numbers
