@@ -21,7 +21,7 @@ from relay import Relay
 from workload import kompact, llm, missing_packages
 
 LOGS = pytest.StashKey[Path]()
-PATIENCE = 900.0  # what one command may take on a machine that is busy with other things
+PATIENCE = 2700.0  # what one command may take on a machine that is busy with other things
 
 
 @dataclass(frozen=True)
