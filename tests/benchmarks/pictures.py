@@ -41,8 +41,8 @@ class Picture(NamedTuple):
 
     @property
     def link(self) -> str:
-        """The line of the page that shows it."""
-        return f"![{self.title}](../images/{self.name})"
+        """The line of the page that shows it; what it is stands in the picture."""
+        return f"![{self.section}](../images/{self.name})"
 
 
 PICTURES = (
