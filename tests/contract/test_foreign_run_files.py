@@ -248,7 +248,7 @@ def test_viewing_a_foreign_file_does_nothing(
     try:
         listed = fetched(pages, f"/{token}/")
         report = fetched(pages, f"/{token}/run/{RUN}")
-        row = fetched(pages, f"/{token}/run/{RUN}/row/0")
+        row = fetched(pages, f"/{token}/run/{RUN}/row/0-0-0")
         status = fetched(pages, f"/{token}/run/{RUN}/status")
         compared = fetched(pages, f"/{token}/compare?run={RUN}")
     finally:
