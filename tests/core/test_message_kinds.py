@@ -14,6 +14,7 @@ import pytest
 from context_bench import errors
 from context_bench.errors import (
     CallRefusedError,
+    ChangedRunFileError,
     ContextBenchError,
     DuplicateIdError,
     InconclusiveScoreError,
@@ -96,6 +97,7 @@ CASES: dict[str, Callable[[], object]] = {
     "field without a source": lambda: list(
         rename_fields([{"question": "q"}], {"answer": "gold"}, "rows.jsonl")
     ),
+    "changed run file": raising(ChangedRunFileError("run.sqlite")),
     "changed source": raising(SourceChangedError("rows")),
     "duplicate id": raising(DuplicateIdError("Rows 0 and 4 of dataset 'rows' have one id, 'a'.")),
     "metric without its score": lambda: check_score_field(MeanScore("f2"), (), ["f1"]),

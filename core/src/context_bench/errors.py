@@ -350,6 +350,20 @@ class LostStoreError(StoreError):
     code = "lost-store"
 
 
+class ChangedRunFileError(StoreError):
+    """A run file was changed while it was read, such as by a session that began or ended.
+
+    Attributes:
+        path: The run file.
+    """
+
+    code = "changed-run-file"
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        super().__init__(f"The run file {path} was changed while it was read. Read it again.")
+
+
 class RunStoppedError(ContextBenchError):
     """A run ended before its last row and can be resumed.
 

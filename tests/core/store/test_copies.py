@@ -13,6 +13,7 @@ import pytest
 from context_bench.errors import LostStoreError, StoreError
 from context_bench.protocols import Change, Since
 from context_bench.runs import open_run
+from context_bench.session.stores import folder_of
 from context_bench.store.copies import catch_up, commit_of, layouts
 from context_bench.store.keys import RowId
 from context_bench.store.reader import RunReader
@@ -139,6 +140,23 @@ def test_a_copy_follows_every_commit(tmp_path: Path, store: Any) -> None:
     assert content(second) == content(first)
     with open_run(second) as opened:
         assert [row.score for row in opened.rows()] == [0.25, 0.5, 0.75]
+
+
+def test_a_copy_is_read_while_it_catches_up(
+    tmp_path: Path, store: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CONTEXT_BENCH_HOME", str(tmp_path))
+    copy = folder_of(store) / "nightly.sqlite"
+    with closing(a_run(tmp_path / "first.sqlite", store)) as run:
+        run.commit(items(0))
+        catch_up(store, "nightly", copy)
+        with open_run(copy) as opened:
+            with opened.snapshot():
+                assert len(opened) == 1
+                run.commit(items(1))
+                catch_up(store, "nightly", copy)
+                assert [row.score for row in opened.rows()] == [0.25]
+            assert len(opened) == 2
 
 
 def test_a_session_goes_on_in_another_copy(tmp_path: Path, store: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import shutil
 import sqlite3
@@ -12,7 +13,7 @@ import sys
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
@@ -21,6 +22,7 @@ import pytest
 
 from context_bench import evaluate
 from context_bench.cli import execute
+from context_bench.runs import Run
 from context_bench.store.rows import RowReader
 from context_bench_http.local_server import HEADERS, Guard, LocalRequest, respond
 from context_bench_view.folder import RunFolder
@@ -398,6 +400,33 @@ def test_no_other_file_can_be_had(app: Any, name: str) -> None:
             assert "secret" not in body.replace(name, "")
     status, _, body = asked(app, f"/{TOKEN}/compare", query=f"run={quote(name, safe='')}")
     assert status == 404
+
+
+def test_a_run_that_changes_while_it_is_read_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A session begins or ends in the moment of the request."""
+    path = tmp_path / "one.sqlite"
+    evaluate(Half("all"), examples(3), [Same()], progress=False, run_file=path)
+    snapshot = Run.snapshot
+    changes = iter([1, 2])
+
+    @contextmanager
+    def changed(self: Run) -> Iterator[None]:
+        with snapshot(self):
+            yield
+            if change := next(changes, None):
+                os.utime(path, (change, change))
+
+    monkeypatch.setattr(Run, "snapshot", changed)
+    app = Pages(tmp_path, TOKEN)
+    assert "3 rows: complete." in asked(app, f"/{TOKEN}/")[2]
+    assert next(changes, None) is None
+    changes = iter([11, 12])
+    assert asked(app, f"/{TOKEN}/run/one.sqlite")[0] == 200
+    changes = iter(range(101, 200))
+    status, _, body = asked(app, f"/{TOKEN}/run/one.sqlite")
+    assert (status, "was changed while it was read" in body) == (422, True)
 
 
 def test_a_broken_file_is_told_in_one_line(app: Any) -> None:

@@ -10,7 +10,7 @@ from attrs import frozen
 from context_bench.errors import ConfigurationError
 from context_bench.protocols import RunStore, StoreSession
 from context_bench.store.copies import catch_up
-from context_bench.store.mark import data_folder
+from context_bench.store.reader import copies_folder
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
 
@@ -99,4 +99,4 @@ def place_of(store: RunStore, run: str) -> Path:
 
 def folder_of(store: RunStore) -> Path:
     """Return the folder of the local copies of a store's runs."""
-    return data_folder() / "stores" / store.identity
+    return copies_folder() / store.identity

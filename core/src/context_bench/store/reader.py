@@ -22,10 +22,11 @@ from stat import S_ISREG
 from threading import RLock, local
 from typing import Any, TypeVar
 
-from context_bench.errors import ContextBenchError, StoreError
+from context_bench.errors import ChangedRunFileError, ContextBenchError, StoreError
 from context_bench.records import BaselineRow, EvalRow, KeyMeaning
 from context_bench.store.encoding import from_json
 from context_bench.store.keys import MAX_POSITIONS, RowId, last_of, sql_system_of
+from context_bench.store.mark import data_folder
 from context_bench.store.rows import Baselines, Label, ReferenceSystem, RowReader
 from context_bench.store.schema import check_schema
 from context_bench.store.tables import TURNS, Line, TurnColumns, Values, as_records
@@ -111,7 +112,7 @@ class _Open:
 
     @property
     def _is_frozen(self) -> bool:
-        return not self.state[-1]
+        return not self.state[-1] and not _is_copy(self.place)
 
     @property
     def is_outdated(self) -> bool:
@@ -129,8 +130,9 @@ class _Open:
 class Source:
     """Read-only connections to a run file, one for each thread, opened when they are first needed.
 
-    A file without a write-ahead log is read without locks, and without a file next to it.
-    Afterwards it is checked that the file has not changed meanwhile.
+    A file without a write-ahead log is read without locks, and without a file next to it, unless it
+    is the local copy of a run that a store has. Afterwards it is checked that the file has not
+    changed meanwhile.
 
     Attributes:
         path: The run file as the user named it.
@@ -235,9 +237,7 @@ class Source:
                 if current.is_over or is_outdated:
                     self._leave(current)
                 if is_outdated:
-                    raise StoreError(
-                        f"The run file {self.path} was changed while it was read. Read it again."
-                    )
+                    raise ChangedRunFileError(str(self.path))
 
     def _leave(self, opened: _Open) -> None:
         opened.close_soon()
@@ -272,6 +272,19 @@ def _state(place: Path, path: Path) -> tuple[Any, ...]:
     with suppress(OSError):
         has_log = os.stat(f"{place}-wal").st_size > 0
     return status.st_ino, status.st_size, status.st_mtime_ns, has_log
+
+
+def copies_folder() -> Path:
+    """Return the folder of the local copies of runs that stores have."""
+    return data_folder() / "stores"
+
+
+def _is_copy(place: Path) -> bool:
+    """Whether a run file may be brought up to date at any moment: it is then always read with
+    locks."""
+    with suppress(RuntimeError):  # a user without a home has no copies
+        return place.parent.parent == copies_folder()
+    return False
 
 
 def _reading(place: Path, path: Path, is_frozen: bool) -> sqlite3.Connection:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
 
 from attrs import frozen
 
 from context_bench import EvalResult, EvalRow
-from context_bench.errors import StoreError
+from context_bench.errors import ChangedRunFileError, StoreError
 from context_bench.records import shown_seconds
 from context_bench.runs import Run, open_run, run_files
 from context_bench_html.details import detail_of
@@ -23,6 +24,9 @@ from context_bench_html.sample import MOST_LINES, Sample, add_texts
 from context_bench_html.side_by_side import SideBySide, side_by_side
 from context_bench_view.notes import notes_path, tags_of
 
+Read = TypeVar("Read")
+_TIMES = 3
+"""How often a run is read at most that changes while it is read."""
 _KEPT = 4
 _SHOWN_SCORES = 3
 _SHOWN_LABELS = 6
@@ -251,22 +255,36 @@ def _state_of(path: Path) -> tuple[Any, ...]:
     return tuple(state)
 
 
+def steady(read: Callable[[], Read]) -> Read:
+    """Return what a function reads of run files; where one changed meanwhile, it reads again.
+
+    Raises:
+        ChangedRunFileError: It changed each time.
+    """
+    for _ in range(_TIMES - 1):
+        with suppress(ChangedRunFileError):
+            return read()
+    return read()
+
+
 def _listed(path: Path) -> Listed:
     try:
-        with open_run(path) as run, run.snapshot():
-            return _described(path.name, run)
+        return steady(lambda: _described(path))
     except StoreError as error:
         return Listed(path.name, "", "", str(error), "broken")
 
 
-def _described(name: str, run: Run) -> Listed:
+def _described(path: Path) -> Listed:
     import context_bench
 
-    created, finished = run.created, run.finished
-    result = context_bench.open(run, as_stored=True)
-    cost = result.config["total_cost"]
-    if not result.metrics and 0 < len(run) <= _MOST_ROWS:  # it goes on, or was stopped
-        result = context_bench.open(run)
+    with open_run(path) as run, run.snapshot():
+        created, finished = run.created, run.finished
+        systems = ", ".join(str(system["label"]) for system in run.systems)
+        datasets = ", ".join(str(dataset["label"]) for dataset in run.datasets if dataset["label"])
+        result = context_bench.open(run, as_stored=True)
+        cost = result.config["total_cost"]
+        if not result.metrics and 0 < len(run) <= _MOST_ROWS:  # it goes on, or was stopped
+            result = context_bench.open(run)
     completeness = result.completeness
     scores: list[tuple[str, float]] = []
     ends: list[tuple[float, float] | None] = []
@@ -276,9 +294,9 @@ def _described(name: str, run: Run) -> Listed:
             low, high = values.get("mean_score_low"), values.get("mean_score_high")
             ends.append(None if low is None or high is None else (float(low), float(high)))
     return Listed(
-        name=name,
-        systems=", ".join(str(system["label"]) for system in run.systems),
-        datasets=", ".join(str(dataset["label"]) for dataset in run.datasets if dataset["label"]),
+        name=path.name,
+        systems=systems,
+        datasets=datasets,
         sentence=completeness.sentence,
         status=completeness.status,
         created=created,
@@ -286,7 +304,7 @@ def _described(name: str, run: Run) -> Listed:
         scores=tuple(scores),
         ends=tuple(ends),
         cost=cost,
-        tags=tags_of(run.path),
+        tags=tags_of(path),
     )
 
 

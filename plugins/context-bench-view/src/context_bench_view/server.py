@@ -28,7 +28,7 @@ from context_bench_html.page import Opened, first_page, policy, report_page, tem
 from context_bench_html.payload import Texts
 from context_bench_html.sample import MOST_LINES, add_texts
 from context_bench_http.local_server import LocalRequest, LocalResponse, plain
-from context_bench_view.folder import Listed, RunFolder
+from context_bench_view.folder import Listed, RunFolder, steady
 from context_bench_view.lists import FIRST, PAGE, listed
 from context_bench_view.notes import add_note, notes_of_row, notes_path, read_notes, set_tags
 from context_bench_view.transcripts import Transcript
@@ -88,9 +88,9 @@ class Pages:
         try:
             address = Address.of(request)
             if request.method == "POST":
-                response = self._stored(address, request)
+                response = steady(lambda: self._stored(address, request))
             else:
-                response = self._page(address)
+                response = steady(lambda: self._page(address))
         except ContextBenchError as error:
             response = plain(422, escape_control(error, lines=False))
         own = policy(connects=True).replace("script-src ", f"script-src {policy_hash(_SCRIPT)} ")
