@@ -72,6 +72,17 @@ def test_the_json_value_of_a_value_is_what_is_stored(value: object) -> None:
     assert json_value(plain) == plain
 
 
+@given(
+    st.text(st.sampled_from('ab"\\\n\r\t\x00\x1f\x7fé\u2028\ud800/'), max_size=40),
+    st.integers(1, 40),
+)
+def test_a_long_text_is_written_as_a_short_one_is(text: str, times: int) -> None:
+    written = to_json(text * times)
+    assert json.loads(written) == text * times
+    if "\ud800" not in text:
+        assert written == json.dumps(text * times, ensure_ascii=False)
+
+
 @given(values, values)
 def test_values_that_differ_have_bytes_that_differ(one: object, other: object) -> None:
     assert (canonical_bytes(one) == canonical_bytes(other)) == (
@@ -206,6 +217,7 @@ def test_the_digest_of_a_known_value_never_changes() -> None:
     }
     assert digest(known).hex() == "09a2cc45ffedc3eabcd1a12d485cd86a"
     assert digest().hex() == "cae66941d9efbd404e4d88758ea67670"
+    assert digest({"text": "naïve 日本\n" * 3000}).hex() == "a00ab36488624615567e64c2513dd803"
 
 
 @given(values)

@@ -231,3 +231,4 @@ def test_the_checksum_of_every_kind_of_value_is_the_same_in_every_python() -> No
     assert checksum(values) == 1632394004
     interned = tuple(sys.intern(value) if isinstance(value, str) else value for value in values)
     assert checksum(interned) == 1632394004
+    assert checksum((1, "naïve 日本\n" * 3000)) == 220426478

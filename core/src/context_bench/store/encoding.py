@@ -76,9 +76,31 @@ def _make_encoder() -> Callable[[Any, int], Any]:
     make = getattr(json.encoder, "c_make_encoder", None)
     if make is None:
         return lambda value, level: _ENCODER.iterencode(value)
-    escape = json.encoder.encode_basestring  # type: ignore[attr-defined, unused-ignore]
     separators = _ENCODER.key_separator, _ENCODER.item_separator
-    return make(None, _ENCODER.default, escape, None, *separators, False, False, False)  # type: ignore[no-any-return]
+    return make(None, _ENCODER.default, _quoted, None, *separators, False, False, False)  # type: ignore[no-any-return]
+
+
+def _quoted(text: str) -> str:
+    """Return a text as JSON; a long one in a third of the time of ``json``, which looks at each
+    character by itself."""
+    if len(text) < _LONG or _has_rare(text):
+        return _quote(text)
+    for character, escaped in _ESCAPES:
+        if character in text:  # which is found out faster than by replacing
+            text = text.replace(character, escaped)
+    return f'"{text}"'
+
+
+def _has_rare(text: str) -> bool:
+    """Whether a text has characters that JSON escapes and :data:`_ESCAPES` lacks."""
+    data = text.encode("utf-8", "surrogatepass")
+    return len(data.translate(None, _RARE)) < len(data)
+
+
+_quote: Callable[[str], str] = json.encoder.encode_basestring  # type: ignore[attr-defined, unused-ignore]
+_LONG = 256
+_ESCAPES = (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("\r", "\\r"), ("\t", "\\t"))
+_RARE = bytes(set(range(32)) - set(b"\n\r\t"))
 
 
 _CHUNKS = _make_encoder()

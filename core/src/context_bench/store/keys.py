@@ -153,7 +153,19 @@ def digest(*values: Any) -> bytes:
 def hashed(*parts: bytes) -> bytes:
     """Return the digest of bytes: canonical ones, or such whose lengths nobody can mistake. It is
     made for every row."""
-    return blake2b(b"".join(parts), digest_size=DIGEST_SIZE).digest()
+    whole = b"".join(parts)
+    if len(whole) <= _HASHED_AT_ONCE:
+        return blake2b(whole, digest_size=DIGEST_SIZE).digest()
+    digest = blake2b(digest_size=DIGEST_SIZE)
+    view = memoryview(whole)
+    for start in range(0, len(whole), _HASHED_AT_ONCE):
+        digest.update(view[start : start + _HASHED_AT_ONCE])
+    return digest.digest()
+
+
+_HASHED_AT_ONCE = 2047
+"""Bytes for which a hash does not release Python's lock. To get it back among the threads of a run
+takes longer than to hash a long text."""
 
 
 _EXAMPLE = canonical_bytes("context-bench example 1")

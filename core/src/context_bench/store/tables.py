@@ -337,9 +337,19 @@ def checksum(values: Values, covered: Iterable[Values] = ()) -> int:
         StoreError: A value cannot be stored.
     """
     try:
-        return crc32(dumps((*values, *covered), 2))
+        whole = dumps((*values, *covered), 2)
     except ValueError as error:
         raise StoreError(f"A row cannot be written: {error}.") from error
+    checked = 0
+    view = memoryview(whole)
+    for start in range(0, len(whole), _SUMMED_AT_ONCE):
+        checked = crc32(view[start : start + _SUMMED_AT_ONCE], checked)
+    return checked
+
+
+_SUMMED_AT_ONCE = 5 * 1024
+"""Bytes for which a checksum does not release Python's lock; see
+:func:`context_bench.store.keys.hashed`."""
 
 
 Line = TypeVar("Line", bound=NamedTuple)
