@@ -34,7 +34,14 @@ from context_bench.run.datasets import RunDataset, shown
 from context_bench.run.jobs import Job, LabelWiring, Scorer
 from context_bench.run.stopping import CaughtError, capture, is_control_flow
 from context_bench.run.systems import RunSystem, is_conversation
-from context_bench.store.encoding import from_json, isolate, private, storable, to_json
+from context_bench.store.encoding import (
+    canonical_bytes,
+    from_json,
+    isolate,
+    private,
+    storable,
+    to_json,
+)
 from context_bench.store.keys import RowId, dataset_hash, example_key, response_key
 from context_bench.store.rows import StoredExample
 
@@ -413,7 +420,7 @@ def _ahead(sources: Iterable[SourceExample]) -> Iterator[SourceExample]:
     size = 0
     for source in sources:
         read.append(source)
-        size += len(to_json(source.example))
+        size += len(canonical_bytes(source.example))
         if len(read) == _MOST_AHEAD or size > _MOST_BYTES_AHEAD:
             break
     yield from read

@@ -49,9 +49,13 @@ _MARK = "\ufeff"
 """A byte order mark that the encoding leaves in the text, as utf-16-le and gb18030 do."""
 
 
+_READ_AT_ONCE = 1 << 18
+"""Bytes read at once: each reading gives Python's lock to other threads of a run, and waits to get it back."""
+
+
 def _open_bytes(source: Source) -> BinaryIO:
     if source.compression is None:
-        return source.path.open("rb")
+        return source.path.open("rb", buffering=_READ_AT_ONCE)
     if source.path.is_file() and source.path.stat().st_size == 0:
         raise EOFError  # gzip and bz2 take it for an empty text
     stream: Any = import_module(source.compression).open(source.path, "rb")

@@ -31,8 +31,16 @@ def find(record: Mapping[str, Any], path: str) -> Any:
         elif _is_place(value, part):
             value = value[int(part)]
         else:
-            raise LookupError(_explain(value, ".".join(parts[:depth]), part))
+            raise MissingFieldError(value, ".".join(parts[:depth]), part)
     return value
+
+
+class MissingFieldError(LookupError):
+    """Nothing stands at a path. What there is instead is only looked for when somebody reads it: most rows of most
+    recordings lack a field that may be there."""
+
+    def __str__(self) -> str:
+        return _explain(*self.args)
 
 
 def kind_of(value: object) -> str:
