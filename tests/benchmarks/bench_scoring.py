@@ -10,6 +10,9 @@ prints the table.
 A second table has whole commands, start and run file included: recorded answers that rouge scores, on one core and, in
 processes of the default executor and with `--executor processes:2`, on two. The first command, of one row, is not measured:
 it compiles the modules, where that is to be done.
+
+A virtual machine is faster at some times than at others, so everything runs three times, in turn with the others, and the
+median counts. What other guests of the machine took of the processors' time meanwhile is printed beside it.
 """
 
 from __future__ import annotations
@@ -22,6 +25,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from pathlib import Path
+from statistics import median
 from typing import Any, NamedTuple
 
 from side_by_side import is_quick
@@ -44,10 +49,20 @@ class Load(NamedTuple):
     about: str
 
 
+ROUNDS = 3
+WAYS = ("here", "one", "all")
+
+
+class Timed(NamedTuple):
+    """The seconds of a command, and the share of the processors' time that was stolen meanwhile."""
+
+    seconds: float
+    stolen: float
+
+
 LOADS = (
-    Load("rouge", 3000, 2000, "2,000 words against 2,000"),
-    Load("rouge", 1000, 8000, "8,000 words against 8,000"),
-    Load("nli", 3000, 1000, "an answer of 1,000 words"),
+    Load("rouge", 4000, 2000, "2,000 words against 2,000"),
+    Load("nli", 1500, 1000, "an answer of 1,000 words"),
 )
 
 
@@ -103,7 +118,14 @@ def run(load: Load, rows: int, way: str) -> None:
     print(json.dumps(seconds), flush=True)
 
 
-def measured(load: Load, rows: int, way: str) -> tuple[float, float]:
+class Cost(NamedTuple):
+    """The seconds of a run, and those that processors spent on it."""
+
+    seconds: float
+    cpu: float
+
+
+def measured(load: Load, rows: int, way: str) -> Cost:
     """Return the seconds of a run, and those that processors spent on it, in all of its processes."""
     command = [sys.executable, __file__, "--one", str(LOADS.index(load)), str(rows), way]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
@@ -113,32 +135,83 @@ def measured(load: Load, rows: int, way: str) -> tuple[float, float]:
     assert status == 0, told
     process.returncode = 0
     process.stdout.close()
-    return float(told), used.ru_utime + used.ru_stime
+    return Cost(float(told), used.ru_utime + used.ru_stime)
 
 
-def command(rows: int, words: int) -> Iterator[float]:
-    """Yield the seconds of a command that scores recorded answers: on one core, on two, and with two worker processes."""
+def command(rows: int, words: int) -> Iterator[Timed]:
+    """Yield how long a command takes that scores recorded answers: on one core, on two, and with two worker processes."""
     with tempfile.TemporaryDirectory() as folder:
         with open(os.path.join(folder, "rows.jsonl"), "w", encoding="utf-8") as file:
             for example in examples(Load("rouge", rows, words, ""), rows):
-                file.write(json.dumps({**example, "response": example.pop("said")}) + "\n")
+                example["response"] = example.pop("said")
+                file.write(json.dumps(example) + "\n")
         words_of_it = [sys.executable, "-m", "context_bench", "run", "-s", "replay", "-q"]
         words_of_it += ["-d", "rows.jsonl", "--evaluators", "rouge", "--format", "none"]
-        environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}
-        for name, cores, more in (
-            ("warm", 1, ["--limit", "1"]),
-            ("one", 1, []),
-            ("default", 2, []),
-            ("processes", 2, ["--executor", "processes:2"]),
-        ):
-            own = [*words_of_it, "--run-file", f"{name}.sqlite", *more]
-            allowed = set(sorted(os.sched_getaffinity(0))[:cores])
-            begun = time.perf_counter()
-            process = subprocess.Popen(own, cwd=folder, env=environment)
-            os.sched_setaffinity(process.pid, allowed)
-            assert process.wait() == 0
-            if name != "warm":
-                yield time.perf_counter() - begun
+        timed_command([*words_of_it, "--run-file", "warm.sqlite", "--limit", "1"], folder, 1)
+        ways: list[tuple[int, list[str]]] = [(1, []), (2, []), (2, ["--executor", "processes:2"])]
+        tries: list[list[Timed]] = [[] for _ in ways]
+        for _ in range(ROUNDS):
+            for (cores, more), timed in zip(ways, tries):
+                own = [*words_of_it, "--run-file", "run.sqlite", *more]
+                timed.append(timed_command(own, folder, cores))
+                for path in Path(folder).glob("run.sqlite*"):
+                    path.unlink()
+        for timed in tries:
+            yield Timed(
+                median(one.seconds for one in timed), sum(one.stolen for one in timed) / ROUNDS
+            )
+
+
+def timed_command(words: list[str], folder: str, cores: int) -> Timed:
+    """Return how long a command takes on some cores."""
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}
+    stolen = stolen_seconds()
+    begun = time.perf_counter()
+    process = subprocess.Popen(words, cwd=folder, env=environment, stderr=subprocess.DEVNULL)
+    os.sched_setaffinity(process.pid, set(sorted(os.sched_getaffinity(0))[:cores]))
+    assert process.wait() == 0
+    seconds = time.perf_counter() - begun
+    return Timed(seconds, (stolen_seconds() - stolen) / (ALL * seconds))
+
+
+def stolen_seconds() -> float:
+    """Return the seconds of processors that other guests of the machine had since it started; 0 where that is not known."""
+    try:
+        with open("/proc/stat", encoding="ascii") as file:
+            return int(file.readline().split()[8]) / os.sysconf("SC_CLK_TCK")
+    except (OSError, IndexError):
+        return 0.0
+
+
+def print_evaluators(share: int) -> None:
+    """Print the first table, of a part of the rows."""
+    head = ("evaluator", "rows", "here, s", "one process, s", f"{ALL} processes, s", "times faster")
+    print(f"| {' | '.join(head)} | CPU of {ALL} to one | CPU of {ALL} to here |")
+    print("|---|---|---:|---:|---:|---:|---:|---:|")
+    for load in LOADS:
+        rows = load.rows // share
+        tries = [[measured(load, rows, way) for way in WAYS] for _ in range(ROUNDS)]
+        here, one, every = (Cost(*map(median, zip(*runs))) for runs in zip(*tries))
+        seconds = f"{here.seconds:.1f} | {one.seconds:.1f} | {every.seconds:.1f}"
+        ratios = f"{one.seconds / every.seconds:.2f} | {every.cpu / one.cpu:.2f} | {every.cpu / here.cpu:.2f}"
+        print(f"| {load.evaluator} | {rows} of {load.about} | {seconds} | {ratios} |", flush=True)
+
+
+def print_commands(share: int) -> None:
+    """Print the second table, of a part of the rows."""
+    head = ("whole command", "one core, s", "2 cores, s", "times faster")
+    print(f"\n| {' | '.join(head)} | 2 cores, `processes:2`, s | times faster | stolen |")
+    print("|---|---:|---:|---:|---:|---:|---:|")
+    for all_rows, words in ((8000, 1500), (4000, 3000), (2000, 6000)):
+        rows = all_rows // share
+        one, two, workers = command(rows, words)
+        label = (
+            f"{rows} recorded answers of {words:,} words, {1000 * one.seconds / rows:.1f} ms each"
+        )
+        ratios = f"{two.seconds:.1f} | {one.seconds / two.seconds:.2f}"
+        ratios += f" | {workers.seconds:.1f} | {one.seconds / workers.seconds:.2f}"
+        stolen = max(one.stolen, two.stolen, workers.stolen)
+        print(f"| {label} | {one.seconds:.1f} | {ratios} | {stolen:.1%} |", flush=True)
 
 
 def main() -> None:
@@ -148,29 +221,9 @@ def main() -> None:
         run(LOADS[int(number)], int(rows), way)
         return
     share = 20 if is_quick() else 1
-    head = ("evaluator", "rows", "here, s", "one process, s", f"{ALL} processes, s", "times faster")
-    print(f"| {' | '.join(head)} | CPU of {ALL} to one | CPU of {ALL} to here |")
-    print("|---|---|---:|---:|---:|---:|---:|---:|")
-    for load in LOADS:
-        rows = load.rows // share
-        (here, cpu), (one, cpu_of_one), (every, cpu_of_all) = (
-            measured(load, rows, way) for way in ("here", "one", "all")
-        )
-        ratios = f"{one / every:.2f} | {cpu_of_all / cpu_of_one:.2f} | {cpu_of_all / cpu:.2f}"
-        print(
-            f"| {load.evaluator} | {rows} of {load.about} | {here:.1f} | {one:.1f} | {every:.1f} | {ratios} |",
-            flush=True,
-        )
+    print_evaluators(share)
     if ALL > 1 and hasattr(os, "sched_setaffinity"):
-        print(
-            "\n| whole command | one core, s | 2 cores, s | times faster | 2 cores, `processes:2`, s | times faster |"
-        )
-        print("|---|---:|---:|---:|---:|---:|")
-        for rows, words in ((8000, 700), (8000, 2000), (3600, 4000)):
-            one, two, processes = command(rows // share, words)
-            label = f"{rows // share} recorded answers of {words:,} words, {1000 * one / rows * share:.1f} ms each"
-            ratios = f"{two:.1f} | {one / two:.2f} | {processes:.1f} | {one / processes:.2f}"
-            print(f"| {label} | {one:.1f} | {ratios} |", flush=True)
+        print_commands(share)
     print(f"\nLoad {os.getloadavg()[0]:.1f} on {ALL} cores.")
 
 
