@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-UNREACHABLE = ("from versions: none", "Failed to fetch")
+UNREACHABLE = ("after connection broken by", "Failed to fetch")
 """What pip and uv print when no index answers. Any other fault fails the test."""
 
 
