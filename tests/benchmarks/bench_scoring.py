@@ -8,8 +8,9 @@ in this process: to send it costs about a third of that. `python tests/benchmark
 prints the table.
 
 A second table has whole commands, start and run file included: recorded answers that rouge scores, on one core and, in
-processes of the default executor and with `--executor processes:2`, on two. The first command, of one row, is not measured:
-it compiles the modules, where that is to be done.
+processes of the default executor and with `--executor processes:2`, on two. Two shards at once, each on a core of its own,
+share nothing: what they win is what the machine has to give. The first command, of one row, is not measured: it compiles the
+modules, where that is to be done.
 
 A virtual machine is faster at some times than at others, so everything runs three times, in turn with the others, and the
 median counts. What other guests of the machine took of the processors' time meanwhile is printed beside it.
@@ -51,6 +52,7 @@ class Load(NamedTuple):
 
 ROUNDS = 3
 WAYS = ("here", "one", "all")
+COMMANDS = ("one", "default", "processes", "shards")
 
 
 class Timed(NamedTuple):
@@ -139,7 +141,8 @@ def measured(load: Load, rows: int, way: str) -> Cost:
 
 
 def command(rows: int, words: int) -> Iterator[Timed]:
-    """Yield how long a command takes that scores recorded answers: on one core, on two, and with two worker processes."""
+    """Yield how long a command takes that scores recorded answers: on one core, on two, with two worker processes, and as
+    two commands at once that score half of them each, on one core."""
     with tempfile.TemporaryDirectory() as folder:
         with open(os.path.join(folder, "rows.jsonl"), "w", encoding="utf-8") as file:
             for example in examples(Load("rouge", rows, words, ""), rows):
@@ -147,30 +150,40 @@ def command(rows: int, words: int) -> Iterator[Timed]:
                 file.write(json.dumps(example) + "\n")
         words_of_it = [sys.executable, "-m", "context_bench", "run", "-s", "replay", "-q"]
         words_of_it += ["-d", "rows.jsonl", "--evaluators", "rouge", "--format", "none"]
-        timed_command([*words_of_it, "--run-file", "warm.sqlite", "--limit", "1"], folder, 1)
-        ways: list[tuple[int, list[str]]] = [(1, []), (2, []), (2, ["--executor", "processes:2"])]
-        tries: list[list[Timed]] = [[] for _ in ways]
+        timed_commands([[*words_of_it, "--limit", "1"]], folder, 1)
+        more: dict[str, list[str]] = {"processes": ["--executor", "processes:2"]}
+        tries: dict[str, list[Timed]] = {way: [] for way in COMMANDS}
         for _ in range(ROUNDS):
-            for (cores, more), timed in zip(ways, tries):
-                own = [*words_of_it, "--run-file", "run.sqlite", *more]
-                timed.append(timed_command(own, folder, cores))
-                for path in Path(folder).glob("run.sqlite*"):
-                    path.unlink()
-        for timed in tries:
+            for way, timed in tries.items():
+                if way == "shards":
+                    shards = [[*words_of_it, "--shard", f"{n}/2"] for n in (1, 2)]
+                    timed.append(timed_commands(shards, folder, 1))
+                else:
+                    cores = 1 if way == "one" else 2
+                    timed.append(timed_commands([words_of_it + more.get(way, [])], folder, cores))
+        for timed in tries.values():
             yield Timed(
                 median(one.seconds for one in timed), sum(one.stolen for one in timed) / ROUNDS
             )
 
 
-def timed_command(words: list[str], folder: str, cores: int) -> Timed:
-    """Return how long a command takes on some cores."""
+def timed_commands(commands: list[list[str]], folder: str, cores: int) -> Timed:
+    """Return how long commands take that run at once, each on so many cores."""
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}
+    allowed = sorted(os.sched_getaffinity(0))
     stolen = stolen_seconds()
     begun = time.perf_counter()
-    process = subprocess.Popen(words, cwd=folder, env=environment, stderr=subprocess.DEVNULL)
-    os.sched_setaffinity(process.pid, set(sorted(os.sched_getaffinity(0))[:cores]))
-    assert process.wait() == 0
+    processes = []
+    for number, words in enumerate(commands):
+        own = [*words, "--run-file", f"run{number}.sqlite"]
+        process = subprocess.Popen(own, cwd=folder, env=environment, stderr=subprocess.DEVNULL)
+        os.sched_setaffinity(process.pid, allowed[number : number + cores])
+        processes.append(process)
+    for process in processes:
+        assert process.wait() == 0
     seconds = time.perf_counter() - begun
+    for path in Path(folder).glob("run*.sqlite*"):
+        path.unlink()
     return Timed(seconds, (stolen_seconds() - stolen) / (ALL * seconds))
 
 
@@ -199,18 +212,18 @@ def print_evaluators(share: int) -> None:
 
 def print_commands(share: int) -> None:
     """Print the second table, of a part of the rows."""
-    head = ("whole command", "one core, s", "2 cores, s", "times faster")
-    print(f"\n| {' | '.join(head)} | 2 cores, `processes:2`, s | times faster | stolen |")
-    print("|---|---:|---:|---:|---:|---:|---:|")
+    print(
+        "\n| whole command | one core, s | 2 cores | `processes:2` | two shards at once | stolen |"
+    )
+    print("|---|---:|---:|---:|---:|---:|")
     for all_rows, words in ((8000, 1500), (4000, 3000), (2000, 6000)):
         rows = all_rows // share
-        one, two, workers = command(rows, words)
+        one, *others = command(rows, words)
         label = (
             f"{rows} recorded answers of {words:,} words, {1000 * one.seconds / rows:.1f} ms each"
         )
-        ratios = f"{two.seconds:.1f} | {one.seconds / two.seconds:.2f}"
-        ratios += f" | {workers.seconds:.1f} | {one.seconds / workers.seconds:.2f}"
-        stolen = max(one.stolen, two.stolen, workers.stolen)
+        ratios = " | ".join(f"{one.seconds / other.seconds:.2f} times faster" for other in others)
+        stolen = max(timed.stolen for timed in (one, *others))
         print(f"| {label} | {one.seconds:.1f} | {ratios} | {stolen:.1%} |", flush=True)
 
 

@@ -19,14 +19,14 @@ from context_bench.store.rows import StoredExample
 if TYPE_CHECKING:
     from context_bench.run.conversation import Transcript
 
-_WORTH_A_PROCESS = 0.5
+_WORTH_A_PROCESS = 1.0
 _WORTH_SENDING = 0.001
 
 
 class CpuCost:
     """What an evaluator has cost this process, so that children are started only where that pays.
 
-    A child takes half a second to start, so as much must have been spent. A row must cost more
+    A child takes up to a second to start, so as much must have been spent. A row must cost more
     than sending it to the child.
     """
 
