@@ -14,8 +14,8 @@ A task is started for each row. A fixed set of tasks that take rows from a queue
 refilled whenever a row is left behind.
 
 A row of a sync system that nothing limits is called and scored on one thread, as on the caller's
-thread, but for what slow evaluators say of it. Where such a row takes less than a hand-over, a
-thread does several of them in turn, and they are committed together.
+thread. Where such a row takes less than a hand-over, a thread does several of them in turn, and
+they are committed together.
 """
 
 from __future__ import annotations
@@ -70,9 +70,9 @@ _CHEAP_SCORING = 0.002
 """Seconds of scoring a row; rows that take less, and whose replies come together, are scored on one
 thread in turn."""
 
-_CHEAP_ROW = 0.002
+_CHEAP_ROW = 0.0005
 """Seconds of a whole row that is done on a thread together with others: handing it over alone would
-cost as much where threads wait for each other."""
+cost as much."""
 
 _BATCH_WAIT = 0.02
 """Seconds for which rows for the executor wait for others."""
@@ -91,7 +91,7 @@ class ConcurrentRunner:
         self._deadline = loop.deadline
         self._stop = loop.admission.stop
         self._error: BaseException | None = None
-        self._workers = self._free_places = loop.workers
+        self._free_places = loop.workers
         self._is_plain = loop.deadline is None and not loop.admission.is_limited
         ahead = min(max(_LEAST_AHEAD, loop.workers), _MOST_AHEAD)
         self._window = loop.workers + ahead
@@ -252,15 +252,15 @@ class ConcurrentRunner:
             self._started += 1 + len(task.followers)
 
     def _is_plain_row(self, task: RowTask) -> bool:
-        """Whether a row is done as on the caller's thread: nothing limits its call."""
+        """Whether a row is done as on the caller's thread: nothing limits its call, and nothing
+        scores it later."""
         is_callable = task.job.output is not None or not self._calls.is_async(task.job.slot)
-        return self._is_plain and is_callable and task.job.failed_attempt is None
+        return self._is_plain and is_callable and not task.slow and task.job.failed_attempt is None
 
     def _is_batched(self, task: RowTask) -> bool:
         """Whether the executor does a row."""
-        if self._batches is None or task.slow or not self._is_plain_row(task):
-            return False
-        return self._batches.takes(task.job)
+        batches = self._batches
+        return batches is not None and self._is_plain_row(task) and batches.takes(task.job)
 
     def _start_batch(self) -> bool:
         """Send the rows that are ready to the executor; return whether it has room, and they are
@@ -320,9 +320,8 @@ class ConcurrentRunner:
         """Take the rows that are done on one thread and committed together, as each takes next to
         no time."""
         limit = largest_group(self._committed) - (self._started - self._committed)
-        share = len(self._ready) // self._workers  # what other threads may do at once is left
         followers: list[RowTask] = []
-        while self._ready and len(followers) < min(limit, share, _LARGEST_GROUP):
+        while self._ready and len(followers) < min(limit, _LARGEST_GROUP):
             task = self._ready[0]
             is_cheap = self._row_seconds.get(task.job.slot, _CHEAP_ROW) < _CHEAP_ROW
             if not is_cheap or not self._is_plain_row(task):
@@ -359,16 +358,15 @@ class ConcurrentRunner:
             await self._end(task, rows, again)
 
     def _do_in_turn(self, first: RowTask, rows: list[StoredRow], again: list[RowTask]) -> None:
-        """Do a row and its followers, but for what slow evaluators say, until one of them takes
-        long or the run is stopped; on a thread."""
+        """Do a row and its followers, until one of them takes long or the run is stopped; on a
+        thread."""
         waiting = deque([first, *first.followers])
         is_cheap = True
         while waiting and is_cheap and not self._stop.is_set():
             started = perf_counter()
             task = waiting.popleft()
             try:
-                row, task.answer = self._processor.do(task.job, task.quick)
-                rows.append(row)
+                rows.append(self._processor.do(task.job))
             except RetryableCallError as error:
                 self._is_plain = False
                 job = evolve(task.job, stored=None, failed_attempt=error.attempt)
@@ -461,60 +459,42 @@ class ConcurrentRunner:
     async def _end(
         self, task: RowTask, rows: list[StoredRow], again: Sequence[RowTask] = ()
     ) -> None:
-        """Commit rows, give their place to others, and have the slow evaluators score them.
+        """Commit rows, give their place to others, and have the slow evaluators of a row score it.
 
         Args:
             task: The row that has the place.
             rows: What is committed: its row and those of its followers.
             again: Those of them that are started again.
         """
-        tasks = {one.job.id: one for one in (task, *task.followers)}
-        deferred = [
-            (tasks[row.id], row)
-            for row in rows
-            if tasks[row.id].slow and tasks[row.id].answer is not None and task.late is None
-        ]
-        later = {row.id: _is_free(one.job) for one, row in deferred}
-        shown = [row for row in rows if row.id not in later]
-        stored = [row for row in rows if not later.get(row.id)]
-        is_committed = not stored or await self._writer.commit(stored, shown)
-        for one in again:
-            del tasks[one.job.id]
+        is_deferred = bool(task.slow and rows and task.answer is not None and task.late is None)
+        shown = [] if is_deferred else rows
+        is_committed = bool(rows) and await self._writer.commit(rows, shown)
+        count = 1 + len(task.followers) - len(again)
         self._open.discard(task)
         self._started -= len(again)
-        self._committed += len(tasks)
+        self._committed += count
         self._free_places += 1
         self._ready.extendleft(reversed(again))
         self._start_rows()
-        if deferred and is_committed and not self._stop.is_set():
-            for one, row in deferred:
-                self._create(self._end_deferred(one, row))
-                del tasks[one.job.id]
-        self._ended += len(tasks)
-        self._ended_deferred += sum(bool(one.slow) for one in tasks.values())
-        if self._is_awaited():
-            self._news.set()
-
-    async def _end_deferred(self, task: RowTask, row: StoredRow) -> None:
-        """Have the slow evaluators score a row; it has ended then."""
-        try:
-            await self._score_deferred(task, row)
-        except asyncio.CancelledError:  # the run has ended
-            raise
-        except Exception as error:  # noqa: BLE001 - raised on the caller's thread
-            self._break(error)
-        self._ended += 1
-        self._ended_deferred += 1
+        if is_deferred and is_committed and not self._stop.is_set():
+            try:
+                await self._score_deferred(task, rows[0])
+            except Exception as error:  # noqa: BLE001 - raised on the caller's thread
+                self._break(error)
+        self._ended += count
+        self._ended_deferred += bool(task.slow)
         if self._is_awaited():
             self._news.set()
 
     async def _score_deferred(self, task: RowTask, first: StoredRow) -> None:
-        """Have the slow evaluators score a row, and commit what they say.
+        """Have the slow evaluators score a committed row, and commit what they say.
 
         Raises:
             WiringError: Two evaluators gave the same key.
         """
         assert task.answer is not None
+        if self._is_awaited():
+            self._news.set()
         job = task.job
         results = await asyncio.gather(
             *(self._score_with(scorer, job, task.answer) for scorer in task.slow)
@@ -532,14 +512,7 @@ class ConcurrentRunner:
         owners: dict[str, str] = {}
         for evaluation in (*first.evaluations, *evaluations):
             claim(owners, scorers[evaluation.evaluator], evaluation)
-        if _is_free(job):
-            row = evolve(
-                first,
-                evaluations=[*first.evaluations, *evaluations],
-                failures=[*first.failures, *failures],
-            )
-        else:
-            row = scores_only(job, evaluations, failures)
+        row = scores_only(job, evaluations, failures)
         await self._writer.commit([row], shown=[first])
 
     async def _score_with(
@@ -626,12 +599,6 @@ class ConcurrentRunner:
         self._scoring_pool.close()
         for scoring in self._scorings.values():
             scoring.close()
-
-
-def _is_free(job: Job) -> bool:
-    """Whether a response costs nothing to have again. It is committed with all of its scores, and
-    not before the slow evaluators score it."""
-    return job.output is not None or job.slot.is_recorded
 
 
 def finish_tasks(loop: asyncio.AbstractEventLoop, tasks: set[asyncio.Task[None]]) -> None:
