@@ -142,10 +142,12 @@ def test_a_copy_follows_every_commit(tmp_path: Path, store: Any) -> None:
         assert [row.score for row in opened.rows()] == [0.25, 0.5, 0.75]
 
 
+@pytest.mark.parametrize("home", ["whole", "relative"])
 def test_a_copy_is_read_while_it_catches_up(
-    tmp_path: Path, store: Any, monkeypatch: pytest.MonkeyPatch
+    home: str, tmp_path: Path, store: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("CONTEXT_BENCH_HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CONTEXT_BENCH_HOME", str(tmp_path) if home == "whole" else "data")
     copy = folder_of(store) / "nightly.sqlite"
     with closing(a_run(tmp_path / "first.sqlite", store)) as run:
         run.commit(items(0))

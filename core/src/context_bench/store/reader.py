@@ -283,7 +283,7 @@ def _is_copy(place: Path) -> bool:
     """Whether a run file may be brought up to date at any moment: it is then always read with
     locks."""
     with suppress(RuntimeError):  # a user without a home has no copies
-        return place.parent.parent == copies_folder()
+        return place.parent.parent == copies_folder().absolute()
     return False
 
 
