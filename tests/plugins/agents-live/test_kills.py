@@ -6,6 +6,7 @@ import json
 import os
 import select
 import signal
+import stat
 import subprocess
 import sys
 from collections.abc import Callable
@@ -18,6 +19,7 @@ import pytest
 from context_bench import open as open_run
 from context_bench_agents_live import keeper
 from context_bench_agents_live.keeper import VARIABLE
+from context_bench_agents_live.workspace import Workspace
 
 pytestmark = pytest.mark.skipif(
     not Path("/proc/self/environ").exists(), reason="processes are found in /proc"
@@ -130,6 +132,14 @@ def test_a_program_that_was_being_started_when_the_run_was_killed_is_ended(
         program.kill()
         program.wait()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_keeper_knows_a_workspace_before_it_exists(monkeypatch: pytest.MonkeyPatch) -> None:
+    existed = []
+    monkeypatch.setattr(keeper.KEEPER, "add", lambda folder: existed.append(Path(folder).exists()))
+    with Workspace({}, max_bytes=0) as workspace:
+        assert stat.S_IMODE(Path(workspace.folder).stat().st_mode) == 0o700
+    assert existed == [False]
 
 
 @pytest.mark.parametrize("kills", [2])  # twenty in tests/heavy/agents

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import tempfile
 from collections.abc import Mapping
@@ -31,15 +32,17 @@ class Workspace:
     """
 
     def __init__(self, files: Mapping[str, str], max_bytes: int) -> None:
-        self._outer = Path(tempfile.mkdtemp(prefix="context-bench-agent-")).resolve()
+        name = f"context-bench-agent-{secrets.token_hex(8)}"
+        self._outer = Path(tempfile.gettempdir()).resolve() / name
         self.folder = str(self._outer)
-        KEEPER.add(self.folder)
+        KEEPER.add(self.folder)  # first: a run may be killed as soon as the folder exists
         self.root = self._outer / "work"
         self.home = self._outer / "home"
         self.temporary = self._outer / "tmp"
         self._left = 0
         self._initial: dict[str, str] = {}
         try:
+            self._outer.mkdir(mode=0o700)
             self.root.mkdir()
             self.home.mkdir()
             self.temporary.mkdir()
