@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -24,7 +25,14 @@ class Same:
         return {"same": 1.0}
 
 
-def count_handovers(rows: int, workers: int, path: Path) -> int:
+class Later:
+    name = "later"
+
+    async def score(self, original: Any, processed: Any) -> dict[str, float]:
+        return {"same": 1.0}
+
+
+def count_handovers(rows: int, evaluator: Any, workers: int, path: Path) -> int:
     """Return the calls from one module of core to another that a run makes, on all its threads."""
     handovers = [0]
 
@@ -44,7 +52,7 @@ def count_handovers(rows: int, workers: int, path: Path) -> int:
         evaluate(
             lambda example: "because",
             examples,
-            [Same()],
+            [evaluator],
             progress=False,
             max_workers=workers,
             run_file=path,
@@ -55,11 +63,17 @@ def count_handovers(rows: int, workers: int, path: Path) -> int:
     return handovers[0]
 
 
-# 28 and 34 on an idle machine; groups of rows are smaller where it is busy
-@pytest.mark.parametrize(("workers", "most"), [(1, 40), (2, 65)])
-def test_a_row_goes_through_few_modules(workers: int, most: int, tmp_path: Path) -> None:
-    count_handovers(FEW, workers, tmp_path / "first.sqlite")  # what is imported once is no row's
-    few = count_handovers(FEW, workers, tmp_path / "few.sqlite")
-    many = count_handovers(MANY, workers, tmp_path / "many.sqlite")
+# 34, 40 and 55 on an idle machine; groups of rows are smaller where it is busy
+@pytest.mark.parametrize(
+    ("evaluator", "workers", "most"),
+    [(Same(), 1, 40), (Same(), 2, 65), (Later(), 1, 100)],
+)
+def test_a_row_goes_through_few_modules(
+    evaluator: Any, workers: int, most: int, tmp_path: Path
+) -> None:
+    count = partial(count_handovers, evaluator=evaluator, workers=workers)
+    count(FEW, path=tmp_path / "first.sqlite")  # what is imported once is no row's
+    few = count(FEW, path=tmp_path / "few.sqlite")
+    many = count(MANY, path=tmp_path / "many.sqlite")
     handovers = (many - few) / (MANY - FEW)
     assert 0 < handovers <= most

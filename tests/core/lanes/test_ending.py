@@ -12,14 +12,14 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from threading import Event
+from threading import Event, Thread
 from typing import Any
 
 import pytest
 
 from context_bench import evaluate
 from context_bench.errors import RunStoppedError
-from context_bench.run.concurrent_runner import finish_tasks
+from context_bench.run.concurrent_runner import ConcurrentRunner, finish_tasks
 from context_bench.run.progress import Progress
 from context_bench.run.systems import RunSystem
 from context_bench.store.keys import RowId
@@ -104,6 +104,50 @@ def test_a_row_that_ends_while_the_loop_ends_is_waited_for_no_more() -> None:
     finish_tasks(loop, open_tasks)
     assert open_tasks == set()
     loop.close()
+
+
+class Later:
+    name = "later"
+
+    async def score(self, original: Any, processed: Any) -> dict[str, float]:
+        return {"later": 1.0}
+
+
+@pytest.mark.parametrize("method", ["_do", "_do_group", "_end", "_end_deferred"])
+def test_an_error_that_nobody_expected_ends_the_run(
+    method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = getattr(ConcurrentRunner, method)
+    calls = []
+
+    async def fail_at_third(*arguments: Any, **options: Any) -> None:
+        calls.append(arguments)
+        if len(calls) == 3:
+            raise KeyError("nobody expected this")
+        await original(*arguments, **options)
+
+    monkeypatch.setattr(ConcurrentRunner, method, fail_at_third)
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            evaluate(
+                lambda example: {"response": example["id"]},
+                [{"id": str(number)} for number in range(400)],
+                [Later()],
+                progress=False,
+                max_workers=4,
+                run_file=tmp_path / "run.sqlite",
+                row_timeout=60.0 if method == "_do" else None,
+            )
+        except BaseException as error:
+            errors.append(error)
+
+    thread = Thread(target=run, daemon=True)  # in a thread: a run that waits for ever fails here
+    thread.start()
+    thread.join(120)
+    assert not thread.is_alive()
+    assert [type(error) for error in errors] == [KeyError]
 
 
 @pytest.mark.parametrize(("seconds", "is_tidy"), [(0.05, True), (60.0, False)])

@@ -42,6 +42,7 @@ class RowTask:
         permit: Leave to make the call that is under way.
         waiting: Seconds for which a rate kept the first attempt from being sent.
         answer: What the system answered; kept when scoring takes too long.
+        row: What is committed of it.
         followers: Rows that the same thread does after it and that are committed together with it.
         late: The row, when its time was up.
         sleep: Ends a sleep of the row, when its result is set.
@@ -58,11 +59,17 @@ class RowTask:
     permit: CallPermit | None = None
     waiting: float = 0.0
     answer: Answer | None = None
+    row: StoredRow | None = None
     followers: Sequence[RowTask] = ()
     late: StoredRow | None = None
     sleep: asyncio.Future[None] | None = None
     timer: asyncio.TimerHandle | None = None
     is_done: bool = False
+
+    @property
+    def is_scored_later(self) -> bool:
+        """Whether the slow evaluators have something to score."""
+        return bool(self.slow) and self.answer is not None and self.late is None
 
     @property
     def started(self) -> float | None:

@@ -14,8 +14,8 @@ A task is started for each row. A fixed set of tasks that take rows from a queue
 refilled whenever a row is left behind.
 
 A row of a sync system that nothing limits is called and scored on one thread, as on the caller's
-thread. Where such a row takes less than a hand-over, a thread does several of them in turn, and
-they are committed together.
+thread, but for what slow evaluators say of it. Where such a row takes less than a hand-over, a
+thread does several of them in turn, and they are committed together.
 """
 
 from __future__ import annotations
@@ -70,9 +70,9 @@ _CHEAP_SCORING = 0.002
 """Seconds of scoring a row; rows that take less, and whose replies come together, are scored on one
 thread in turn."""
 
-_CHEAP_ROW = 0.0005
+_CHEAP_ROW = 0.002
 """Seconds of a whole row that is done on a thread together with others: handing it over alone would
-cost as much."""
+cost as much where threads wait for each other."""
 
 _BATCH_WAIT = 0.02
 """Seconds for which rows for the executor wait for others."""
@@ -91,7 +91,7 @@ class ConcurrentRunner:
         self._deadline = loop.deadline
         self._stop = loop.admission.stop
         self._error: BaseException | None = None
-        self._free_places = loop.workers
+        self._workers = self._free_places = loop.workers
         self._is_plain = loop.deadline is None and not loop.admission.is_limited
         ahead = min(max(_LEAST_AHEAD, loop.workers), _MOST_AHEAD)
         self._window = loop.workers + ahead
@@ -108,6 +108,7 @@ class ConcurrentRunner:
         # Counts of rows: the first two are the caller's thread's, the others the event loop's.
         self._fed = self._fed_deferred = 0
         self._started = self._committed = self._ended = self._ended_deferred = 0
+        self._has_failed = False
         self._is_awaited: Callable[[], bool] = bool
         self._news = Event()
         self._split: dict[LabelWiring, tuple[list[Scorer], list[Scorer]]] = {}
@@ -142,7 +143,7 @@ class ConcurrentRunner:
             except BaseException as error:  # noqa: BLE001 - raised again below, once rows are safe
                 interruption = error
                 self._stop.set()
-            self._wait(lambda: self._ended == self._fed or not self._thread.is_alive())
+            self._wait(self._has_ended)
             self._close(is_patient=True)
         except KeyboardInterrupt:
             self._stop.set()
@@ -190,6 +191,10 @@ class ConcurrentRunner:
                     or self._stop.is_set()
                 )
             )
+
+    def _has_ended(self) -> bool:
+        """Whether all rows have ended, or some never will."""
+        return self._ended == self._fed or self._has_failed or not self._thread.is_alive()
 
     def _wait(self, is_met: Callable[[], bool]) -> None:
         self._is_awaited = is_met
@@ -252,15 +257,15 @@ class ConcurrentRunner:
             self._started += 1 + len(task.followers)
 
     def _is_plain_row(self, task: RowTask) -> bool:
-        """Whether a row is done as on the caller's thread: nothing limits its call, and nothing
-        scores it later."""
+        """Whether a row is done as on the caller's thread: nothing limits its call."""
         is_callable = task.job.output is not None or not self._calls.is_async(task.job.slot)
-        return self._is_plain and is_callable and not task.slow and task.job.failed_attempt is None
+        return self._is_plain and is_callable and task.job.failed_attempt is None
 
     def _is_batched(self, task: RowTask) -> bool:
         """Whether the executor does a row."""
-        batches = self._batches
-        return batches is not None and self._is_plain_row(task) and batches.takes(task.job)
+        if self._batches is None or task.slow or not self._is_plain_row(task):
+            return False
+        return self._batches.takes(task.job)
 
     def _start_batch(self) -> bool:
         """Send the rows that are ready to the executor; return whether it has room, and they are
@@ -320,8 +325,9 @@ class ConcurrentRunner:
         """Take the rows that are done on one thread and committed together, as each takes next to
         no time."""
         limit = largest_group(self._committed) - (self._started - self._committed)
+        share = len(self._ready) // self._workers  # what other threads may do at once is left
         followers: list[RowTask] = []
-        while self._ready and len(followers) < min(limit, _LARGEST_GROUP):
+        while self._ready and len(followers) < min(limit, share, _LARGEST_GROUP):
             task = self._ready[0]
             is_cheap = self._row_seconds.get(task.job.slot, _CHEAP_ROW) < _CHEAP_ROW
             if not is_cheap or not self._is_plain_row(task):
@@ -332,7 +338,14 @@ class ConcurrentRunner:
     def _create(self, coroutine: Any) -> None:
         task = self._loop.create_task(coroutine)
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._forget)
+
+    def _forget(self, task: asyncio.Task[None]) -> None:
+        """Let go of a task that has ended; an error that nobody expected ends the run."""
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()):
+            self._has_failed = True
+            self._break(error)
 
     async def _do_group(self, task: RowTask) -> None:
         """Do a row and its followers on a thread, and commit them; those that are not done are
@@ -341,7 +354,9 @@ class ConcurrentRunner:
         again: list[RowTask] = []
         slot = task.job.slot
         in_flight = self._admission.in_flight
-        in_flight[slot.number] += 1
+        is_called = task.job.output is None
+        if is_called:
+            in_flight[slot.number] += 1
         try:
             work = task.begin(self._pool.submit(partial(self._do_in_turn, task, rows, again)))
             result = await work.future
@@ -353,20 +368,22 @@ class ConcurrentRunner:
         except BaseException as error:  # noqa: BLE001 - raised on the caller's thread
             self._break(error)
         finally:
-            in_flight[slot.number] -= 1
+            if is_called:
+                in_flight[slot.number] -= 1
         if task.finish():
             await self._end(task, rows, again)
 
     def _do_in_turn(self, first: RowTask, rows: list[StoredRow], again: list[RowTask]) -> None:
-        """Do a row and its followers, until one of them takes long or the run is stopped; on a
-        thread."""
+        """Do a row and its followers, but for what slow evaluators say, until one of them takes
+        long or the run is stopped; on a thread."""
         waiting = deque([first, *first.followers])
         is_cheap = True
         while waiting and is_cheap and not self._stop.is_set():
             started = perf_counter()
             task = waiting.popleft()
             try:
-                rows.append(self._processor.do(task.job))
+                task.row, task.answer = self._processor.do(task.job, task.quick)
+                rows.append(task.row)
             except RetryableCallError as error:
                 self._is_plain = False
                 job = evolve(task.job, stored=None, failed_attempt=error.attempt)
@@ -378,15 +395,14 @@ class ConcurrentRunner:
         """Do a row, from the call of its system to the commit of what evaluators say."""
         if self._deadline is not None:
             task.timer = self._loop.call_later(self._deadline, self._check_time, task)
-        row: StoredRow | None = None
         try:
-            row = await self._evaluate(task)
+            task.row = await self._evaluate(task)
         except asyncio.CancelledError:  # the run has ended
             raise
         except BaseException as error:  # noqa: BLE001 - raised on the caller's thread
             self._break(error)
         if task.finish():
-            await self._end(task, [] if row is None else [row])
+            await self._end(task, [] if task.row is None else [task.row])
         elif task.answer is not None:
             self._note_late(task)
 
@@ -459,42 +475,55 @@ class ConcurrentRunner:
     async def _end(
         self, task: RowTask, rows: list[StoredRow], again: Sequence[RowTask] = ()
     ) -> None:
-        """Commit rows, give their place to others, and have the slow evaluators of a row score it.
+        """Commit rows, give their place to others, and have the slow evaluators score them.
 
         Args:
             task: The row that has the place.
             rows: What is committed: its row and those of its followers.
             again: Those of them that are started again.
         """
-        is_deferred = bool(task.slow and rows and task.answer is not None and task.late is None)
-        shown = [] if is_deferred else rows
-        is_committed = bool(rows) and await self._writer.commit(rows, shown)
-        count = 1 + len(task.followers) - len(again)
+        tasks = [task, *task.followers]
+        deferred = [(one, one.row) for one in tasks if one.row is not None and one.is_scored_later]
+        is_free = {id(row): _is_free(one.job) for one, row in deferred}
+        shown = [row for row in rows if id(row) not in is_free]
+        stored = [row for row in rows if not is_free.get(id(row))]
+        is_committed = not stored or await self._writer.commit(stored, shown)
         self._open.discard(task)
         self._started -= len(again)
-        self._committed += count
+        self._committed += len(tasks) - len(again)
         self._free_places += 1
         self._ready.extendleft(reversed(again))
         self._start_rows()
-        if is_deferred and is_committed and not self._stop.is_set():
-            try:
-                await self._score_deferred(task, rows[0])
-            except Exception as error:  # noqa: BLE001 - raised on the caller's thread
-                self._break(error)
-        self._ended += count
-        self._ended_deferred += bool(task.slow)
+        if not is_committed or self._stop.is_set():
+            deferred = []
+        for one, row in deferred:
+            self._create(self._end_deferred(one, row))
+        self._ended += len(tasks) - len(again) - len(deferred)
+        slow = sum(bool(one.slow) for one in tasks) - sum(bool(one.slow) for one in again)
+        self._ended_deferred += slow - len(deferred)
+        if self._is_awaited():
+            self._news.set()
+
+    async def _end_deferred(self, task: RowTask, row: StoredRow) -> None:
+        """Have the slow evaluators score a row; it has ended then."""
+        try:
+            await self._score_deferred(task, row)
+        except asyncio.CancelledError:  # the run has ended
+            raise
+        except Exception as error:  # noqa: BLE001 - raised on the caller's thread
+            self._break(error)
+        self._ended += 1
+        self._ended_deferred += 1
         if self._is_awaited():
             self._news.set()
 
     async def _score_deferred(self, task: RowTask, first: StoredRow) -> None:
-        """Have the slow evaluators score a committed row, and commit what they say.
+        """Have the slow evaluators score a row, and commit what they say.
 
         Raises:
             WiringError: Two evaluators gave the same key.
         """
         assert task.answer is not None
-        if self._is_awaited():
-            self._news.set()
         job = task.job
         results = await asyncio.gather(
             *(self._score_with(scorer, job, task.answer) for scorer in task.slow)
@@ -512,7 +541,14 @@ class ConcurrentRunner:
         owners: dict[str, str] = {}
         for evaluation in (*first.evaluations, *evaluations):
             claim(owners, scorers[evaluation.evaluator], evaluation)
-        row = scores_only(job, evaluations, failures)
+        if _is_free(job):
+            row = evolve(
+                first,
+                evaluations=[*first.evaluations, *evaluations],
+                failures=[*first.failures, *failures],
+            )
+        else:
+            row = scores_only(job, evaluations, failures)
         await self._writer.commit([row], shown=[first])
 
     async def _score_with(
@@ -599,6 +635,12 @@ class ConcurrentRunner:
         self._scoring_pool.close()
         for scoring in self._scorings.values():
             scoring.close()
+
+
+def _is_free(job: Job) -> bool:
+    """Whether a response costs nothing to have again. It is committed with all of its scores, and
+    not before the slow evaluators score it."""
+    return job.output is not None or job.slot.is_recorded
 
 
 def finish_tasks(loop: asyncio.AbstractEventLoop, tasks: set[asyncio.Task[None]]) -> None:

@@ -29,7 +29,7 @@ BATCH = 64
 _LONGEST_WAIT = 0.05
 """Seconds for which the first pair of a batch waits for others."""
 
-_BATCH_SECONDS = 0.05
+_BATCH_SECONDS = 0.1
 """Seconds of scoring that are sent to a process at once. Between two batches it waits for threads
 of this process, for a millisecond or more."""
 

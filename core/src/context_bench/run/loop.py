@@ -121,7 +121,7 @@ class RunLoop:
                 if job.stored is not None:
                     self._group.append(job.stored)
                 try:
-                    row = do(job)
+                    row, _ = do(job)
                 except RetryableCallError as error:
                     repeated = evolve(job, stored=None, failed_attempt=error.attempt)
                     return chain([repeated], jobs)

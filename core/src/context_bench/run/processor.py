@@ -26,6 +26,7 @@ from context_bench.run.jobs import (
     FailedAttempt,
     Job,
     Measured,
+    Scorer,
     Timing,
     reported_cost,
     scorers_of,
@@ -95,8 +96,14 @@ class RowProcessor:
         sent = self._sent(example, {}) if "messages" in example else example
         return count_fields(self._tokenizer, sent, self._counted)
 
-    def do(self, job: Job) -> StoredRow:
-        """Return the finished row of a job.
+    def do(
+        self, job: Job, scorers: Sequence[Scorer] | None = None
+    ) -> tuple[StoredRow, Answer | None]:
+        """Return the row of a job, and its answer where there is one.
+
+        Args:
+            job: The job.
+            scorers: Those that score it; None for all that the job names.
 
         Raises:
             WiringError: Two evaluators gave the same key: the run cannot go on like this.
@@ -113,12 +120,12 @@ class RowProcessor:
             if is_refusal(error) or is_retryable(error):
                 attempt = FailedAttempt(error, began, started, perf_counter() - started)
                 raise RetryableCallError(attempt) from error
-            return self.failed(job, error, perf_counter() - started)
+            return self.failed(job, error, perf_counter() - started), None
         answer = self.take(job, output, Timing(perf_counter() - started))
         if isinstance(answer, StoredRow):
-            return answer
-        evaluations, failures = self.score(job, answer)
-        return self.row(job, answer, evaluations, failures)
+            return answer, None
+        evaluations, failures = self.score(job, answer, scorers)
+        return self.row(job, answer, evaluations, failures), answer
 
     def take(self, job: Job, output: Any, timing: Timing) -> Answer | StoredRow:
         """Return the answer of a system, or the row of its failure when it is not an output.

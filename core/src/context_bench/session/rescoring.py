@@ -224,7 +224,7 @@ class Recomputation:
         )
         for job in again.jobs():
             names = {scorer.number: scorer.id for scorer in job.only or ()}
-            for evaluation in processor.do(job).evaluations:
+            for evaluation in processor.do(job)[0].evaluations:
                 yield job.id, names[evaluation.evaluator], evaluation.scores
 
     def _usable(self, request: RunConfig, source: Source) -> list[str]:

@@ -235,7 +235,7 @@ class _Worker:
                 shown=sent.shown,
             )
             try:
-                rows.append(self._processor.do(job))
+                rows.append(self._processor.do(job)[0])
             except RetryableCallError:
                 rows.append(None)
         seen = set(self._setup.text_fields or ()) - self._processor.unseen
