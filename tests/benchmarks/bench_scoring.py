@@ -1,19 +1,17 @@
-"""Evaluators bound to the processor: scored in this process, in one process of their own, in as many as there are cores.
+"""Evaluators bound to the processor, on one core and on all.
 
-All are one `evaluate(..., max_workers=1)` over the same rows, each in a fresh process; for the first, nothing is declared, for
-the second the machine is said to have one core. Times faster is what the second takes of the third: the cores would be
-ideal. CPU is what all processes of a run took together, of the run in one process: what sending rows there and back costs. On
-a machine that does other work, too, the first says little and the second still holds. A row that takes less than 1 ms stays
-in this process: to send it costs about a third of that. `python tests/benchmarks/bench_scoring.py`
-prints the table.
+The first table has one `evaluate(..., max_workers=1)` over the same rows, each in a fresh process; one core is what the
+process is allowed. CPU is what all processes of a run took together, of the run on one core: what sending rows there and back
+costs. A row that takes less than 1 ms stays in the process: to send it costs about a third of that.
+`python tests/benchmarks/bench_scoring.py` prints the table.
 
 A second table has whole commands, start and run file included: recorded answers that rouge scores, on one core and, in
-processes of the default executor and with `--executor processes:2`, on two. Two shards at once, each on a core of its own,
-share nothing: what they win is what the machine has to give. The first command, of one row, is not measured: it compiles the
-modules, where that is to be done.
+processes of the default executor and with `--executor processes:2`, on two. The first command, of one row, is not measured:
+it compiles the modules, where that is to be done.
 
-A virtual machine is faster at some times than at others, so everything runs three times, in turn with the others, and the
-median counts. What other guests of the machine took of the processors' time meanwhile is printed beside it.
+Two halves at once, each on a core of its own, share nothing: what they win is what the machine has to give. A virtual machine
+is faster at some times than at others, so everything runs three times, in turn with the others, and the median counts. What
+other guests of the machine took of the processors' time meanwhile is printed beside it.
 """
 
 from __future__ import annotations
@@ -42,7 +40,7 @@ ALL = os.cpu_count() or 1
 
 
 class Load(NamedTuple):
-    """What is scored: an evaluator's name, rows, words of an answer, and what a row is."""
+    """What is scored: an evaluator's name, rows, words of an answer or steps of a loop, and what a row is."""
 
     evaluator: str
     rows: int
@@ -51,8 +49,8 @@ class Load(NamedTuple):
 
 
 ROUNDS = 3
-WAYS = ("here", "one", "all")
-COMMANDS = ("one", "default", "processes", "shards")
+WAYS = ("one", "all", "halves")
+COMMANDS = ("one", "default", "processes", "halves")
 
 
 class Timed(NamedTuple):
@@ -63,20 +61,11 @@ class Timed(NamedTuple):
 
 
 LOADS = (
+    Load("arithmetic", 8000, 12_000, "a loop"),
+    Load("arithmetic", 1500, 100_000, "a longer loop"),
     Load("rouge", 4000, 2000, "2,000 words against 2,000"),
     Load("nli", 1500, 1000, "an answer of 1,000 words"),
 )
-
-
-class Plain:
-    """The same evaluator, as an object that declares nothing."""
-
-    def __init__(self, evaluator: Any) -> None:
-        self.name, self._evaluator = evaluator.name, evaluator
-
-    def score(self, original: Any, processed: Any) -> Any:
-        """Return what the evaluator says."""
-        return self._evaluator.score(original, processed)
 
 
 def examples(load: Load, rows: int) -> Iterator[dict[str, Any]]:
@@ -88,16 +77,18 @@ def examples(load: Load, rows: int) -> Iterator[dict[str, Any]]:
         if load.evaluator == "rouge":
             answer, said = (" ".join(chance.choices(words, k=load.words)) for _ in range(2))
             yield example | {"answer": answer, "said": said}
+        elif load.evaluator == "arithmetic":
+            yield example | {"steps": load.words, "said": "42"}
         else:
             said = " ".join(chance.choices(SENTENCES, k=load.words * 2 // 25))
             yield example | {"answer": "Entailment", "said": f"{said} The answer is Entailment."}
 
 
-def run(load: Load, rows: int, way: str) -> None:
+def run(load: Load, rows: int) -> None:
     """Print the seconds of a run."""
+    from arithmetic import Arithmetic  # a module of its own, so that processes find it
+
     from context_bench import evaluate
-    from context_bench import evaluators as classes
-    from context_bench.run import deferred_scoring
 
     class Says:
         name = "says"
@@ -107,12 +98,7 @@ def run(load: Load, rows: int, way: str) -> None:
 
     rows_of_it = list(examples(load, rows))
     said = {example["id"]: example.pop("said") for example in rows_of_it}
-    asked: Any = load.evaluator
-    if way == "here":
-        names = {"rouge": "SummarizationQuality", "nli": "NLILabelMatch"}
-        asked = Plain(getattr(classes, names[load.evaluator])())
-    elif way == "one":
-        deferred_scoring.usable_cores = lambda: 1
+    asked: Any = Arithmetic() if load.evaluator == "arithmetic" else load.evaluator
     begun = time.perf_counter()
     result = evaluate(Says(), rows_of_it, [asked], progress=False, max_workers=1)
     seconds = time.perf_counter() - begun
@@ -128,21 +114,31 @@ class Cost(NamedTuple):
 
 
 def measured(load: Load, rows: int, way: str) -> Cost:
-    """Return the seconds of a run, and those that processors spent on it, in all of its processes."""
-    command = [sys.executable, __file__, "--one", str(LOADS.index(load)), str(rows), way]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    told = process.stdout.read()
-    _, status, used = os.wait4(process.pid, 0)
-    assert status == 0, told
-    process.returncode = 0
-    process.stdout.close()
-    return Cost(float(told), used.ru_utime + used.ru_stime)
+    """Return the seconds of a run, and those that processors spent on it, in all of its processes; of two halves, the seconds of
+    the slower one."""
+    shares, cores = (2, 1) if way == "halves" else (1, 1 if way == "one" else ALL)
+    allowed = sorted(os.sched_getaffinity(0))
+    processes = []
+    for number in range(shares):
+        command = [sys.executable, __file__, "--one", str(LOADS.index(load)), str(rows // shares)]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        os.sched_setaffinity(process.pid, allowed[number : number + cores])
+        processes.append(process)
+    costs = []
+    for process in processes:
+        assert process.stdout is not None
+        told = process.stdout.read()
+        _, status, used = os.wait4(process.pid, 0)
+        assert status == 0, told
+        process.returncode = 0
+        process.stdout.close()
+        costs.append(Cost(float(told), used.ru_utime + used.ru_stime))
+    return Cost(max(cost.seconds for cost in costs), sum(cost.cpu for cost in costs))
 
 
 def command(rows: int, words: int) -> Iterator[Timed]:
     """Yield how long a command takes that scores recorded answers: on one core, on two, with two worker processes, and as
-    two commands at once that score half of them each, on one core."""
+    two commands at once that score half of them each, on a core of its own."""
     with tempfile.TemporaryDirectory() as folder:
         with open(os.path.join(folder, "rows.jsonl"), "w", encoding="utf-8") as file:
             for example in examples(Load("rouge", rows, words, ""), rows):
@@ -155,7 +151,7 @@ def command(rows: int, words: int) -> Iterator[Timed]:
         tries: dict[str, list[Timed]] = {way: [] for way in COMMANDS}
         for _ in range(ROUNDS):
             for way, timed in tries.items():
-                if way == "shards":
+                if way == "halves":
                     shards = [[*words_of_it, "--shard", f"{n}/2"] for n in (1, 2)]
                     timed.append(timed_commands(shards, folder, 1))
                 else:
@@ -198,25 +194,30 @@ def stolen_seconds() -> float:
 
 def print_evaluators(share: int) -> None:
     """Print the first table, of a part of the rows."""
-    head = ("evaluator", "rows", "here, s", "one process, s", f"{ALL} processes, s", "times faster")
-    print(f"| {' | '.join(head)} | CPU of {ALL} to one | CPU of {ALL} to here |")
-    print("|---|---|---:|---:|---:|---:|---:|---:|")
+    print(
+        f"| evaluator | rows | one core, s | {ALL} cores | two halves at once | CPU of {ALL} to one |"
+    )
+    print("|---|---|---:|---:|---:|---:|")
     for load in LOADS:
         rows = load.rows // share
         tries = [[measured(load, rows, way) for way in WAYS] for _ in range(ROUNDS)]
-        here, one, every = (Cost(*map(median, zip(*runs))) for runs in zip(*tries))
-        seconds = f"{here.seconds:.1f} | {one.seconds:.1f} | {every.seconds:.1f}"
-        ratios = f"{one.seconds / every.seconds:.2f} | {every.cpu / one.cpu:.2f} | {every.cpu / here.cpu:.2f}"
-        print(f"| {load.evaluator} | {rows} of {load.about} | {seconds} | {ratios} |", flush=True)
+        one, every, halves = (Cost(*map(median, zip(*runs))) for runs in zip(*tries))
+        label = f"{rows} of {load.about}, {1000 * one.seconds / rows:.1f} ms each"
+        ratios = [one.seconds / other.seconds for other in (every, halves)]
+        faster = " | ".join(f"{ratio:.2f} times faster" for ratio in ratios)
+        cpu = every.cpu / one.cpu
+        print(
+            f"| {load.evaluator} | {label} | {one.seconds:.1f} | {faster} | {cpu:.2f} |", flush=True
+        )
 
 
 def print_commands(share: int) -> None:
     """Print the second table, of a part of the rows."""
     print(
-        "\n| whole command | one core, s | 2 cores | `processes:2` | two shards at once | stolen |"
+        "\n| whole command | one core, s | 2 cores | `processes:2` | two halves at once | stolen |"
     )
     print("|---|---:|---:|---:|---:|---:|")
-    for all_rows, words in ((8000, 1500), (4000, 3000), (2000, 6000)):
+    for all_rows, words in ((6000, 1500), (3000, 3000), (1500, 6000)):
         rows = all_rows // share
         one, *others = command(rows, words)
         label = (
@@ -230,13 +231,17 @@ def print_commands(share: int) -> None:
 def main() -> None:
     """Print the tables."""
     if "--one" in sys.argv:
-        number, rows, way = sys.argv[2:]
-        run(LOADS[int(number)], int(rows), way)
+        number, rows = map(int, sys.argv[2:])
+        run(LOADS[number], rows)
+        return
+    if ALL == 1 or not hasattr(os, "sched_setaffinity"):
+        print(
+            "Only a machine of several cores can say how much faster they are, and only Linux takes some away."
+        )
         return
     share = 20 if is_quick() else 1
     print_evaluators(share)
-    if ALL > 1 and hasattr(os, "sched_setaffinity"):
-        print_commands(share)
+    print_commands(share)
     print(f"\nLoad {os.getloadavg()[0]:.1f} on {ALL} cores.")
 
 

@@ -8,12 +8,15 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
 
 from context_bench import evaluate
+from context_bench.run import deferred_scoring, jobs
 from context_bench.run.child import Child
+from context_bench.run.deferred_scoring import ProcessScoring
 from context_bench.runs import open_run
 
 MODULE = """
@@ -59,8 +62,25 @@ def test_a_hanging_and_a_dying_evaluation_fail_alone(heavy: Any) -> None:
     assert "exit code 3" in found["die"].errors[0].message
 
 
+@pytest.fixture
+def process_is_there(monkeypatch: pytest.MonkeyPatch) -> Event:
+    """Scoring uses one process, on however many processors; this is set when it has been started."""
+    is_there = Event()
+    start = ProcessScoring._start_child
+
+    def start_and_tell(scoring: ProcessScoring) -> Child | None:
+        child = start(scoring)
+        is_there.set()
+        return child
+
+    monkeypatch.setattr(ProcessScoring, "_start_child", start_and_tell)
+    monkeypatch.setattr(deferred_scoring, "usable_cores", lambda: 1)
+    monkeypatch.setattr(jobs, "usable_cores", lambda: 2)
+    return is_there
+
+
 def test_rows_that_are_sent_together_fail_alone(
-    heavy: Any, monkeypatch: pytest.MonkeyPatch
+    heavy: Any, process_is_there: Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("context_bench.run.jobs._WORTH_A_PROCESS", 0.0)
     monkeypatch.setattr("context_bench.run.jobs._WORTH_SENDING", 0.0)
@@ -71,7 +91,13 @@ def test_rows_that_are_sent_together_fail_alone(
     )
     odd = {50: "raise", 60: "die", 70: "raise"}
     examples = [{"id": f"{number}", "say": odd.get(number, "good")} for number in range(100)]
-    rows = evaluate(lambda example: example["say"], examples, [heavy], progress=False).rows
+
+    def answer(example: dict[str, Any]) -> str:
+        if int(example["id"]) >= 45:  # those before it have started a process
+            process_is_there.wait(60)
+        return str(example["say"])
+
+    rows = evaluate(answer, examples, [heavy], progress=False, max_workers=1).rows
     failed = {row.position: row.errors[0].kind for row in rows if row.errors}
     assert failed == {50: "ValueError", 60: "RuntimeError", 70: "ValueError"}
     assert sum(row.scores.get("heavy", 0.0) for row in rows) == 97.0
@@ -92,6 +118,46 @@ def test_an_evaluator_that_cannot_be_pickled_scores_here() -> None:
     assert [row.scores for row in rows] == [{"process": float(os.getpid())}]
 
 
+@pytest.mark.parametrize("deadline", [None, 60.0])
+def test_rows_are_scored_here_where_no_process_can_be_started(
+    deadline: float | None, heavy: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(child: Child, evaluator: bytes) -> None:
+        raise OSError("no process is to be had")
+
+    monkeypatch.setattr("context_bench.run.jobs._WORTH_A_PROCESS", 0.0)
+    monkeypatch.setattr("context_bench.run.jobs._WORTH_SENDING", 0.0)
+    monkeypatch.setattr(Child, "__init__", refuse)
+    examples = [{"id": str(number)} for number in range(100)]
+    rows = evaluate(
+        lambda example: "good", examples, [heavy], progress=False, row_timeout=deadline
+    ).rows
+    assert {row.scores["parent"] for row in rows} == {os.getppid()}
+
+
+def test_a_process_that_is_still_being_started_when_the_run_ends_is_ended(
+    heavy: Any, process_is_there: Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[Child] = []
+    may_start = Event()
+    load = Child.__init__
+
+    def load_late(child: Child, evaluator: bytes) -> None:
+        may_start.wait(60)
+        load(child, evaluator)
+        started.append(child)
+
+    monkeypatch.setattr("context_bench.run.jobs._WORTH_A_PROCESS", 0.0)
+    monkeypatch.setattr("context_bench.run.jobs._WORTH_SENDING", 0.0)
+    monkeypatch.setattr(Child, "__init__", load_late)
+    examples = [{"id": str(number)} for number in range(100)]
+    rows = evaluate(lambda example: "good", examples, [heavy], progress=False).rows
+    assert {row.scores["parent"] for row in rows} == {os.getppid()}
+    may_start.set()
+    assert process_is_there.wait(60)
+    assert [child.is_dead for child in started] == [True]
+
+
 COSTLY = """
 import os, time
 
@@ -108,13 +174,14 @@ class Costly:
 
 @pytest.mark.parametrize("workers", [1, 4])
 @pytest.mark.parametrize(
-    ("cost", "rows", "is_elsewhere"), [(0.05, 60, True), (0.0001, 60, False), (0.05, 5, False)]
+    ("cost", "rows", "is_elsewhere"), [(0.05, 60, True), (0.0001, 60, False), (0.02, 5, False)]
 )
 def test_processes_score_what_has_cost_enough_and_only_that(
     cost: float,
     rows: int,
     is_elsewhere: bool,
     workers: int,
+    process_is_there: Event,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -123,14 +190,29 @@ def test_processes_score_what_has_cost_enough_and_only_that(
     from costly_evaluator import Costly  # type: ignore[import-not-found]
 
     examples = [{"id": str(n), "question": "why?", "cost": cost} for n in range(rows)]
-    result = evaluate(
-        lambda example: "1", examples, [Costly()], progress=False, max_workers=workers
-    )
+
+    def answer(example: dict[str, Any]) -> str:
+        if is_elsewhere and int(example["id"]) >= 50:
+            process_is_there.wait(60)
+        return "1"
+
+    result = evaluate(answer, examples, [Costly()], progress=False, max_workers=workers)
     processes = {row.scores["process"] for row in result.rows}
     assert not any(row.errors for row in result.rows)
     assert len(result.rows) == rows
     assert float(os.getpid()) in processes
     assert (len(processes) > 1) is is_elsewhere
+
+
+def test_one_processor_scores_here_what_is_not_limited_in_time(
+    heavy: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs, "_WORTH_A_PROCESS", 0.0)
+    monkeypatch.setattr(jobs, "_WORTH_SENDING", 0.0)
+    monkeypatch.setattr(jobs, "usable_cores", lambda: 1)
+    examples = [{"id": str(number)} for number in range(5)]
+    rows = evaluate(lambda example: "good", examples, [heavy], progress=False).rows
+    assert {row.scores["parent"] for row in rows} == {os.getppid()}
 
 
 def test_an_error_that_cannot_be_sent_as_it_is_says_what_it_says(

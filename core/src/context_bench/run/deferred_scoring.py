@@ -21,7 +21,7 @@ from typing import Any
 from context_bench.run.child import Child, EachOf
 from context_bench.run.cores import usable_cores
 from context_bench.run.jobs import Scorer, takes_batches
-from context_bench.run.stopping import CancelToken, CaughtError
+from context_bench.run.stopping import CancelToken, CaughtError, capture
 from context_bench.run.systems import async_method
 from context_bench.run.workers import CoroutineHost, WorkerPool, result_within
 
@@ -225,8 +225,10 @@ class ProcessScoring(DeferredScoring):
     """Scores in child processes, each led by a thread, with as many at once as there are
     processors.
 
-    An evaluator that cannot be pickled scores on a thread of this process. So it does while no
-    process can be started.
+    They are started one after another. Meanwhile an evaluator scores on a thread of this process,
+    unless its time is limited, as a thread cannot be killed, or it has ended a process, as it may
+    end this one. So it does where no process can be started, and where the evaluator cannot be
+    pickled.
     """
 
     def __init__(
@@ -236,7 +238,10 @@ class ProcessScoring(DeferredScoring):
         self._lock = Lock()
         self._idle: list[Child] = []
         self._children: set[Child] = set()
+        self._starting: asyncio.Future[Any] | None = None
+        self._has_lost_child = False
         self._is_closed = False
+        pool.limit += 1  # a thread that starts processes
         try:
             self._pickle: bytes | None = pickle.dumps(EachOf(scorer.evaluator))
         except Exception:  # noqa: BLE001 - what cannot be pickled stays here
@@ -262,36 +267,37 @@ class ProcessScoring(DeferredScoring):
 
     async def _call(self, pairs: list[Pair]) -> Sequence[Any]:
         child = await self._child()
-        if child is None and len(pairs) > 1:
-            raise _BatchFailedError(RuntimeError("no process is to be had."))
         if child is None:
-            work = self._pool.submit(partial(self._scorer.evaluator.score, *pairs[0]))
+            work = self._pool.submit(partial(_score_each, self._scorer.evaluator, pairs))
             try:
-                result = await result_within(work, self._deadline)
+                results = await result_within(work, self._deadline)
             except TimeoutError:
                 work.leave()
                 raise
-            return [result.error if isinstance(result, CaughtError) else result]
-        results = await self._pool.submit(partial(self._ask, child, pairs)).future
+        else:
+            results = await self._pool.submit(partial(self._ask, child, pairs)).future
         if isinstance(results, CaughtError):
             raise _BatchFailedError(results.error)
         return results  # type: ignore[no-any-return]
 
     async def _child(self) -> Child | None:
-        """Return an idle process, or a new one; None where none is to be had."""
-        if self._idle:
-            return self._idle.pop()
-        if self._pickle is None:
-            return None
-        result = await self._pool.submit(self._start_child).future
-        if isinstance(result, Child):
-            return result
-        if self._children:  # others have begun: these go on alone
-            self._limit = max(1, min(self._limit, len(self._children)))
-            while not self._idle and self._children:
-                await asyncio.sleep(_LONGEST_WAIT)
-            return self._idle.pop() if self._idle else None
-        return None
+        """Return an idle process; None where the evaluator scores here."""
+        while not self._idle and self._pickle is not None and len(self._children) < self._limit:
+            if self._starting is None:
+                self._starting = self._pool.submit(self._start_child).future
+                self._starting.add_done_callback(self._started)
+            if self._deadline is None and not self._has_lost_child:
+                break
+            starting = self._starting
+            await asyncio.wait((starting,))  # others wait for it, too
+            if not isinstance(starting.result(), Child):
+                break
+        return self._idle.pop() if self._idle else None
+
+    def _started(self, starting: asyncio.Future[Any]) -> None:
+        self._starting = None
+        if not starting.cancelled() and not isinstance(starting.result(), Child):
+            self._limit = max(1, min(self._limit, len(self._children)))  # those go on alone
 
     # The rest is called on a thread of the pool.
 
@@ -306,6 +312,10 @@ class ProcessScoring(DeferredScoring):
             return None
         with self._lock:
             self._children.add(child)
+            self._idle.append(child)
+            is_late = self._is_closed
+        if is_late:
+            child.kill()
         return child
 
     def _ask(self, child: Child, pairs: list[Pair]) -> list[Any]:
@@ -322,12 +332,18 @@ class ProcessScoring(DeferredScoring):
         finally:
             with self._lock:
                 if child.is_dead:
+                    self._has_lost_child = True
                     self._children.discard(child)
                 else:
                     self._idle.append(child)
 
     def _unless_closed(self, error: Exception) -> Any:
         return DROPPED if self._is_closed else error
+
+
+def _score_each(evaluator: Any, pairs: list[Pair]) -> list[Any]:
+    results = [capture(evaluator.score, *pair) for pair in pairs]
+    return [result.error if isinstance(result, CaughtError) else result for result in results]
 
 
 def make_scoring(

@@ -11,6 +11,7 @@ from context_bench.errors import NothingToCompressError
 from context_bench.prompts import NONE, context_role
 from context_bench.protocols import Evaluator
 from context_bench.records import ANY_KEY, KeyMeaning, Usage
+from context_bench.run.cores import usable_cores
 from context_bench.run.systems import RunSystem, async_method, is_async
 from context_bench.store.encoding import isolate
 from context_bench.store.keys import RowId, agreement_key, example_key
@@ -19,20 +20,21 @@ from context_bench.store.rows import StoredExample
 if TYPE_CHECKING:
     from context_bench.run.conversation import Transcript
 
-_WORTH_A_PROCESS = 1.0
+_WORTH_A_PROCESS = 0.3
 _WORTH_SENDING = 0.001
 
 
 class CpuCost:
     """What an evaluator has cost this process, so that children are started only where that pays.
 
-    A child takes up to a second to start, so as much must have been spent. A row must cost more
-    than sending it to the child.
+    A child takes about half a second of a processor to start, so nearly as much must have been
+    spent. A row must cost more than sending it to the child, and there must be a processor for it.
     """
 
     def __init__(self) -> None:
         self.seconds = 0.0
         self.rows = 0
+        self._cores: int | None = None
 
     def add(self, seconds: float) -> None:
         """Count a row, with the seconds of the processor that it took."""
@@ -42,7 +44,11 @@ class CpuCost:
     @property
     def is_high(self) -> bool:
         """Whether its rows are better scored in other processes."""
-        return self.seconds > _WORTH_A_PROCESS and self.seconds > _WORTH_SENDING * self.rows
+        if self.seconds <= max(_WORTH_A_PROCESS, _WORTH_SENDING * self.rows):
+            return False
+        if self._cores is None:
+            self._cores = usable_cores()
+        return self._cores > 1
 
 
 @frozen(eq=False)
