@@ -525,18 +525,22 @@ class ConcurrentRunner:
         """
         assert task.answer is not None
         job = task.job
-        results = await asyncio.gather(
-            *(self._score_with(scorer, job, task.answer) for scorer in task.slow)
-        )
+        asked = [(scorer, self._ask(scorer, job, task.answer)) for scorer in task.slow]
         evaluations: list[StoredEvaluation] = []
         failures: list[tuple[int, Failure]] = []
-        for result in results:
-            if result is None:
-                return
-            if isinstance(result, StoredEvaluation):
-                evaluations.append(result)
+        for scorer, said in asked:
+            verdict: StoredEvaluation | tuple[int, Failure]
+            if isinstance(said, StoredEvaluation):
+                verdict = said
             else:
-                failures.append(result)
+                result = await said
+                if result is DROPPED:
+                    return
+                verdict = self._processor.judge(job, scorer, task.answer, result)
+            if isinstance(verdict, StoredEvaluation):
+                evaluations.append(verdict)
+            else:
+                failures.append(verdict)
         scorers = {scorer.number: scorer for scorer in job.wiring.scorers}
         owners: dict[str, str] = {}
         for evaluation in (*first.evaluations, *evaluations):
@@ -551,11 +555,11 @@ class ConcurrentRunner:
             row = scores_only(job, evaluations, failures)
         await self._writer.commit([row], shown=[first])
 
-    async def _score_with(
+    def _ask(
         self, scorer: Scorer, job: Job, answer: Answer
-    ) -> StoredEvaluation | tuple[int, Failure] | None:
-        """Return what one slow evaluator says; None when the run is stopping before it was
-        called."""
+    ) -> StoredEvaluation | asyncio.Future[Any]:
+        """Ask a slow evaluator; return the future of what it returns, or that it can say
+        nothing."""
         missing = why_unscored(job, scorer, answer.output)
         if missing:
             key = score_key(job.key, answer.digest, scorer.key, job.gold_key(scorer.reads))
@@ -564,10 +568,9 @@ class ConcurrentRunner:
             self._scorings[scorer.number] = make_scoring(
                 scorer, self._deadline, self._stop, self._scoring_pool, self._get_host
             )
-        result = await self._scorings[scorer.number].score(
+        return self._scorings[scorer.number].score(
             lambda: (isolate(job.example), isolate(parted_output(answer.output)))
         )
-        return None if result is DROPPED else self._processor.judge(job, scorer, answer, result)
 
     def _get_host(self) -> CoroutineHost:
         if self._host is None:

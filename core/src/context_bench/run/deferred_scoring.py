@@ -82,16 +82,16 @@ class DeferredScoring:
         if self._limit < math.inf:
             pool.limit += int(self._limit)
 
-    async def score(self, make_pair: Callable[[], Pair]) -> Any:
-        """Return what the evaluator returns for a pair, the exception that it raises, or
-        :data:`DROPPED`."""
+    def score(self, make_pair: Callable[[], Pair]) -> asyncio.Future[Any]:
+        """Return the future of what the evaluator returns for a pair, the exception that it raises,
+        or :data:`DROPPED`."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
         if self.batch_size > 1 and not self._waiting:
             loop.call_later(_LONGEST_WAIT, self._begin, True)
         self._waiting.append((make_pair, future))
         self._begin()
-        return await future
+        return future
 
     def close(self) -> None:
         """Let go of what the evaluator was called with."""

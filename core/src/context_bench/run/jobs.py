@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from context_bench.run.conversation import Transcript
 
 _WORTH_A_PROCESS = 0.3
-_WORTH_SENDING = 0.001
+_WORTH_SENDING = 0.0005
 
 
 class CpuCost:
