@@ -26,6 +26,7 @@ NOT_CALLED = {
     "context-bench-command/command-transformer": "the program is the user's",
     "context-bench-compare/gate": "the gates are the user's",
     "context-bench-compress/by-message": "the compressor that it wraps is the user's choice",
+    "context-bench-compress/embeddings": "its model is downloaded",
     "context-bench-inspect/inspect-log": "the file is the user's",
     "context-bench-llama/llama": "the model is a file of the user's",
     "context-bench-lm-eval/lm-eval-samples": "the file is the user's",
