@@ -322,6 +322,7 @@ def run_started(
 def before_first_call(
     systems: Sequence[SystemSummary],
     run_file: Path,
+    score_keys: Sequence[str] | None,
     earlier_cost: float,
     max_call_cost: float | None,
 ) -> Iterable[str] | None:
@@ -333,6 +334,7 @@ def before_first_call(
         systems: The systems in their order.
         run_file: Path of the run file, where rows of earlier sessions can be read with
             ``context_bench.runs.open_run``.
+        score_keys: Keys that scores of the run can have; None where an evaluator declares none.
         earlier_cost: Money that earlier sessions of the run spent; 0 for a new run.
         max_call_cost: Cost of their most expensive call; None where it is not known.
 

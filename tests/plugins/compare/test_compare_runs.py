@@ -560,7 +560,7 @@ def test_a_gate_without_a_baseline_is_refused_before_the_first_call(
             raise AssertionError("it was called")
 
     with pytest.raises(ContextBenchError, match=words):
-        Gates(gate.split("/")).before_first_call(here / "old.sqlite")
+        Gates(gate.split("/")).before_first_call(here / "old.sqlite", None)
     with pytest.raises(ContextBenchError, match=words):
         run(here / "one system.sqlite", Uncalled("proxy", 1, 1), gate=gate)
 

@@ -13,10 +13,9 @@ import pytest
 
 from context_bench import evaluate
 from context_bench.cli import execute
-from context_bench.errors import RunStoppedError, UnknownNameError
+from context_bench.errors import RunStoppedError
 from context_bench.runs import open_run
 from context_bench_compare.differences import guaranteed_difference
-from context_bench_compare.gate_extension import Gates
 from context_bench_compare.gates import FAILED, INCONCLUSIVE, PASSED, judge_difference, parse_gate
 from context_bench_compare.looks import LOOKS, confidences
 from context_bench_compare.sequential import spent
@@ -283,14 +282,13 @@ def test_what_cannot_be_stopped_is_told(
     assert words in " ".join(capsys.readouterr().err.split())
 
 
-def test_a_score_that_no_evaluator_gives_is_told_with_the_first_row(here: Path) -> None:
-    assert run("same") == 0
-    part = Gates(["exact_mtach:min=0.5"])
-    with open_run("r.sqlite") as opened:
-        row = next(iter(opened.rows()))
-    part.before_first_call(here / "r.sqlite")
-    with pytest.raises(UnknownNameError, match="Did you mean 'exact_match'"):
-        part.should_stop(row)
+@pytest.mark.parametrize("more", [(), ("--stop-when-decided",)])
+def test_a_score_that_no_evaluator_gives_is_told_before_the_first_call(
+    here: Path, capsys: pytest.CaptureFixture[str], more: tuple[str, ...]
+) -> None:
+    assert run("same", "--gate", "exact_mtach:min=0.5", *more) == 2
+    assert "Did you mean 'exact_match'" in " ".join(capsys.readouterr().err.split())
+    assert not (here / "r.sqlite").exists()
 
 
 def test_the_table_of_the_project_file_is_held_by_run_and_by_compare(

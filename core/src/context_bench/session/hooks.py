@@ -193,7 +193,11 @@ class RunHooks:
             )
 
     def before_first_call(
-        self, slots: Sequence[RunSystem], systems: Sequence[SystemSummary], store: RunFile
+        self,
+        slots: Sequence[RunSystem],
+        systems: Sequence[SystemSummary],
+        score_keys: Sequence[str] | None,
+        store: RunFile,
     ) -> Iterator[str]:
         """Yield the messages of extensions before the first call."""
         implementations = self._hooks["before_first_call"]
@@ -207,6 +211,7 @@ class RunHooks:
             lines = implementation(
                 systems=tuple(systems),
                 run_file=store.path,
+                score_keys=score_keys,
                 earlier_cost=earlier_cost,
                 max_call_cost=max_call_cost,
             )

@@ -79,6 +79,7 @@ class PreparedRun:
         max_workers: Calls in flight.
         rows_per_system: Rows of each system; None where the number is not known before the end.
         plans: The plans of labels that the run file of a resumed run contains, by label.
+        score_keys: Keys that scores of the run can have; None where they cannot be known.
     """
 
     run_id: str
@@ -98,6 +99,7 @@ class PreparedRun:
     max_workers: int
     rows_per_system: int | None
     plans: Mapping[str, Mapping[str, Any]]
+    score_keys: Sequence[str] | None
 
     @property
     def expected_rows(self) -> int | None:
@@ -173,7 +175,8 @@ def _prepare(
         _check_conversations(hooks, systems)
     datasets = open_datasets(catalog, config, wiring, warnings.warn)
     metrics = metrics_of(catalog, config, warnings.warn)
-    check_metrics(metrics, wiring, datasets)
+    score_keys = known_score_keys(wiring, datasets)
+    check_metrics(metrics, wiring, score_keys)
     return PreparedRun(
         run_id=run_id,
         config=config,
@@ -192,6 +195,7 @@ def _prepare(
         max_workers=_workers(catalog, config, systems),
         rows_per_system=bounded(config.size, config.patience, "the dataset"),
         plans=plans,
+        score_keys=score_keys,
     )
 
 
@@ -329,8 +333,19 @@ def require_same_run(store: RunFile, labels: Sequence[str], tokenizer: Tokenizer
         )
 
 
+def known_score_keys(wiring: Wiring, datasets: Sequence[RunDataset]) -> Sequence[str] | None:
+    """Return the keys that scores of a run can have; None where they cannot be known before the
+    first example."""
+    known = [key for label in wiring.by_label.values() for key in label.keys]
+    if any(dataset.label is None for dataset in datasets):
+        known += wiring.possible_keys()
+    if wiring.reference is not None:
+        known += [AGREEMENT + key for key in known]
+    return None if ANY_KEY in known else tuple(dict.fromkeys(known))
+
+
 def check_metrics(
-    metrics: Sequence[RunMetric], wiring: Wiring, datasets: Sequence[RunDataset]
+    metrics: Sequence[RunMetric], wiring: Wiring, score_keys: Sequence[str] | None
 ) -> None:
     """Find a misspelt score before the first example, where every key is known by then.
 
@@ -340,15 +355,10 @@ def check_metrics(
     """
     check_thresholds(metrics, wiring)
     wiring.check_label = partial(check_thresholds, metrics, wiring)
-    known = [key for label in wiring.by_label.values() for key in label.keys]
-    if any(dataset.label is None for dataset in datasets):
-        known += wiring.possible_keys()
-    if wiring.reference is not None:
-        known += [AGREEMENT + key for key in known]
-    if ANY_KEY in known:
+    if score_keys is None:
         return
     for metric in metrics:
-        check_score_field(metric.metric, (), known)
+        check_score_field(metric.metric, (), score_keys)
 
 
 def check_thresholds(metrics: Sequence[RunMetric], wiring: Wiring) -> None:

@@ -162,7 +162,9 @@ class RunSession:
             run_file=self._store.path,
             warn=self._warnings.warn_from_anywhere,
         )
-        for line in prepared.hooks.before_first_call(prepared.systems, summaries, self._store):
+        for line in prepared.hooks.before_first_call(
+            prepared.systems, summaries, prepared.score_keys, self._store
+        ):
             self._warnings.warn(line)
 
     def _config(self) -> dict[str, Any]:

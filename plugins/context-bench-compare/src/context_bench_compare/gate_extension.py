@@ -52,7 +52,6 @@ class Gates:
             *(one for text in texts for one in parse_gate(str(text))),
         ]
         self._folder = Path(baselines)
-        self._path: Path | None = None
         if not self._gates:
             raise ConfigurationError(
                 "There is no gate to decide: give --gate f1:max-drop=1pp, or a table [gate] in the project file."
@@ -60,17 +59,19 @@ class Gates:
         self._sequence = Looks(self._gates, self._folder) if stop_when_decided else None
 
     @hookimpl
-    def before_first_call(self, run_file: Path) -> None:
-        """Note the run file, and the rows that earlier sessions finished.
+    def before_first_call(self, run_file: Path, score_keys: Sequence[str] | None) -> None:
+        """Note the rows that earlier sessions finished.
 
         Raises:
-            ConfigurationError: A named baseline is not there, or a gate needs one and the run has one system.
+            ConfigurationError: A named baseline is not there, a gate needs one and the run has one system, or no evaluator
+                gives its score.
         """
         for name in self._named():
             find_baseline(name, self._folder)
         with open_run(run_file) as opened:
             require_baseline(opened, self._gates)
-        self._path = run_file
+            if score_keys is not None:
+                require_judgeable(opened, self._gates, score_keys)
         if self._sequence is not None:
             self._sequence.start(run_file)
 
@@ -80,12 +81,7 @@ class Gates:
 
         Raises:
             GatesDecidedError: The run stops, because nothing is left to be found out.
-            ConfigurationError: A gate cannot be judged, as the first row tells: there is no such score.
         """
-        if self._path is not None and not row.failed:
-            path, self._path = self._path, None
-            with open_run(path) as opened:
-                require_judgeable(opened, self._gates, row)
         if self._sequence is not None:
             self._sequence.add(row)
 

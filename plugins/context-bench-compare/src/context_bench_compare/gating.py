@@ -10,12 +10,10 @@ from pathlib import Path
 import numpy as np
 from attrs import evolve
 
-from context_bench import EvalRow
 from context_bench.errors import ConfigurationError, UnknownNameError
 from context_bench.runs import Run, open_run
 from context_bench_compare.baselines import BASELINES, find_baseline
 from context_bench_compare.columns import (
-    ANY_KEY,
     MEASURES,
     PRIMARY,
     Column,
@@ -55,6 +53,9 @@ from context_bench_compare.strata import Growing, interval_over, weights_of
 from context_bench_compare.verdicts import Pairs
 
 PASS_RATE = "pass_rate"
+
+_SHOWN_SCORES = 20
+"""Scores at most that are listed where one is misspelt."""
 
 PERCENTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 """Percentiles of the latency, in seconds."""
@@ -145,21 +146,23 @@ def _require_alike(gate: Gate, against: str, why: str | None) -> None:
         raise ConfigurationError(f"The gate {gate} cannot be judged against {against}: {why}.")
 
 
-def require_judgeable(run: Run, gates: Sequence[Gate], row: EvalRow) -> None:
-    """Refuse gates that no further row makes judgeable, before the rows are paid for.
+def require_judgeable(run: Run, gates: Sequence[Gate], score_keys: Sequence[str]) -> None:
+    """Refuse gates of scores that no row will have, before the rows are paid for.
 
     Args:
         run: The run, as it begins.
         gates: The gates.
-        row: Its first answered row. Where there are several datasets, others may have further scores.
+        score_keys: Keys that its scores can have.
 
     Raises:
         UnknownNameError: No evaluator gives its score.
     """
-    known = {*row.keys, *row.scores, *MEASURES, PRIMARY, *_OWN_NAMES}
-    for gate in gates if len(run.datasets) < 2 and not any(ANY_KEY in key for key in known) else ():
+    known = {*score_keys, *MEASURES, PRIMARY, *_OWN_NAMES}
+    for gate in gates:
         if _metric_of(gate, run) not in known:
-            raise UnknownNameError(f"score in {run.path}", gate.metric, sorted(known))
+            is_short = 0 < len(score_keys) <= _SHOWN_SCORES
+            hint = f"The scores are {', '.join(score_keys)}." if is_short else ""
+            raise UnknownNameError("score", gate.metric, known, hint)
 
 
 def require_baseline(run: Run, gates: Sequence[Gate]) -> None:
