@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
-from threading import Event
+from threading import Event, Thread
 from typing import Any
 
 import pytest
 
 from context_bench import evaluate
-from context_bench.run import deferred_scoring, jobs
+from context_bench.run import deferred_scoring, jobs, said
 from context_bench.run.child import Child
 from context_bench.run.deferred_scoring import ProcessScoring
 from context_bench.runs import open_run
@@ -215,7 +218,7 @@ def test_one_processor_scores_here_what_is_not_limited_in_time(
     assert {row.scores["parent"] for row in rows} == {os.getppid()}
 
 
-def test_an_error_that_cannot_be_sent_as_it_is_says_what_it_says(
+def test_an_error_that_cannot_be_sent_is_told_as_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "raising_evaluator.py").write_text(
@@ -233,7 +236,160 @@ def test_an_error_that_cannot_be_sent_as_it_is_says_what_it_says(
     [row] = evaluate(
         lambda example: "x", [{"id": "0"}], [Raising()], progress=False, row_timeout=60
     ).rows
-    assert row.errors[0].message == "PlaceError: wrong at 3:4"
+    [error] = row.errors
+    assert (error.kind, error.message) == ("PlaceError", "wrong at 3:4")
+    assert "raise PlaceError(3, 4)" in error.traceback
+
+
+SAYING = """
+import os
+from collections import UserDict
+from types import MappingProxyType
+
+class Scores(UserDict):
+    details = {"why": "so", "lambda": 1}
+
+class Saying:
+    name, cpu_bound = "saying", True
+    def score(self, original, processed):
+        kinds = {
+            "proxy": MappingProxyType({"saying": 1}),
+            "user": Scores(saying=2.0),
+            "function": {"saying": print},
+            "number": 3,
+        }
+        return kinds[original["id"]]
+"""
+
+
+def test_a_process_says_what_would_be_said_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "saying_evaluator.py").write_text(SAYING)
+    monkeypatch.syspath_prepend(tmp_path)
+    from saying_evaluator import Saying  # type: ignore[import-not-found]
+
+    def rows(row_timeout: float | None) -> list[Any]:
+        examples = [{"id": kind} for kind in ("proxy", "user", "function", "number")]
+        result = evaluate(
+            lambda example: "x", examples, [Saying()], progress=False, row_timeout=row_timeout
+        )
+        return [(row.scores, row.details, row.errors) for row in result.rows]
+
+    here, there = rows(None), rows(60.0)
+    assert here == there
+    assert [scores for scores, _, _ in there] == [{"saying": 1.0}, {"saying": 2.0}, {}, {}]
+    assert [len(errors) for _, _, errors in there] == [0, 0, 1, 1]
+
+
+class Odd:
+    """What a process is in the tests below."""
+
+    def score(self, what: str) -> Any:
+        if what == "fork" and not os.fork():
+            time.sleep(600)
+        if what == "fork":
+            os._exit(5)
+        if what == "start":
+            return subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]).pid
+        return what
+
+
+@pytest.fixture
+def odd(monkeypatch: pytest.MonkeyPatch) -> Iterator[Child]:
+    monkeypatch.syspath_prepend(Path(__file__).parent)
+    monkeypatch.setitem(sys.modules, "test_children", sys.modules[__name__])
+    monkeypatch.setattr(Odd, "__module__", "test_children")
+    child = Child(pickle.dumps(Odd()))
+    yield child
+    child.kill()
+
+
+def test_a_process_outlives_the_thread_that_asked_for_it(odd: Child) -> None:
+    children: list[Child] = []
+    thread = Thread(target=lambda: children.append(Child(pickle.dumps(Odd()))))
+    thread.start()
+    thread.join()
+    assert children[0].score(("word",), None) == "word"
+    children[0].kill()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
+def test_a_process_has_ended_though_a_fork_of_it_holds_its_output(odd: Child) -> None:
+    with pytest.raises(EOFError, match="exit code 5"):
+        odd.score(("fork",), None)
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="processes cannot be looked at")
+def test_what_an_evaluator_has_started_is_killed_with_its_process(odd: Child) -> None:
+    def state() -> dict[str, str]:
+        try:
+            lines = Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines()
+        except OSError:  # it has been waited for
+            return {"State": "X"}
+        return dict(line.split(":\t", 1) for line in lines if ":\t" in line)
+
+    pid = odd.score(("start",), None)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        assert not int(state()["SigIgn"], 16) >> (number - 1) & 1
+    odd.kill()
+    while state()["State"][0] not in "ZX":
+        time.sleep(0.05)
+
+
+def test_rows_that_take_longer_than_those_before_them_are_not_waited_for_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ticks = count()
+    monkeypatch.setattr(said, "perf_counter", lambda: 0.06 * next(ticks))
+    spoken = said.EachOf(Saying(), "saying").score(*[({}, {"response": "x"})] * 10)
+    assert [one.scores for one in spoken if isinstance(one, said.Said)] == [{"saying": 1.0}] * 2
+
+
+class Saying:
+    name, cpu_bound = "saying", True
+
+    def score(self, original: Any, processed: Any) -> dict[str, float]:
+        return {"saying": 1.0}
+
+
+def test_rows_that_a_batch_has_no_time_for_are_scored_in_the_next(
+    heavy: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs, "_WORTH_A_PROCESS", 0.0)
+    monkeypatch.setattr(jobs, "_WORTH_SENDING", 0.0)
+    monkeypatch.setattr(jobs, "usable_cores", lambda: 2)
+    monkeypatch.setattr(said, "BATCH_SECONDS", 0.0)
+    heavy.here = lambda: None  # cannot be pickled
+    sizes: list[int] = []
+    score = said.EachOf.score
+    monkeypatch.setattr(
+        said.EachOf, "score", lambda each, *pairs: sizes.append(len(pairs)) or score(each, *pairs)
+    )
+    examples = [{"id": str(number)} for number in range(200)]
+    rows = evaluate(lambda example: "good", examples, [heavy], progress=False).rows
+    assert [row.scores["heavy"] for row in rows] == [1.0] * 200
+    assert max(sizes) > 1
+
+
+def test_what_a_failing_evaluator_costs_counts(
+    process_is_there: Event, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "failing_evaluator.py").write_text(
+        COSTLY.replace('return {"process": float(os.getpid())}', "raise ValueError(os.getpid())")
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    from failing_evaluator import Costly  # type: ignore[import-not-found]
+
+    examples = [{"id": str(n), "question": "why?", "cost": 0.05} for n in range(60)]
+
+    def answer(example: dict[str, Any]) -> str:
+        if int(example["id"]) >= 50:
+            process_is_there.wait(60)
+        return "1"
+
+    result = evaluate(answer, examples, [Costly()], progress=False, keep_going=True)
+    assert len({row.errors[0].message for row in result.rows}) > 1
 
 
 INTERRUPTED = """

@@ -6,21 +6,26 @@ Questions and answers are pickles with their length before them, on standard inp
 
 from __future__ import annotations
 
+import math
 import os
 import pickle
 import signal
 import subprocess
 import sys
+from concurrent.futures import Future
 from contextlib import suppress
+from functools import partial
 from queue import Empty, SimpleQueue
 from struct import Struct
-from threading import TIMEOUT_MAX, Thread
+from threading import Thread
+from time import monotonic
 from typing import IO, Any
 
 from context_bench.errors import message_of
 
 _LENGTH = Struct("!Q")
 _STARTING_SECONDS = 60.0
+_LOOK_SECONDS = 1.0
 _PR_SET_PDEATHSIG = 1
 
 
@@ -45,11 +50,12 @@ class Child:
         self._answers: SimpleQueue[bytes | None] = SimpleQueue()
         path = [os.path.abspath(folder) for folder in sys.path]
         code = f"import sys; sys.path[:] = {path!r}; from {__name__} import serve; serve()"
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        )
+        command = [sys.executable, "-u", "-c", code]
+        started: Future[subprocess.Popen[bytes]] = Future()
+        listen = partial(self._start_and_listen, command, started)
+        Thread(target=listen, name="context-bench-child", daemon=True).start()
+        self._process = started.result()
         try:
-            Thread(target=self._listen, name="context-bench-child", daemon=True).start()
             self._ask(evaluator, _STARTING_SECONDS)
         except BaseException:
             self.kill()
@@ -70,8 +76,11 @@ class Child:
             raise
 
     def kill(self) -> int:
-        """Kill the process and return its exit code."""
+        """Kill the process and what it has started, and return its exit code."""
         self.is_dead = True
+        if hasattr(os, "killpg"):
+            with suppress(OSError):  # nothing of the group is left
+                os.killpg(self._process.pid, signal.SIGKILL)
         self._process.kill()
         code = self._process.wait()
         with suppress(OSError):
@@ -83,18 +92,46 @@ class Child:
         assert self._process.stdin is not None
         with suppress(OSError, ValueError):  # it is dead already, which its silence tells
             _send(self._process.stdin, question)
-        try:
-            answer = self._answers.get(
-                timeout=None if seconds is None else min(seconds, TIMEOUT_MAX)
-            )
-        except Empty:
-            raise TimeoutError from None
+        answer = self._answer_within(math.inf if seconds is None else seconds)
         if answer is None:
             raise EOFError(f"ended the process, with exit code {self.kill()}")
         return answer
 
-    def _listen(self) -> None:
-        stream = self._process.stdout
+    def _answer_within(self, seconds: float) -> bytes | None:
+        """Return an answer; None when the process has ended.
+
+        A program that it has started may hold its output open, so the process is looked at, too.
+
+        Raises:
+            TimeoutError: There is neither after so many seconds.
+        """
+        end = monotonic() + seconds
+        has_ended = False
+        while True:
+            left = end - monotonic()
+            try:
+                return self._answers.get(timeout=max(0.0, min(left, _LOOK_SECONDS)))
+            except Empty:
+                if has_ended:
+                    return None
+                if left <= 0:
+                    raise TimeoutError from None
+                has_ended = self._process.poll() is not None
+
+    def _start_and_listen(
+        self, command: list[str], started: Future[subprocess.Popen[bytes]]
+    ) -> None:
+        """Start the process and listen to it until it ends, on one thread: Linux kills the process
+        with the thread that has started it."""
+        try:
+            process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
+            )
+        except BaseException as error:  # noqa: BLE001 - raised where the process is wanted
+            started.set_exception(error)
+            return
+        started.set_result(process)
+        stream = process.stdout
         assert stream is not None
         with stream, suppress(Exception):  # whatever is no answer ends it
             while True:
@@ -102,26 +139,11 @@ class Child:
         self._answers.put(None)
 
 
-class EachOf:
-    """What a process is that scores pairs, one after another.
-
-    Args:
-        evaluator: The evaluator.
-    """
-
-    def __init__(self, evaluator: Any) -> None:
-        self._evaluator = evaluator
-
-    def score(self, *pairs: bytes) -> list[bytes]:
-        """Return what the evaluator returns for each pickled pair, or the exception that it raises,
-        pickled."""
-        return [_answer(self._evaluator.score, pair) for pair in pairs]
-
-
 def serve() -> None:
     """Score pairs until there are no more, or the parent ends: what the process does."""
     for name in {"SIGINT", "SIGTERM", "SIGHUP"}.intersection(dir(signal)):
-        signal.signal(getattr(signal, name), signal.SIG_IGN)  # the parent decides when to end
+        # the parent decides when to end; programs that the evaluator starts do not inherit this
+        signal.signal(getattr(signal, name), _ignore)
     if sys.platform == "linux":
         import ctypes
 
@@ -138,6 +160,10 @@ def serve() -> None:
                 _send(telling, _answer(score, questions.get()))
         finally:
             os._exit(1)  # the parent learns from this that nothing answers
+
+
+def _ignore(*_: Any) -> None:
+    pass
 
 
 def _answer(score: Any, question: bytes) -> bytes:

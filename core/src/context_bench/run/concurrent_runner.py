@@ -532,15 +532,16 @@ class ConcurrentRunner:
             verdict: StoredEvaluation | tuple[int, Failure]
             if isinstance(said, StoredEvaluation):
                 verdict = said
+            elif (result := await said) is DROPPED:
+                continue
             else:
-                result = await said
-                if result is DROPPED:
-                    return
                 verdict = self._processor.judge(job, scorer, task.answer, result)
             if isinstance(verdict, StoredEvaluation):
                 evaluations.append(verdict)
             else:
                 failures.append(verdict)
+        if not evaluations and not failures:
+            return
         scorers = {scorer.number: scorer for scorer in job.wiring.scorers}
         owners: dict[str, str] = {}
         for evaluation in (*first.evaluations, *evaluations):

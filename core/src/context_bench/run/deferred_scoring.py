@@ -16,22 +16,20 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import islice
 from threading import Lock
+from time import perf_counter
 from typing import Any
 
-from context_bench.run.child import Child, EachOf
+from context_bench.run.child import Child
 from context_bench.run.cores import usable_cores
 from context_bench.run.jobs import Scorer, takes_batches
-from context_bench.run.stopping import CancelToken, CaughtError, capture
+from context_bench.run.said import BATCH_SECONDS, EachOf
+from context_bench.run.stopping import CancelToken, CaughtError
 from context_bench.run.systems import async_method
 from context_bench.run.workers import CoroutineHost, WorkerPool, result_within
 
 BATCH = 64
 _LONGEST_WAIT = 0.05
 """Seconds for which the first pair of a batch waits for others."""
-
-_BATCH_SECONDS = 0.1
-"""Seconds of scoring that are sent to a process at once. Between two batches it waits for threads
-of this process, for a millisecond or more."""
 
 Pair = tuple[Any, Any]
 """Private copies of an example and an output."""
@@ -100,7 +98,7 @@ class DeferredScoring:
         return 1
 
     async def _call(self, pairs: list[Pair]) -> Sequence[Any]:
-        """Return a result for each pair.
+        """Return a result for each of the first pairs, and for one at least.
 
         Raises:
             TimeoutError: It took too long.
@@ -130,8 +128,9 @@ class DeferredScoring:
                 results = await self._results(group)
         finally:
             self._in_flight -= 1
+            self._waiting.extendleft(reversed(group[len(results) :]))
             self._begin(is_due=True)
-            for (_, future), result in zip(group, results, strict=True):
+            for (_, future), result in zip(group, results):
                 if not future.done():
                     future.set_result(result)
 
@@ -241,9 +240,11 @@ class ProcessScoring(DeferredScoring):
         self._starting: asyncio.Future[Any] | None = None
         self._has_lost_child = False
         self._is_closed = False
+        self._row_seconds = scorer.cost.seconds / max(1, scorer.cost.rows)
+        self._each = EachOf(scorer.evaluator, scorer.id)
         pool.limit += 1  # a thread that starts processes
         try:
-            self._pickle: bytes | None = pickle.dumps(EachOf(scorer.evaluator))
+            self._pickle: bytes | None = pickle.dumps(self._each)
         except Exception:  # noqa: BLE001 - what cannot be pickled stays here
             self._pickle = None
 
@@ -259,16 +260,15 @@ class ProcessScoring(DeferredScoring):
         return usable_cores()
 
     def _share(self) -> int:
-        cost = self._scorer.cost
-        if self._deadline is not None or not cost.seconds:
+        if self._deadline is not None or not self._row_seconds:
             return 1
-        enough = math.ceil(_BATCH_SECONDS * cost.rows / cost.seconds)
+        enough = math.ceil(BATCH_SECONDS / self._row_seconds)
         return min(enough, math.ceil(len(self._waiting) / self._limit))
 
     async def _call(self, pairs: list[Pair]) -> Sequence[Any]:
         child = await self._child()
         if child is None:
-            work = self._pool.submit(partial(_score_each, self._scorer.evaluator, pairs))
+            work = self._pool.submit(partial(self._each.score, *pairs))
             try:
                 results = await result_within(work, self._deadline)
             except TimeoutError:
@@ -320,8 +320,12 @@ class ProcessScoring(DeferredScoring):
 
     def _ask(self, child: Child, pairs: list[Pair]) -> list[Any]:
         try:
-            questions = tuple(pickle.dumps(pair) for pair in pairs)
-            return [pickle.loads(answer) for answer in child.score(questions, self._deadline)]
+            begun = perf_counter()
+            said = child.score(tuple(pairs), self._deadline)
+            if isinstance(said, BaseException):  # there is no memory for the pairs
+                raise said
+            self._row_seconds = (perf_counter() - begun) / len(said)
+            return said  # type: ignore[no-any-return]
         except TimeoutError:
             message = f"it took longer than the deadline of {self._deadline:g} s, and was killed."
             return [self._unless_closed(TimeoutError(message))]
@@ -339,11 +343,6 @@ class ProcessScoring(DeferredScoring):
 
     def _unless_closed(self, error: Exception) -> Any:
         return DROPPED if self._is_closed else error
-
-
-def _score_each(evaluator: Any, pairs: list[Pair]) -> list[Any]:
-    results = [capture(evaluator.score, *pair) for pair in pairs]
-    return [result.error if isinstance(result, CaughtError) else result for result in results]
 
 
 def make_scoring(

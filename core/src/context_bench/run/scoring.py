@@ -6,7 +6,6 @@ Most evaluators score before the response is committed; for the others see
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from time import thread_time
 from typing import Any
@@ -18,19 +17,17 @@ from context_bench.errors import WiringError
 from context_bench.records import Failure
 from context_bench.redaction import Redactor
 from context_bench.run.jobs import Answer, Job, Scorer
+from context_bench.run.said import Said, said_of
 from context_bench.run.stopping import (
     failure_of,
     is_control_flow,
 )
-from context_bench.store.encoding import from_json, isolate, storable, to_json
+from context_bench.store.encoding import from_json, isolate, to_json
 from context_bench.store.keys import score_key
 from context_bench.store.rows import StoredEvaluation, StoredRow
 
 Failures = list[tuple[int, Failure]]
 """Failures with the numbers of the evaluators."""
-
-_MOST = 1e290
-"""The largest score: 10**18 of them can still be added."""
 
 _TOLERANCE = 1e-9
 """How far a score may be beyond its declared range: what sums of floating-point numbers lose."""
@@ -82,11 +79,13 @@ class Scoring:
                 continue
             try:
                 original, processed = isolate(pair)
-                started = thread_time() if scorer.cpu_bound else None
-                result = scorer.evaluator.score(original, processed)
-                if started is not None:
-                    scorer.cost.add(thread_time() - started)
-                evaluation = self._evaluation(job, scorer, key, result)
+                started = thread_time()
+                try:
+                    result = scorer.evaluator.score(original, processed)
+                finally:
+                    if scorer.cpu_bound:
+                        scorer.cost.add(thread_time() - started)
+                evaluation = self._evaluation(job, scorer, key, said_of(result))
             except BaseException as error:
                 if is_control_flow(error):
                     raise
@@ -106,14 +105,17 @@ class Scoring:
             job: The job.
             scorer: The scorer.
             answer: The answer.
-            result: The value that its evaluator returned, or the exception that it raised.
+            result: The value that its evaluator returned, what a process made of it, the exception
+                that it raised, or its failure.
         """
-        gold = job.gold_key(scorer.reads)
+        if isinstance(result, Failure):
+            return scorer.number, self._without_secrets(result)
         if isinstance(result, BaseException):
             return scorer.number, self.failure("evaluator", result, scorer.id)
         try:
-            key = score_key(job.key, answer.digest, scorer.key, gold)
-            return self._evaluation(job, scorer, key, result)
+            key = score_key(job.key, answer.digest, scorer.key, job.gold_key(scorer.reads))
+            said = result if isinstance(result, Said) else said_of(result)
+            return self._evaluation(job, scorer, key, said)
         except BaseException as error:
             if is_control_flow(error):
                 raise
@@ -121,33 +123,24 @@ class Scoring:
 
     def failure(self, stage: str, error: BaseException, evaluator: str | None = None) -> Failure:
         """Return the failure of an error, without secrets."""
-        failure = failure_of(stage, error, evaluator)
+        return self._without_secrets(failure_of(stage, error, evaluator))
+
+    def _without_secrets(self, failure: Failure) -> Failure:
         if not self._is_secretive:
             return failure
         hide = self._redactor.of
         return evolve(failure, message=hide(failure.message), traceback=hide(failure.traceback))
 
-    def _evaluation(self, job: Job, scorer: Scorer, key: bytes, result: Any) -> StoredEvaluation:
-        details: Mapping[str, Any] | None = None
-        if type(result) is not dict:
-            if not isinstance(result, Mapping):
-                raise TypeError(
-                    f"it returned {type(result).__name__}, not a mapping of score keys to numbers"
-                )
-            details = getattr(result, "details", None) or None
-        scores = {
-            f"{scorer.prefix}{name}": _number(name, value)
-            for name, value in result.items()
-            if value is not None
-        }
+    def _evaluation(self, job: Job, scorer: Scorer, key: bytes, said: Said) -> StoredEvaluation:
+        scores = {f"{scorer.prefix}{name}": value for name, value in said.scores.items()}
         if scorer.ranges:
             for name, value in scores.items():
                 _check(scorer, name, value)
-        unscored = _reason_without_score(job, scorer, scores, details)
-        details_json = None if details is None else to_json(dict(details))
+        unscored = _reason_without_score(job, scorer, scores, said)
+        details = said.details
         if self._is_secretive:
-            if details_json is not None and self._redactor.contains_secret(details_json):
-                details_json = to_json(self._redactor.of_answer(from_json(details_json)))
+            if details is not None and self._redactor.contains_secret(details):
+                details = to_json(self._redactor.of_answer(from_json(details)))
             unscored = unscored and self._redactor.of(unscored)
         return StoredEvaluation(
             evaluator=scorer.number,
@@ -155,17 +148,16 @@ class Scoring:
             scores=scores,
             hidden=scorer.yields,
             unscored=unscored,
-            details=details_json,
+            details=details,
         )
 
 
 def _reason_without_score(
-    job: Job, scorer: Scorer, scores: Mapping[str, float], details: Mapping[str, Any] | None
+    job: Job, scorer: Scorer, scores: Mapping[str, float], said: Said
 ) -> str | None:
     """Return why an evaluation has no score, or not the primary score; None if it has it."""
     if not scores:
-        reason = details.get("unscored") if details else None
-        return reason if isinstance(reason, str) else "it had nothing to say"
+        return said.unscored or "it had nothing to say"
     primary = job.wiring.primary
     if primary in scorer.keys and primary not in scores:
         return f"it gave no {primary}, the primary score of the row"
@@ -247,23 +239,3 @@ def _check(scorer: Scorer, name: str, value: float) -> None:
         raise ValueError(
             f"the score {name!r} is {value!r}, outside its declared range [{minimum}, {maximum}]"
         )
-
-
-def _number(name: object, value: Any) -> float:
-    if type(value) is float and type(name) is str and name.isascii() and -_MOST <= value <= _MOST:
-        return value + 0.0  # a run file holds no minus before a zero
-    if not isinstance(name, str) or storable(name) != name:
-        raise TypeError(f"the score key {name!r} is no text")
-    if isinstance(value, str | bytes):
-        raise TypeError(f"the score {name!r} is {value!r}, not a number")
-    try:
-        number = float(value)
-    except OverflowError:
-        number = math.inf
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"the score {name!r} is {value!r}, not a number") from error
-    if not -_MOST <= number <= _MOST:
-        raise ValueError(
-            f"the score {name!r} is {number}, not a finite number of which a mean can be taken"
-        )
-    return number + 0.0
