@@ -66,12 +66,27 @@ def test_a_function_is_a_system_without_components(catalog: Catalog) -> None:
 
 
 def test_datasets_of_one_name_have_different_labels(catalog: Catalog) -> None:
-    first, second = plan_datasets(catalog, [parse_dataset("needle"), parse_dataset("needle")])
+    texts = ("needle", "needle:length=500")
+    first, second = plan_datasets(catalog, [parse_dataset(text) for text in texts])
     assert first.facts is not None
     assert second.facts is not None
     assert first.facts.label == "needle"
     assert second.facts.label != "needle"
     assert first.has_one_label
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ("needle:length=500", "needle:length=500"),
+        ("needle", "again=needle"),
+        ("rows.jsonl", "./rows.jsonl"),
+        ("rows.jsonl", "again=rows.jsonl"),
+    ],
+)
+def test_a_dataset_that_is_given_twice_is_refused(catalog: Catalog, texts: tuple[str, str]) -> None:
+    with pytest.raises(ConfigurationError, match=r"is given twice\..*use --repeat"):
+        plan_datasets(catalog, [parse_dataset(text) for text in texts])
 
 
 def test_rows_of_a_file_name_their_dataset_and_examples_have_no_component(

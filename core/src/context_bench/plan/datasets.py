@@ -47,6 +47,15 @@ def find_dataset(catalog: Catalog, spec: DatasetSpec) -> tuple[Component, Datase
     raise ConfigurationError(f"No loader reads the file {spec.name!r}. {known}")
 
 
+def without_label(spec: DatasetSpec) -> DatasetSpec:
+    """Return the spec that all have which name the same examples, whatever they call them."""
+    options = dict(spec.options)
+    if "path" in options:
+        options["path"] = os.path.realpath(str(options["path"]))
+        spec = evolve(spec, name=options["path"])
+    return evolve(spec, label=None, options=options)
+
+
 def describe_dataset(
     component: Component, spec: DatasetSpec, taken: Collection[str]
 ) -> tuple[DatasetFacts, bool]:

@@ -15,8 +15,8 @@ from typing import Any
 
 from attrs import frozen
 
-from context_bench.errors import NothingToCompressError, PluginError
-from context_bench.plan.datasets import describe_dataset, find_dataset, has_contexts
+from context_bench.errors import ConfigurationError, NothingToCompressError, PluginError
+from context_bench.plan.datasets import describe_dataset, find_dataset, has_contexts, without_label
 from context_bench.plan.extensions import ActiveExtension, describe_extensions
 from context_bench.plan.lock_record import drift_of, lock_record
 from context_bench.plan.locked import known_extensions, known_metrics, lock_of
@@ -197,13 +197,22 @@ def plan_datasets(
     """Return the datasets of specs and examples; no loader is imported.
 
     Raises:
-        ContextBenchError: A name, configuration or split is unknown, or a component cannot be used.
+        ContextBenchError: A name, configuration or split is unknown, a component cannot be used, or
+            a dataset is given twice, whose rows would count as independent ones.
     """
     datasets: list[PlannedDataset] = []
     labels: list[str] = []
+    specs: list[DatasetSpec] = []
     for source in sources:
         if isinstance(source, DatasetSpec):
             component, spec = find_dataset(catalog, source)
+            unlabelled = without_label(spec)
+            if unlabelled in specs:
+                raise ConfigurationError(
+                    f"The dataset {source.name} is given twice. To answer each example several "
+                    "times, use --repeat."
+                )
+            specs.append(unlabelled)
             facts, has_one_label = describe_dataset(component.require_ok(), spec, labels)
             datasets.append(PlannedDataset(spec, component, facts, has_one_label))
             labels.append(facts.label)
