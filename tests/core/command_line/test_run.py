@@ -418,7 +418,11 @@ def test_a_report_of_a_run_file_equals_the_report_of_the_run(
     assert again.out.splitlines()[:-1] == first.out.splitlines()[:-1], (
         "but for the seconds of the run"
     )
-    assert "0.3333" in context_bench("report", "r.sqlite", "--score-field", "exact_match").out
+    other = context_bench("report", "r.sqlite", "--score-field", "exact_match").out
+    assert "0.3333" in other
+    scores = [line.split()[0] for line in other.splitlines() if "answer-quality" in line]
+    assert "f1" in scores
+    assert "exact_match" not in scores
 
 
 def test_the_canonical_export_of_equal_runs_is_byte_identical(

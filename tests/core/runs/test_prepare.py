@@ -151,8 +151,9 @@ def test_a_misspelt_score_is_found_before_the_first_example() -> None:
     wiring.by_label["toy"] = LabelWiring(0, "toy", (scorer,))
     misspelt = RunMetric(MeanScore(score_field="saem"))
     with pytest.raises(MetricError):
-        check_metrics([misspelt], wiring, [])
-    check_metrics([RunMetric(MeanScore(score_field="same"))], wiring, [])
+        check_metrics([misspelt], wiring, ["same"])
+    check_metrics([RunMetric(MeanScore(score_field="same"))], wiring, ["same"])
+    check_metrics([misspelt], wiring, None)
 
 
 def test_without_earlier_runs_nothing_is_reused(tmp_path: Path) -> None:

@@ -137,7 +137,7 @@ class EvalResult:
         return ["system", *(column.heading for column in columns)], lines
 
     def score_table(self) -> tuple[list[str], list[list[str]]]:
-        """Return headings and lines of the scores below the primaries score: the mean of each
+        """Return headings and lines of the scores that the summary is not about: the mean of each
         system, and the unscored rows.
 
         Without lines there is no other score. A score that no row of any system has is left to the
@@ -145,7 +145,13 @@ class EvalResult:
         """
         primaries, agreements = primary_scores(self)
         agreement_keys = (f"{AGREEMENT}{key}" for key in (*primaries, *agreements))
-        return score_table(self.summary, (*primaries, *agreements, *agreement_keys))
+        shown = self._shown_scores(primaries)
+        return score_table(self.summary, (*shown, *agreements, *agreement_keys))
+
+    def _shown_scores(self, primaries: Sequence[str]) -> Sequence[str]:
+        """Return the scores that the summary is about: the primary ones, or the score field."""
+        field = self.config.get("score_field", "score")
+        return primaries if field == "score" else [field]
 
     def notes(self) -> list[str]:
         """Return what a reader must know beside the numbers, a line each."""
