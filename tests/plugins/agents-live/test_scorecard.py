@@ -19,6 +19,7 @@ from context_bench_agents_live.scorecard import cards_of
 from context_bench_agents_live.scorecard_command import card_to_dict, matched_lines, picture_of
 from context_bench_compare.intervals import TooFew
 from context_bench_compare.paired_passes import mid_p
+from context_bench_http.local_server import Guard, LocalResponse, LocalServer
 
 
 def row(arm: str, task: int, success: float, ended: str = "finished", **scores: float) -> EvalRow:
@@ -107,6 +108,20 @@ def test_the_baseline_can_be_chosen_and_what_is_no_agent_is_left_out() -> None:
     assert cards_of([other]) == []
 
 
+def test_an_arm_whose_rows_all_failed_is_shown_and_can_be_the_baseline() -> None:
+    lost = [failed("direct", task) for task in range(6)]
+    arm = [row("proxy", task, 1.0) for task in range(6)]
+    direct, proxy = cards_of([*lost, *arm], agents={"direct", "proxy"})
+    assert (direct.successes, direct.tasks, direct.endings) == (0, 6, {"failed": 6})
+    assert (direct.bill, direct.bill_per_success, direct.turns) == (None, None, None)
+    assert proxy.against is not None
+    assert (proxy.against.baseline, proxy.against.improved) == ("direct", 6)
+    assert (proxy.against.bill, proxy.against.turns) == (None, None)
+    direct, _ = cards_of([*lost, *arm], "proxy", agents={"direct"})
+    assert direct.against is not None
+    assert direct.against.regressed == 6
+
+
 def test_an_arm_is_compared_with_its_matched_controls_task_by_task() -> None:
     arm = [row("proxy", task, float(task != 9), agent_bill=3.0) for task in range(10)]
     control = [row("proxy random", task, float(task == 9)) for task in range(9)]
@@ -166,6 +181,35 @@ def test_the_command_prints_a_row_for_each_arm(
     page = capsys.readouterr().out
     assert "| he\\|ad | 0/6 |" in page
     assert execute(["agent-scorecard", str(run_file), "--baseline", "x"]) == 2
+
+
+def test_a_system_agent_whose_rows_all_failed_is_in_the_scorecard_and_no_other_system(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    headers = {"X-Headroom-Compression-Failed": "true"}
+    server = LocalServer(
+        lambda _: LocalResponse(b"{}", 200, "application/json", headers),
+        0,
+        Guard(methods=("POST",)),
+    )
+    path = tmp_path / "run.sqlite"
+    command = ["run", "--dataset", "tasks,n=2,assets=1", "--evaluators", "agent-task", "--quiet"]
+    command += ["--system", f"direct=agent:loop,base_url={server.url}", "--system", "agent:loop"]
+    command += ["--system", "policy:oracle", "--max-failed", "100%"]
+    try:
+        execute([*command, "--run-file", str(path)])
+    finally:
+        server.close()
+    capsys.readouterr()
+    assert execute(["agent-scorecard", str(path), "--format", "json"]) == 0
+    arms: list[Any] = json.loads(capsys.readouterr().out)["arms"]
+    assert [(arm["arm"], arm["endings"]) for arm in arms] == [
+        ("direct", {"failed": 2}),
+        ("agent", {"finished": 2}),
+    ]
+    with open_run(path) as opened:
+        (picture,) = picture_of(opened)
+    assert [line[0] for line in picture["lines"]] == ["direct", "agent"]
 
 
 def test_a_report_has_success_against_bill_and_the_scorecard(run_file: Path) -> None:

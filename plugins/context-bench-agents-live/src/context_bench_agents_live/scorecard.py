@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -27,6 +27,8 @@ DIRECT = "direct"
 """Label of the arm that is the baseline where no other is named."""
 FAILED = "failed"
 """How a row ended that has no output: the system failed."""
+_AGENT = "context-bench-agents-live/agent"
+_EVALUATOR = "context-bench-agents-live/agent-task"
 
 Task = tuple[int, int, int]
 
@@ -101,6 +103,7 @@ def cards_of(
     rows: Iterable[EvalRow],
     baseline: str | None = None,
     sources: Mapping[str, str] = MappingProxyType({}),
+    agents: Collection[str] = (),
 ) -> list[AgentCard]:
     """Return a card for each arm, in the order of the run; nothing where no system is an agent.
 
@@ -108,11 +111,12 @@ def cards_of(
         rows: Rows of a run that were scored by ``agent-task``.
         baseline: Label of the arm to compare with; None takes ``direct``, or else the first arm.
         sources: For the label of each matched control, that of the arm whose tokens it keeps.
+        agents: Labels of systems that are agents even where all their rows failed.
 
     Raises:
         ConfigurationError: No arm has the label.
     """
-    arms = _arms_of(rows)
+    arms = _arms_of(rows, agents)
     if not arms:
         return []
     if baseline is not None and baseline not in arms:
@@ -142,17 +146,27 @@ def sources_of(run: Run) -> dict[str, str]:
     }
 
 
-def _arms_of(rows: Iterable[EvalRow]) -> dict[str, dict[Task, EvalRow]]:
+def agents_of(run: Run) -> set[str]:
+    """Return the labels of the systems ``agent``, and of what is derived from one; none in a run that ``agent-task`` did not score."""
+    if not any(entry["id"] == _EVALUATOR for entry in run.evaluators):
+        return set()
+    agents = {
+        system["label"] for system in run.systems if system["description"].get("adapter") == _AGENT
+    }
+    return agents | {label for label, source in sources_of(run).items() if source in agents}
+
+
+def _arms_of(rows: Iterable[EvalRow], agents: Collection[str]) -> dict[str, dict[Task, EvalRow]]:
     arms: dict[str, dict[Task, EvalRow]] = {}
-    agents = set()
+    known = set(agents)
     for row in rows:
         if "control" in row.output and "agent" not in row.output:
             continue  # the arm kept nothing that a control could be matched with
         key = (row.dataset_number, row.position, row.repetition)
         arms.setdefault(row.system, {})[key] = row
         if "agent" in row.output and "task_success" in row.scores:
-            agents.add(row.system)
-    return {label: arm for label, arm in arms.items() if label in agents}
+            known.add(row.system)
+    return {label: arm for label, arm in arms.items() if label in known}
 
 
 def _card(

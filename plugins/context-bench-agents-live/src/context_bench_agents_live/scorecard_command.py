@@ -14,7 +14,13 @@ from context_bench.console import echo, echo_err, escape_control, write_json
 from context_bench.errors import ConfigurationError
 from context_bench.runs import Run, open_run
 from context_bench_agents_live.plane import text_plane
-from context_bench_agents_live.scorecard import Against, AgentCard, cards_of, sources_of
+from context_bench_agents_live.scorecard import (
+    Against,
+    AgentCard,
+    agents_of,
+    cards_of,
+    sources_of,
+)
 from context_bench_compare.intervals import Interval, TooFew
 from context_bench_compare.rendering import aligned
 
@@ -64,7 +70,7 @@ def agent_scorecard(run: Path, baseline: str | None, shape: str) -> None:
     Nothing is called and nothing written.
     """
     with open_run(run) as opened:
-        cards = cards_of(opened.rows(), baseline, sources_of(opened))
+        cards = cards_of(opened.rows(), baseline, sources_of(opened), agents_of(opened))
         complete = opened.completeness.sentence
     if not cards:
         raise ConfigurationError(
@@ -79,8 +85,8 @@ def agent_scorecard(run: Path, baseline: str | None, shape: str) -> None:
 
 def picture_of(run: Run) -> list[dict[str, Any]]:
     """Return the picture of success against bill for a report, with the scorecard as its table; nothing without agents."""
-    evaluators = {str(entry["id"]).rpartition("/")[2] for entry in run.evaluators}
-    cards = cards_of(run.rows()) if "agent-task" in evaluators else []
+    agents = agents_of(run)
+    cards = cards_of(run.rows(), agents=agents) if agents else []
     points = _points(cards)
     if not points:
         return []
