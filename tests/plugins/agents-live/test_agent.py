@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from context_bench import EvalRow
+from context_bench.catalog import open_catalog
 from context_bench.cli import execute
 from context_bench.errors import ConfigurationError
 from context_bench_agents_live import (
@@ -193,6 +194,21 @@ def test_a_refusal_of_the_endpoint_ends_the_task() -> None:
         server.close()
     assert output["agent"]["ended"] == "refused"
     assert scores["task_success"] == 0.0
+
+
+def test_an_agent_without_a_request_has_no_cached_share() -> None:
+    server = LocalServer(lambda _: LocalResponse(b"no", 400), 0, Guard(methods=("POST",)))
+    try:
+        ((_, scores),) = run(Agent(base_url=server.url), HUNTS[:1])
+    finally:
+        server.close()
+    assert scores["agent_tokens_sent"] == 0.0
+    assert "agent_cached_share" not in scores
+
+
+def test_a_failed_row_has_no_cached_share() -> None:
+    (component,) = open_catalog().named("evaluators", "agent-task")
+    assert component.manifest.scores["agent_cached_share"].worst is None
 
 
 def test_a_response_header_that_declares_a_failure_fails_the_row(program: Path) -> None:

@@ -16,7 +16,7 @@ class AgentTask:
 
     Score keys: ``task_success`` (0 or 1), ``task_share`` (share of the outputs that are correct), ``agent_turns``,
     ``agent_calls``, ``agent_re_reads`` (as `RequestLog` counts them), ``agent_tokens_sent``, ``agent_cached_share`` (share of
-    the tokens that equal the row's previous request up to the first change), ``agent_bill``, and ``agent_kept_share`` (share of
+    the tokens that equal the row's previous request up to the first change; missing without a request), ``agent_bill``, and ``agent_kept_share`` (share of
     the tokens in results of tools that arrived) where it is known. With a matched control: ``random_success``,
     ``random_turns``, ``random_bill``, and ``advantage``, the success minus that of the control.
 
@@ -101,7 +101,6 @@ class AgentTask:
         files = {**inputs, **(output.get("changes") or {})}
         texts = {path: text for path, text in files.items() if text is not None}
         sent = counts["tokens_sent"]
-        cached = counts["tokens_cached"]
         share = check.share(workspace, texts, command_share=self._command_share(check, texts))
         scores = {
             "task_success": float(share == 1.0),
@@ -110,9 +109,10 @@ class AgentTask:
             "agent_calls": float(sum(counts["calls"].values())),
             "agent_re_reads": float(counts["re_reads"]),
             "agent_tokens_sent": float(sent),
-            "agent_cached_share": cached / sent if sent else 0.0,
             "agent_bill": self._prices.bill(counts),
         }
+        if sent:
+            scores["agent_cached_share"] = counts["tokens_cached"] / sent
         if counts.get("kept_share") is not None:
             scores["agent_kept_share"] = float(counts["kept_share"])
         return scores
