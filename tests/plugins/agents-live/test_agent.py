@@ -17,6 +17,7 @@ from context_bench import EvalRow
 from context_bench.catalog import open_catalog
 from context_bench.cli import execute
 from context_bench.errors import ConfigurationError
+from context_bench.runs import open_run
 from context_bench_agents_live import (
     Agent,
     AgentTask,
@@ -31,7 +32,7 @@ from context_bench_agents_live.conversation import ToolCall
 from context_bench_agents_live.tools import run_tool
 from context_bench_command import once, processes
 from context_bench_http import DeclaredFailureError
-from context_bench_http.local_server import Guard, LocalResponse, LocalServer
+from context_bench_http.local_server import Guard, LocalRequest, LocalResponse, LocalServer
 from context_bench_tasks import tasks
 
 Messages = list[dict[str, Any]]
@@ -290,6 +291,47 @@ def test_no_path_leads_out_of_the_workspace(path: str, tmp_path: Path) -> None:
         assert [file.name for file in tmp_path.iterdir()] == ["secret"]
         outer = workspace.root.parent
     assert not outer.exists()
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["a" * 5000, "\ud800", "\ud800/b", "a.txt/b", "\0"],
+    ids=["long", "surrogate", "surrogate folder", "below a file", "nul"],
+)
+def test_a_path_that_no_file_can_have_is_an_error_that_the_model_reads(path: str) -> None:
+    with Workspace({"a.txt": "1"}, 1000) as workspace:
+        for name in ("read", "write"):
+            result = run_tool(ToolCall("1", name, {"path": path, "content": "x"}), workspace)
+            assert result.startswith("error:")
+        assert run_tool(ToolCall("2", "read", {"path": "a.txt"}), workspace) == "1"
+
+
+def test_an_agent_goes_on_after_a_call_with_a_path_that_no_file_can_have(
+    tmp_path: Path,
+) -> None:
+    paths = ["a" * 5000, "\ud800"]
+
+    def reply(request: LocalRequest) -> LocalResponse:
+        results = [one for one in json.loads(request.body)["messages"] if one["role"] == "tool"]
+        message: dict[str, Any] = {"content": "done"}
+        if len(results) < len(paths):
+            arguments = json.dumps({"path": paths[len(results)]})
+            function = {"name": "read", "arguments": arguments}
+            message = {"tool_calls": [{"id": "1", "type": "function", "function": function}]}
+        body = json.dumps({"choices": [{"message": message}]}).encode()
+        return LocalResponse(body, 200, "application/json")
+
+    server = LocalServer(reply, 0, Guard(methods=("POST",)))
+    run_file = tmp_path / "run.sqlite"
+    command = ["run", "--dataset", "tasks,n=1", "--evaluators", "agent-task", "--quiet"]
+    command += ["--system", f"agent:loop,policy=none,base_url={server.url}"]
+    try:
+        assert execute([*command, "--run-file", str(run_file)]) == 0
+    finally:
+        server.close()
+    with open_run(run_file) as opened:
+        (stored,) = opened.rows()
+    assert (stored.output["agent"]["ended"], stored.scores["agent_turns"]) == ("finished", 3.0)
 
 
 def test_the_bytes_of_a_workspace_are_bounded() -> None:

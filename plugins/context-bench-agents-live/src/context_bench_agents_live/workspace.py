@@ -93,9 +93,10 @@ class Workspace:
             WorkspaceError: The path leads out of the workspace, or is not a file.
         """
         file = self._inside(path)
-        if not file.is_file():
-            raise WorkspaceError(f"{path}: not a file.")
-        return file.read_bytes().decode("utf-8", "replace")
+        try:
+            return file.read_bytes().decode("utf-8", "replace")
+        except OSError as error:
+            raise WorkspaceError(f"{path}: not a file.") from error
 
     def write(self, path: str, content: str) -> None:
         """Write a file, and the folders above it.
@@ -108,7 +109,8 @@ class Workspace:
         if len(raw) > self._left:
             raise WorkspaceError(f"{path}: more bytes than the task allows.")
         try:
-            file.parent.mkdir(parents=True, exist_ok=True)
+            for folder in reversed(file.relative_to(self.root).parents):
+                (self.root / folder).mkdir(exist_ok=True)
             file.write_bytes(raw)
         except OSError as error:
             raise WorkspaceError(f"{path}: cannot be written ({error.strerror}).") from error
@@ -150,8 +152,8 @@ class Workspace:
             raise WorkspaceError(f"{path!r}: not a path.")
         try:
             file = (self.root / path).resolve()
-        except (OSError, RuntimeError) as error:
-            raise WorkspaceError(f"{path}: not a path.") from error
+        except (OSError, RuntimeError, UnicodeError) as error:
+            raise WorkspaceError(f"{path!r}: not a path.") from error
         if self.root not in file.parents:
             raise WorkspaceError(f"{path}: leads out of the workspace.")
         return file
