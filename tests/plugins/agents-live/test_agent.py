@@ -306,6 +306,16 @@ def test_a_path_that_no_file_can_have_is_an_error_that_the_model_reads(path: str
         assert run_tool(ToolCall("2", "read", {"path": "a.txt"}), workspace) == "1"
 
 
+def test_a_file_below_many_folders_is_written_listed_and_read() -> None:
+    path = "d/" * 1500 + "e"
+    with Workspace({}, 1000) as workspace:
+        call = {"path": path, "content": "x"}
+        assert run_tool(ToolCall("1", "write", call), workspace) == f"wrote {path}"
+        assert run_tool(ToolCall("2", "list", {}), workspace) == path
+        assert run_tool(ToolCall("3", "read", call), workspace) == "x"
+        assert workspace.changes() == {path: "x"}
+
+
 def test_an_agent_goes_on_after_a_call_with_a_path_that_no_file_can_have(
     tmp_path: Path,
 ) -> None:

@@ -134,6 +134,34 @@ def test_a_program_that_was_being_started_when_the_run_was_killed_is_ended(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("remover", ["workspace", "keeper"])
+def test_a_workspace_with_1500_nested_folders_is_removed(
+    remover: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keeper, "sleep", lambda seconds: None)
+    workspace = Workspace({}, max_bytes=1000)
+    folder = os.open(workspace.root, os.O_RDONLY)
+    for _ in range(1500):  # longer than a path may be
+        os.mkdir("nested", dir_fd=folder)
+        inner = os.open("nested", os.O_RDONLY, dir_fd=folder)
+        os.close(folder)
+        folder = inner
+    with open("file", "w", opener=lambda name, flags: os.open(name, flags, dir_fd=folder)) as file:
+        file.write("1")
+    os.close(folder)
+    os.symlink(sys.prefix, workspace.root / "link")
+    workspace.write("a.txt", "1")
+    assert list(workspace.digests()) == ["a.txt"]
+    assert workspace.changes() == {"a.txt": "1"}
+    if remover == "workspace":
+        workspace.close()
+    else:
+        keeper.clean_up({workspace.folder})
+        keeper.KEEPER.remove(workspace.folder)
+    assert not Path(workspace.folder).exists()
+    assert Path(sys.prefix).exists()
+
+
 def test_the_keeper_knows_a_workspace_before_it_exists(monkeypatch: pytest.MonkeyPatch) -> None:
     existed = []
     monkeypatch.setattr(keeper.KEEPER, "add", lambda folder: existed.append(Path(folder).exists()))

@@ -10,7 +10,6 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -46,7 +45,28 @@ def clean_up(folders: Collection[str]) -> None:
         sleep(seconds)
         for folder in folders:
             end_processes(folder)
-            shutil.rmtree(folder, ignore_errors=True)
+            remove_folder(folder)
+
+
+def remove_folder(folder: str) -> None:
+    """Remove a folder and what is in it as far as possible, however deep: a nested folder is moved up before it is emptied.
+
+    `shutil.rmtree` calls itself for each nested folder.
+    """
+    folders = [folder]
+    for path in folders:
+        with contextlib.suppress(OSError):
+            for entry in list(os.scandir(path)):
+                with contextlib.suppress(OSError):
+                    if entry.is_dir(follow_symlinks=False):
+                        higher = os.path.join(folder, os.urandom(8).hex())
+                        os.rename(entry.path, higher)
+                        folders.append(higher)
+                    else:
+                        os.unlink(entry.path)
+    for path in reversed(folders):
+        with contextlib.suppress(OSError):
+            os.rmdir(path)
 
 
 def end_processes(folder: str) -> None:

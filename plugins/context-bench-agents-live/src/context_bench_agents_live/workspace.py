@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import secrets
-import shutil
 import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
-from context_bench_agents_live.keeper import KEEPER, end_processes
+from context_bench_agents_live.keeper import KEEPER, end_processes, remove_folder
 from context_bench_tasks import digest_of
 
 
@@ -60,7 +60,7 @@ class Workspace:
 
     def close(self) -> None:
         """Remove the folder."""
-        shutil.rmtree(self._outer, ignore_errors=True)
+        remove_folder(self.folder)
         KEEPER.remove(self.folder)
 
     def fill(self, files: Mapping[str, str]) -> None:
@@ -140,11 +140,15 @@ class Workspace:
     def _files(self) -> dict[str, Path]:
         """Return the files by path; a link is not a file of the workspace."""
         files = {}
-        for folder, _, names in os.walk(self.root):
-            for name in names:
-                file = Path(folder, name)
-                if file.is_file() and not file.is_symlink():
-                    files[file.relative_to(self.root).as_posix()] = file
+        folders = [str(self.root)]
+        for folder in folders:  # os.walk calls itself for each nested folder
+            with suppress(OSError), os.scandir(folder) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        folders.append(entry.path)
+                    elif entry.is_file(follow_symlinks=False):
+                        file = Path(entry.path)
+                        files[file.relative_to(self.root).as_posix()] = file
         return files
 
     def _inside(self, path: str) -> Path:
