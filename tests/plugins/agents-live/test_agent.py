@@ -33,7 +33,7 @@ from context_bench_agents_live.tools import run_tool
 from context_bench_command import once, processes
 from context_bench_http import DeclaredFailureError
 from context_bench_http.local_server import Guard, LocalRequest, LocalResponse, LocalServer
-from context_bench_tasks import tasks
+from context_bench_tasks import digest_of, tasks
 
 Messages = list[dict[str, Any]]
 HUNTS = list(tasks(n=2, seed=1))
@@ -711,6 +711,23 @@ def test_a_program_that_writes_too_many_bytes_reached_a_bound(
     ((output, _),) = run(Agent(command=command_of(program, "fill")), [hunt])
     assert output["agent"]["ended"] == ended
     assert ("large" in output["changes"]) == (ended == "finished")
+
+
+def test_a_file_of_40_gb_is_bound_by_its_size_and_not_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Workspace, "digests", lambda self: pytest.fail("The files are read."))
+    script = "open('large', 'w').truncate(40_000_000_000)"
+    ((output, scores),) = run(Agent(command=[sys.executable, "-c", script]), HUNTS[:1])
+    assert (output["agent"]["ended"], output["workspace"], output["changes"]) == ("bound", {}, {})
+    assert scores["task_success"] == 0.0
+
+
+def test_a_file_is_hashed_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    content = "1234567890"
+    monkeypatch.setattr("context_bench_agents_live.workspace._BLOCK", 3)
+    with Workspace({"a.txt": content, "b.txt": ""}, 10) as workspace:
+        assert workspace.digests() == {"a.txt": digest_of(content), "b.txt": digest_of("")}
 
 
 def test_a_missing_program_is_an_error_before_the_first_task() -> None:

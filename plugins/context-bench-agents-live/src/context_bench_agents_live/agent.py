@@ -198,7 +198,7 @@ class Agent:
 
         Returns:
             ``response``, the agent's last text; ``agent``, its counts and ``ended``; ``workspace``, the SHA-256 of each file at
-            the end; ``changes``, the text of each changed file; ``transcript`` as `Transcript.record` returns it. ``agent.logged`` has turns and calls of a program's own log.
+            the end; ``changes``, the text of each changed file, both empty where the files are larger than the task allows; ``transcript`` as `Transcript.record` returns it. ``agent.logged`` has turns and calls of a program's own log.
             With ``controls``, ``random`` has the same of the matched control.
 
         Raises:
@@ -246,8 +246,8 @@ class Agent:
             work = _Work(str(example["question"]), workspace, limits, session.get("messages") or ())
             transcript = Transcript(self._max_characters)
             ending, log = self._work(work, control, transcript)
-            digests = workspace.digests()
             is_too_much = workspace.growth() > limits["bytes"]
+            digests = {} if is_too_much else workspace.digests()
             changes = {} if is_too_much else workspace.changes()
         if is_too_much and ending.how in (FINISHED, GAVE_UP):
             ending = evolve(ending, how=BOUND)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import secrets
 import tempfile
@@ -10,7 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from context_bench_agents_live.keeper import KEEPER, end_processes, remove_folder
-from context_bench_tasks import digest_of
+
+_BLOCK = 1024 * 1024
 
 
 class WorkspaceError(ValueError):
@@ -124,7 +126,7 @@ class Workspace:
 
     def digests(self) -> dict[str, str]:
         """Return the digest of each file, by path."""
-        return {path: digest_of(file.read_bytes()) for path, file in sorted(self._files().items())}
+        return {path: _digest_of(file) for path, file in sorted(self._files().items())}
 
     def changes(self) -> dict[str, str | None]:
         """Return the text of each file that is new or changed, and None for each that was removed."""
@@ -161,3 +163,12 @@ class Workspace:
         if self.root not in file.parents:
             raise WorkspaceError(f"{path}: leads out of the workspace.")
         return file
+
+
+def _digest_of(file: Path) -> str:
+    """Return the SHA-256 of a file, which is read in blocks."""
+    digest = hashlib.sha256()
+    with file.open("rb") as opened:
+        while block := opened.read(_BLOCK):
+            digest.update(block)
+    return digest.hexdigest()
