@@ -38,6 +38,12 @@ class Proxy:
         self._server.close()
 
 
+@pytest.fixture
+def port() -> int:
+    """A port that is free."""
+    return free_port()
+
+
 def free_port() -> int:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))

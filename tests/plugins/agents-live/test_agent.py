@@ -31,7 +31,7 @@ from context_bench_agents_live import (
 from context_bench_agents_live.conversation import ToolCall
 from context_bench_agents_live.tools import run_tool
 from context_bench_command import once, processes
-from context_bench_http import DeclaredFailureError
+from context_bench_http import DeclaredFailureError, HttpClient, Network
 from context_bench_http.local_server import Guard, LocalRequest, LocalResponse, LocalServer
 from context_bench_tasks import digest_of, tasks
 
@@ -507,6 +507,41 @@ def test_a_task_ends_as_bound_when_it_has_cost_what_it_may(program: Path) -> Non
         ((output, scores),) = run(model, HUNTS[:1])
     assert (output["agent"]["ended"], output["response"]) == ("bound", "max_cost")
     assert bound <= scores["agent_bill"] < 1.5 * bound
+
+
+def test_a_request_that_is_refused_because_of_the_bill_is_not_lost_by_a_proxy(
+    make_proxy: Callable[..., tuple[str, int]],
+) -> None:
+    budget = {"max_cost": 0.05, "price_input": 3.0, "price_output": 15.0}
+    ((direct, _),) = run(Agent(**budget), HUNTS[:1])
+    url, port = make_proxy(identity)
+    ((behind, scores),) = run(Agent(base_url=url, port=port, **budget), HUNTS[:1])
+    assert (behind["agent"]["ended"], scores["agent_kept_share"]) == ("bound", 1.0)
+    assert behind["agent"] == direct["agent"]
+
+
+@pytest.mark.parametrize("is_forwarded", [False, True], ids=["not forwarded", "forwarded"])
+def test_a_request_that_a_proxy_refuses_is_neither_sent_nor_kept(
+    is_forwarded: bool, port: int
+) -> None:
+    client = HttpClient(Network(is_local=True), 60)
+
+    def refuse(request: LocalRequest) -> LocalResponse:
+        is_fourth = len(json.loads(request.body)["messages"]) == 8
+        if is_fourth and not is_forwarded:
+            return LocalResponse(b"no", 400)
+        headers = {name: request.headers[name] for name in ("authorization", "content-type")}
+        url = f"http://127.0.0.1:{port}{request.path}"
+        answer = client.fetch_url(url, headers, request.body)
+        return LocalResponse(answer.body, 400 if is_fourth else 200, "application/json")
+
+    server = LocalServer(refuse, 0, Guard(methods=("POST",)))
+    try:
+        ((output, scores),) = run(Agent(base_url=server.url, port=port), HUNTS[:1])
+    finally:
+        server.close()
+        client.close()
+    assert (output["agent"]["ended"], scores["agent_kept_share"]) == ("refused", 1.0)
 
 
 @pytest.mark.parametrize(

@@ -286,14 +286,15 @@ class Agent:
         address = self._server.url
         key = _KEY + token_hex(12)
         messages, earlier = self._recorded(work, self._server)
-        self._server.begin(key, control, self._budget, earlier, transcript)
+        log = RequestLog(self._budget, earlier)
+        self._server.begin(key, control, log, transcript)
         if tap is not None:
             address = tap.url
-            tap.begin(key, transcript)
+            tap.begin(key, log, transcript)
         try:
             ending = self._run_agent(work, key, address, messages)
         finally:
-            log = self._server.end(key)
+            self._server.end(key)
             sent = None if tap is None else tap.end(key)
         if sent is not None:
             log.results_sent = sent.result_tokens

@@ -9,7 +9,6 @@ from typing import Any
 
 from context_bench_agents_live.controls import Control, result_tokens
 from context_bench_agents_live.policy import GAVE_UP, OraclePolicy, Reply
-from context_bench_agents_live.prices import Budget
 from context_bench_agents_live.requests import RequestLog
 from context_bench_agents_live.transcript import Transcript
 from context_bench_agents_live.upstream import ModelUpstream
@@ -73,8 +72,7 @@ class PolicyServer:
         self,
         key: str,
         control: Control | None = None,
-        budget: Budget | None = None,
-        earlier: RequestLog | None = None,
+        log: RequestLog | None = None,
         transcript: Transcript | None = None,
     ) -> None:
         """Count the requests with a key from now on.
@@ -82,12 +80,11 @@ class PolicyServer:
         Args:
             key: Their key.
             control: Cuts them in place of that of all; None for that of all.
-            budget: What they may cost; then they are refused with status 402. None for no bound.
-            earlier: The counts of the conversation that goes on; None for a new one.
+            log: Counts them, and bounds them: then they are refused with status 402. None for a new one without a bound.
             transcript: Records them; None for none.
         """
         with self._lock:
-            self._logs[key] = RequestLog(budget, earlier)
+            self._logs[key] = log or RequestLog()
             self._controls[key] = control or self._control
             if transcript is not None:
                 self._transcripts[key] = transcript

@@ -25,6 +25,9 @@ class RequestLog:
         earlier: The counts of a conversation that goes on: its calls and its last request are known, and not counted.
 
     Attributes:
+        requests: Number of requests, side requests included.
+        results_sent: Tokens in results of tools before anything was cut.
+        results_kept: Tokens in results of tools that arrived.
         gave_up: Whether the policy ended the work without a result.
         was_stopped: Whether a request was not answered because the budget was spent.
     """
@@ -37,7 +40,7 @@ class RequestLog:
         self._calls: Counter[str] = Counter()
         self._reads: Counter[str] = Counter()
         self._offering = 0
-        self._requests = 0
+        self.requests = 0
         self.tokens_sent = 0
         self.tokens_side = 0
         self.results_sent = 0
@@ -67,7 +70,7 @@ class RequestLog:
     def add(self, body: Body, text: str, calls: Sequence[ToolCall]) -> None:
         """Count a request and its reply."""
         prompt = prompt_text(body)
-        self._requests += 1
+        self.requests += 1
         common = ""
         if body.get("tools") or not self._offering:
             common = _common_prefix(self._previous, prompt)
@@ -89,7 +92,7 @@ class RequestLog:
     @property
     def turns(self) -> int:
         """The requests, without side requests."""
-        return self._offering or self._requests
+        return self._offering or self.requests
 
     @property
     def is_spent(self) -> bool:
@@ -115,7 +118,7 @@ class RequestLog:
         kept = {} if self.kept_share is None else {"kept_share": self.kept_share}
         return {
             "turns": self.turns,
-            "side_requests": self._requests - self.turns,
+            "side_requests": self.requests - self.turns,
             "calls": dict(sorted(self._calls.items())),
             "re_reads": sum(self._repeated(call) for call in self._reads),
             "tokens_sent": self.tokens_sent,

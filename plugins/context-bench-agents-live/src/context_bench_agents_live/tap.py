@@ -6,10 +6,11 @@ import json
 import threading
 from typing import Any
 
-from attrs import frozen
+from attrs import define
 
 from context_bench_agents_live.controls import result_tokens
 from context_bench_agents_live.policy_server import HOSTS, MAX_BODY, key_of
+from context_bench_agents_live.requests import RequestLog
 from context_bench_agents_live.transcript import Transcript
 from context_bench_http import (
     Endpoint,
@@ -26,17 +27,21 @@ from context_bench_upstream.replies import dialect_of
 _NOT_FORWARDED = ("host", "content-length", "connection", "accept-encoding", "transfer-encoding")
 
 
-@frozen
+@define
 class Sent:
     """What was sent with a key.
 
     Attributes:
-        result_tokens: Tokens in the results of tools.
+        log: Counts the requests where they arrive.
+        transcript: Records them.
+        result_tokens: Tokens in the results of tools, of requests that arrived and were answered.
         failure: The first response header that declares a failure, as ``name: value``; None where there was none.
     """
 
-    result_tokens: int
-    failure: str | None
+    log: RequestLog
+    transcript: Transcript
+    result_tokens: int = 0
+    failure: str | None = None
 
 
 class Tap:
@@ -60,9 +65,7 @@ class Tap:
         self._http = HttpClient(Network(is_local=endpoint.is_local), timeout)
         self._lock = threading.Lock()
         self._failure_headers = failure_headers
-        self._tokens: dict[str, int] = {}
-        self._failures: dict[str, str] = {}
-        self._transcripts: dict[str, Transcript] = {}
+        self._rows: dict[str, Sent] = {}
         guard = Guard(hosts=HOSTS, methods=("GET", "POST"), max_body=MAX_BODY)
         self._server = LocalServer(self._respond, 0, guard)
         self.url = self._server.url
@@ -72,58 +75,66 @@ class Tap:
         self._server.close()
         self._http.close()
 
-    def begin(self, key: str, transcript: Transcript) -> None:
-        """Count the requests with a key from now on, and record them in a transcript."""
+    def begin(self, key: str, log: RequestLog, transcript: Transcript) -> None:
+        """Count the requests with a key from now on, and record them in a transcript.
+
+        Args:
+            key: Their key.
+            log: Counts them where they arrive. What arrives of a request that is then not answered is taken off its results.
+            transcript: Records them.
+        """
         with self._lock:
-            self._tokens[key] = 0
-            self._transcripts[key] = transcript
+            self._rows[key] = Sent(log, transcript)
 
     def end(self, key: str) -> Sent:
         """Return what was sent with a key, and stop counting."""
         with self._lock:
-            del self._transcripts[key]
-            return Sent(self._tokens.pop(key), self._failures.pop(key, None))
+            return self._rows.pop(key)
 
     def _respond(self, request: LocalRequest) -> LocalResponse:
+        with self._lock:
+            row = self._rows.get(key_of(request.headers))
+        if row is None:
+            return self._forward(request)[0]
+        body = _body_of(request) if dialect_of(request.path) is not None else None
+        number = None if body is None else row.transcript.send(body)
+        requests = row.log.requests
+        kept = row.log.results_kept
+        response, declared = self._forward(request)
+        row.transcript.settle(number)
+        with self._lock:
+            row.failure = row.failure or declared
+            if body is None:
+                return response
+            if response.status < 400 and row.log.requests > requests:
+                row.result_tokens += result_tokens(body)
+            else:
+                row.log.results_kept = kept
+        return response
+
+    def _forward(self, request: LocalRequest) -> tuple[LocalResponse, str | None]:
+        """Return the response to a request, and its header that declares a failure."""
         headers = {
             name: value for name, value in request.headers.items() if name not in _NOT_FORWARDED
         }
         query = f"?{request.query}" if request.query else ""
         endpoint = Endpoint.of_url(self._target + request.path + query)
         body = request.body if request.method == "POST" else None
-        with self._lock:
-            transcript = self._transcripts.get(key_of(request.headers))
-        sent = None if body is None else self._count(request)
-        number = None
-        if sent is not None and transcript is not None and dialect_of(request.path) is not None:
-            number = transcript.send(sent)
         try:
             answer = self._http.fetch(HttpRequest(request.method, endpoint, headers, body))
         except EndpointError as error:
             message = json.dumps({"error": {"message": str(error)}}).encode()
-            return LocalResponse(message, 502, "application/json")
-        finally:
-            if transcript is not None:
-                transcript.settle(number)
-        declared = self._failure_headers.found_in(answer.headers)
-        if declared is not None:
-            with self._lock:
-                self._failures.setdefault(key_of(request.headers), declared)
+            return LocalResponse(message, 502, "application/json"), None
         content_type = answer.headers.get("content-type", "application/json")
-        return LocalResponse(answer.body, answer.status, content_type)
+        response = LocalResponse(answer.body, answer.status, content_type)
+        return response, self._failure_headers.found_in(answer.headers)
 
-    def _count(self, request: LocalRequest) -> dict[str, Any] | None:
-        """Count what can be read, and return it; the proxy decides about anything else."""
-        try:
-            raw = decoded(request.body, request.headers.get("content-encoding", ""), MAX_BODY)
-            body = json.loads(raw)
-        except (ContentEncodingError, ValueError, RecursionError):
-            return None
-        if not isinstance(body, dict):
-            return None
-        tokens = result_tokens(body)
-        key = key_of(request.headers)
-        with self._lock:
-            if key in self._tokens:
-                self._tokens[key] += tokens
-        return body
+
+def _body_of(request: LocalRequest) -> dict[str, Any] | None:
+    """Return a body that can be read; the proxy decides about anything else."""
+    try:
+        raw = decoded(request.body, request.headers.get("content-encoding", ""), MAX_BODY)
+        body = json.loads(raw)
+    except (ContentEncodingError, ValueError, RecursionError):
+        return None
+    return body if isinstance(body, dict) else None
