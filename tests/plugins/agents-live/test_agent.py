@@ -187,6 +187,35 @@ def test_the_turns_of_a_task_bound_the_work() -> None:
     assert scores["task_success"] == 0.0
 
 
+def test_the_turns_of_a_task_bound_a_program(
+    make_proxy: Callable[..., tuple[str, int]], program: Path
+) -> None:
+    url, port = make_proxy(identity)
+    for options in ({}, {"base_url": url, "port": port}):
+        for turns, ended in ((2, "bound"), (80, "finished")):
+            hunt = {**HUNTS[0], "limits": {"turns": turns, "seconds": 600, "bytes": 1_000_000}}
+            ((output, scores),) = run(Agent(command=command_of(program, "work"), **options), [hunt])
+            assert output["agent"]["ended"] == ended
+            assert (scores["agent_turns"] == turns) == (ended == "bound")
+            assert scores["task_success"] == float(ended == "finished")
+
+
+def test_the_last_turn_of_a_program_is_answered_and_a_request_for_a_title_is_no_turn() -> None:
+    script = """
+import json, sys, urllib.request
+for tools in (0, 1, 1, 0):
+    body = {"messages": [{"role": "user", "content": "x"}], "tools": [{"type": "function"}] * tools}
+    headers = {"authorization": "Bearer " + sys.argv[2]}
+    url = sys.argv[1] + "/v1/chat/completions"
+    urllib.request.urlopen(urllib.request.Request(url, json.dumps(body).encode(), headers)).read()
+"""
+    for turns, ended in ((2, "gave up"), (1, "bound")):
+        hunt = {**HUNTS[0], "limits": {"turns": turns, "seconds": 600, "bytes": 1_000_000}}
+        command = [sys.executable, "-c", script, "{base_url}", "{key}"]
+        ((output, _),) = run(Agent(command=command), [hunt])
+        assert (output["agent"]["ended"], output["agent"]["turns"]) == (ended, turns)
+
+
 def test_a_refusal_of_the_endpoint_ends_the_task() -> None:
     server = LocalServer(lambda _: LocalResponse(b"no", 400), 0, Guard(methods=("POST",)))
     try:

@@ -286,7 +286,7 @@ class Agent:
         address = self._server.url
         key = _KEY + token_hex(12)
         messages, earlier = self._recorded(work, self._server)
-        log = RequestLog(self._budget, earlier)
+        log = RequestLog(self._budget, earlier, work.limits["turns"])
         self._server.begin(key, control, log, transcript)
         if tap is not None:
             address = tap.url
@@ -302,8 +302,8 @@ class Agent:
                 raise declared_failure(self._endpoint.shown, sent.failure)
         if ending.how == FINISHED and log.gave_up:
             ending = evolve(ending, how=GAVE_UP)
-        if log.was_stopped:
-            ending = evolve(ending, how=BOUND, text="max_cost")
+        if log.stopped_by:
+            ending = evolve(ending, how=BOUND, text=log.stopped_by)
         return ending, log
 
     def _recorded(

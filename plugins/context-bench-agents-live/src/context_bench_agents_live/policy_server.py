@@ -113,9 +113,8 @@ class PolicyServer:
             control = self._controls.get(key, self._control)
             log = self._logs.get(key)
             transcript = self._transcripts.get(key)
-            if log is not None and log.is_spent:
-                log.was_stopped = True
-                return _failure("The task has cost what it may cost (max_cost).", 402)
+            if log is not None and log.stops(body):
+                return _failure(f"The task has reached its bound ({log.stopped_by}).", 402)
         sent = result_tokens(body)
         received = control.apply(body)
         if transcript is not None:

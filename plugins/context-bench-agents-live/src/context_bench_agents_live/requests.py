@@ -23,17 +23,24 @@ class RequestLog:
     Args:
         budget: What the row may cost; None for no bound.
         earlier: The counts of a conversation that goes on: its calls and its last request are known, and not counted.
+        max_turns: Turns that are answered; None for no bound.
 
     Attributes:
         requests: Number of requests, side requests included.
         results_sent: Tokens in results of tools before anything was cut.
         results_kept: Tokens in results of tools that arrived.
         gave_up: Whether the policy ended the work without a result.
-        was_stopped: Whether a request was not answered because the budget was spent.
+        stopped_by: The bound because of which a request was not answered, such as ``max_cost``; empty where there was none.
     """
 
-    def __init__(self, budget: Budget | None = None, earlier: RequestLog | None = None) -> None:
+    def __init__(
+        self,
+        budget: Budget | None = None,
+        earlier: RequestLog | None = None,
+        max_turns: int | None = None,
+    ) -> None:
         self._budget = budget
+        self._max_turns = max_turns
         self._tokenizer = WordTokenizer()
         self._previous: str = earlier._previous if earlier else ""
         self._earlier = Counter(earlier._reads) if earlier else Counter[str]()
@@ -48,7 +55,7 @@ class RequestLog:
         self.tokens_cached = 0
         self.tokens_written = 0
         self.gave_up = False
-        self.was_stopped = False
+        self.stopped_by = ""
 
     @classmethod
     def of_session(cls, messages: Sequence[Mapping[str, Any]], tools: Sequence[Any]) -> RequestLog:
@@ -66,6 +73,15 @@ class RequestLog:
             for call in turn.calls:
                 log._reads[_read(call)] += 1
         return log
+
+    def stops(self, body: Body) -> bool:
+        """Return whether a request is not to be answered because a bound is reached, and remember which."""
+        if self.is_spent:
+            self.stopped_by = "max_cost"
+        turns = self._offering + bool(body.get("tools")) or self.requests + 1
+        if self._max_turns is not None and turns > self._max_turns:
+            self.stopped_by = f"{self._max_turns} turns"
+        return bool(self.stopped_by)
 
     def add(self, body: Body, text: str, calls: Sequence[ToolCall]) -> None:
         """Count a request and its reply."""
