@@ -8,7 +8,17 @@ from typing import Any
 
 import pytest
 
-from context_bench_tasks import READERS, BugReader, Check, RefactorReader, Write, digest_of, tasks
+from context_bench.errors import ConfigurationError
+from context_bench_tasks import (
+    READERS,
+    BugReader,
+    Check,
+    RefactorReader,
+    Write,
+    bug_hunt,
+    digest_of,
+    tasks,
+)
 from context_bench_tasks.expressions import ExpressionError, Functions
 from context_bench_tasks.refactor import CONSTRAINTS, SUMMARY
 
@@ -53,14 +63,28 @@ def test_the_same_options_generate_the_same_bytes(config: str, digest: str) -> N
     assert hashlib.sha256(first.encode()).hexdigest()[:16] == digest
 
 
-@pytest.mark.parametrize("assets", [1, 3, 8, 50])
-@pytest.mark.parametrize("config", CONFIGS)
+@pytest.mark.parametrize(
+    ("config", "assets"),
+    [
+        *[("evidence-hunt", assets) for assets in (1, 3, 8, 50)],
+        *[("bug-hunt", assets) for assets in (3, 8, 15)],
+        *[("long-refactor", assets) for assets in (1, 3, 8, 50)],
+    ],
+)
 def test_a_reader_solves_each_task_and_reads_no_file_twice(config: str, assets: int) -> None:
     for task in tasks(config=config, n=5, seed=4, assets=assets):
         paths, files = solve(task)
         assert len(paths) == len(set(paths))
         assert passes(task, files)
         assert not passes(task, task["files"])
+
+
+@pytest.mark.parametrize("assets", [2, 16, 50])
+def test_a_bug_hunt_of_another_size_is_refused_with_the_range(assets: int) -> None:
+    with pytest.raises(ConfigurationError, match="3 to 15"):
+        tasks(config="bug-hunt", assets=assets)
+    with pytest.raises(ConfigurationError, match="3 to 15"):
+        bug_hunt(1, 0, assets)
 
 
 @pytest.mark.parametrize("config", CONFIGS)

@@ -7,11 +7,14 @@ from collections.abc import Collection, Sequence
 from random import Random
 from typing import Any
 
+from context_bench.errors import ConfigurationError
 from context_bench_tasks.checks import Check, HiddenTest
 from context_bench_tasks.expressions import Functions
 from context_bench_tasks.steps import Read, Step, Write
 
 NOTES = "NOTES.md"
+MIN_FUNCTIONS = 3
+MAX_FUNCTIONS = 15
 _FOLDER = "shop"
 _TESTS = 12
 _LIMITS = {"turns": 80, "seconds": 600, "bytes": 1_000_000}
@@ -65,23 +68,29 @@ def bug_hunt(seed: int, index: int, functions: int = 8) -> dict[str, Any]:
     Args:
         seed: Seed of the dataset.
         index: Number of the task, from 0.
-        functions: Functions that the entry reaches, 1 to 50; at least 3 are used, at most 15.
+        functions: Functions of the chain, with the entry, 3 to 15.
+
+    Raises:
+        ConfigurationError: ``functions`` is out of range.
     """
+    if not MIN_FUNCTIONS <= functions <= MAX_FUNCTIONS:
+        raise ConfigurationError(
+            f"functions is {functions}, but must be {MIN_FUNCTIONS} to {MAX_FUNCTIONS}."
+        )
     random = Random(f"bug-hunt/{seed}/{index}/{functions}")
-    depth = min(max(functions, 3), 15)
-    names = random.sample(_NAMES, min(len(_NAMES), 2 * depth))
+    names = random.sample(_NAMES, 2 * functions)
     formulas = {}
     for at, name in enumerate(names):
-        following = names[at + 1] if at + 1 < depth else ""
+        following = names[at + 1] if at + 1 < functions else ""
         formulas[name] = _formula(random, following)
-    chain = names[:depth]
+    chain = names[:functions]
     wrong, renewed = random.sample(chain[1:], 2)
     comments = dict(formulas)
     comments[renewed] = _changed(random, formulas[renewed])
     bodies = dict(formulas)
     bodies[wrong] = _changed(random, formulas[wrong])
     files = {_path(name): _file(name, bodies[name], comments[name]) for name in names}
-    unused = names[depth]
+    unused = names[functions]
     notices = {unused: _changed(random, formulas[unused]), renewed: formulas[renewed]}
     files[NOTES] = _notes(random, notices)
     right = {_path(name): _file(name, formulas[name], comments[name]) for name in names}

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from context_bench.errors import ConfigurationError
-from context_bench_tasks.bug_hunt import bug_hunt
+from context_bench_tasks.bug_hunt import MAX_FUNCTIONS, MIN_FUNCTIONS, bug_hunt
 from context_bench_tasks.folders import read_folders
 from context_bench_tasks.hunt import MAX_ASSETS, evidence_hunt
 from context_bench_tasks.refactor import long_refactor
@@ -18,6 +18,7 @@ GENERATORS: Mapping[str, Callable[[int, int, int], dict[str, Any]]] = {
     "bug-hunt": bug_hunt,
     "long-refactor": long_refactor,
 }
+_ASSETS: Mapping[str, tuple[int, int]] = {"bug-hunt": (MIN_FUNCTIONS, MAX_FUNCTIONS)}
 
 
 def tasks(
@@ -39,7 +40,8 @@ def tasks(
         split: ``test``, the only split.
         n: Number of generated tasks.
         seed: Seed of generated tasks.
-        assets: Assets of an evidence hunt, functions below the entry of a bug hunt, modules of a refactor; 1 to 50.
+        assets: Assets of an evidence hunt, functions of a bug hunt, modules of a refactor; 1 to 50, of a bug
+            hunt 3 to 15.
 
     Raises:
         ConfigurationError: An option cannot be used.
@@ -59,7 +61,11 @@ def tasks(
         return islice(read_folders(Path(path)), limit)
     if n < 1:
         raise ConfigurationError(f"n is {n}, but must be at least 1.")
-    if not 1 <= assets <= MAX_ASSETS:
-        raise ConfigurationError(f"assets is {assets}, but must be 1 to {MAX_ASSETS}.")
-    generate = GENERATORS[config or "evidence-hunt"]
+    config = config or "evidence-hunt"
+    smallest, largest = _ASSETS.get(config, (1, MAX_ASSETS))
+    if not smallest <= assets <= largest:
+        raise ConfigurationError(
+            f"assets is {assets}, but must be {smallest} to {largest} for {config}."
+        )
+    generate = GENERATORS[config]
     return islice((generate(seed, index, assets) for index in range(n)), limit)
