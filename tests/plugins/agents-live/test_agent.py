@@ -294,6 +294,9 @@ def test_a_proxy_that_forwards_nothing_is_an_error() -> None:
         {"command": ["true"], "policy": "none", "base_url": "http://127.0.0.1:1"},
         {"config": "aider", "program": sys.executable},
         {"config": "gemini-cli", "program": sys.executable},
+        {"control_size": 1},
+        {"control": "head", "control_size": -1},
+        {"control": "random", "control_size": 101},
     ],
     ids=str,
 )

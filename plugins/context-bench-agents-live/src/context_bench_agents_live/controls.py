@@ -30,7 +30,7 @@ class Control:
             result, ``clear-results`` of all results of a request, the last ones as wholes.
 
     Raises:
-        ConfigurationError: The name is unknown, or the size is negative or set without a control.
+        ConfigurationError: The name is unknown, or the size is negative, more than 100 percent, or set without a control.
     """
 
     def __init__(
@@ -42,6 +42,10 @@ class Control:
             )
         if size is not None and (size < 0 or name == "none"):
             raise ConfigurationError(f"control_size is {size}, but needs a control and 0 or more.")
+        if size is not None and size > 100 and name == "random":
+            raise ConfigurationError(
+                f"control_size is {size}, but must be at most 100: percent of the tokens that random keeps."
+            )
         self._name = name
         self._size = DEFAULT_SIZES.get(name, 0) if size is None else size
         self._share = self._size / 100 if share is None and name == "random" else share
