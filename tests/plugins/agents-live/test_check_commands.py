@@ -138,6 +138,22 @@ def test_code_of_a_model_is_run_only_with_consent_and_the_manifest_says_so() -> 
     assert "no code" in AgentTask().isolation()
 
 
+def test_a_check_without_its_script_is_told_before_the_first_task(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    worked = tmp_path / "worked"
+    for name, words in (("a", '["true"]'), ("b", '["bash", "{tests}/check.sh"]')):
+        task = tmp_path / "tasks" / name
+        task.mkdir(parents=True)
+        (task / "task.toml").write_text(f"instruction = 'Do it.'\ncheck = {words}\n")
+    command = ["run", "--dataset", f"tasks,path={tmp_path / 'tasks'}", "--quiet"]
+    command += ["--system", f"agent:command='touch {worked}'", "--evaluators", "agent-task"]
+    command += ["--set", "evaluators.agent-task.run_checks=true"]
+    assert execute([*command, "--run-file", str(tmp_path / "run.sqlite")]) not in (0, 12)
+    assert "{tests}/check.sh" in capsys.readouterr().err
+    assert not worked.exists()
+
+
 def test_a_check_that_is_not_allowed_is_told_before_the_agent_works(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

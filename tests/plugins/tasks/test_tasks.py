@@ -191,6 +191,15 @@ def test_own_folders_are_tasks(tmp_path: Path) -> None:
         {"task_dot_toml": "limits.steps = 3", "instruction_dot_md": "a", "expected__a": "1"},
         {"task_dot_toml": "check = []", "instruction_dot_md": "a"},
         {"task_dot_toml": "check = [1]", "instruction_dot_md": "a"},
+        {"task_dot_toml": "check = ['no-such-check-program']", "instruction_dot_md": "a"},
+        {"task_dot_toml": "check = ['/no/such/program']", "instruction_dot_md": "a"},
+        {"task_dot_toml": "check = ['bash', '{tests}/check.sh']", "instruction_dot_md": "a"},
+        {"task_dot_toml": "check = ['{tests}/check.sh']", "instruction_dot_md": "a"},
+        {
+            "task_dot_toml": "check = ['bash', '{tests}/check.sh']",
+            "instruction_dot_md": "a",
+            "tests__other_dot_sh": "exit 0",
+        },
     ],
     ids=str,
 )
@@ -198,6 +207,24 @@ def test_a_folder_that_is_not_a_task_is_refused(tmp_path: Path, files: dict[str,
     write(tmp_path / "task", **files)
     with pytest.raises(DatasetError):
         list(tasks(str(tmp_path)))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["./made-by-the-agent.sh"], ["{tests}/a/check.sh"], ["grep", "-r", "x", "{tests}/a", "new"]],
+    ids=str,
+)
+def test_a_check_command_names_hidden_files_and_what_the_agent_writes(
+    tmp_path: Path, words: list[str]
+) -> None:
+    write(
+        tmp_path,
+        task_dot_toml=f"check = {json.dumps(words)}",
+        instruction_dot_md="a",
+        tests__a__check_dot_sh="#!/bin/sh",
+    )
+    (task,) = tasks(str(tmp_path))
+    assert task["check"]["command"]["words"] == words
 
 
 def test_a_check_command_has_files_that_the_agent_does_not_see(tmp_path: Path) -> None:

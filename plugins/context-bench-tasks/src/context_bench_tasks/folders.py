@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from context_bench_tasks.texts import LIMITS, read_settings, read_text, read_tex
 _KEYS = {"id", "instruction", "limits", "check", "session", "cut"}
 _CHECK_SECONDS = 600
 _SHOWN = 20
+_TESTS = "{tests}/"
 
 
 def read_folders(path: Path) -> Iterator[dict[str, Any]]:
@@ -83,6 +85,7 @@ def read_folder(folder: Path) -> dict[str, Any]:
     command = None
     if "check" in settings:
         command = CommandCheck(settings["check"], read_texts(folder / "tests"), _CHECK_SECONDS)
+        _require_command(folder, command)
     if not expected and command is None:
         raise DatasetError(
             f"{folder}: expected/ has no file and task.toml no check, so no result could pass."
@@ -127,6 +130,17 @@ def _check_settings(file: Path, settings: Mapping[str, Any]) -> None:
             f"{file}: check must be a list of words: a program and its arguments, such as "
             '["bash", "{tests}/check.sh"].'
         )
+
+
+def _require_command(folder: Path, command: CommandCheck) -> None:
+    """Check that the program and the hidden files of a check command exist; the agent may write a program with a relative path."""
+    program = command.words[0]
+    is_relative = "/" in program and not Path(program).is_absolute()
+    if not is_relative and shutil.which(program) is None:
+        raise DatasetError(f"{folder}: check calls {program}, which is not installed here.")
+    for word in command.words:
+        if word.startswith(_TESTS) and not (folder / "tests" / word[len(_TESTS) :]).exists():
+            raise DatasetError(f"{folder}: check names {word}, but tests/ has no such file.")
 
 
 def _question(
