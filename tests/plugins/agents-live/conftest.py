@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
+from itertools import count
 from typing import Any
 
 import pytest
 
-from context_bench_http import HttpClient, Network
+from context_bench_http import HttpClient, Network, retrying
 from context_bench_http.local_server import Guard, LocalRequest, LocalResponse, LocalServer
 
 Messages = list[dict[str, Any]]
@@ -38,12 +39,6 @@ class Proxy:
         self._server.close()
 
 
-@pytest.fixture
-def port() -> int:
-    """A port that is free."""
-    return free_port()
-
-
 def free_port() -> int:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
@@ -64,3 +59,36 @@ def make_proxy() -> Iterator[Callable[..., tuple[str, int]]]:
     yield make
     for proxy in proxies:
         proxy.close()
+
+
+@pytest.fixture
+def failing(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., tuple[str, int]]]:
+    """Return a function that starts a proxy which answers some requests, by their numbers from 1, with another status.
+
+    It returns the proxy's address and the port that it forwards to. No time passes before a request is repeated.
+    """
+    monkeypatch.setattr(retrying.random, "uniform", lambda low, high: 0.0)
+    servers: list[LocalServer] = []
+    client = HttpClient(Network(is_local=True), 60)
+
+    def make(failures: Container[int], status: int, *, is_forwarded: bool) -> tuple[str, int]:
+        port = free_port()
+        numbers = count(1)
+
+        def respond(request: LocalRequest) -> LocalResponse:
+            is_failure = next(numbers) in failures
+            if is_failure and not is_forwarded:
+                return LocalResponse(b"no", status)
+            headers = {name: request.headers[name] for name in ("authorization", "content-type")}
+            url = f"http://127.0.0.1:{port}{request.path}"
+            answer = client.fetch_url(url, headers, request.body)
+            answered = status if is_failure else answer.status
+            return LocalResponse(answer.body, answered, "application/json")
+
+        servers.append(LocalServer(respond, 0, Guard(methods=("POST",))))
+        return servers[-1].url, port
+
+    yield make
+    for server in servers:
+        server.close()
+    client.close()

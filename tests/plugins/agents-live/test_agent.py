@@ -31,7 +31,7 @@ from context_bench_agents_live import (
 from context_bench_agents_live.conversation import ToolCall
 from context_bench_agents_live.tools import run_tool
 from context_bench_command import once, processes
-from context_bench_http import DeclaredFailureError, HttpClient, Network
+from context_bench_http import DeclaredFailureError, EndpointError
 from context_bench_http.local_server import Guard, LocalRequest, LocalResponse, LocalServer
 from context_bench_tasks import digest_of, tasks
 
@@ -554,26 +554,71 @@ def test_a_request_that_is_refused_because_of_the_bill_is_not_lost_by_a_proxy(
 
 @pytest.mark.parametrize("is_forwarded", [False, True], ids=["not forwarded", "forwarded"])
 def test_a_request_that_a_proxy_refuses_is_neither_sent_nor_kept(
-    is_forwarded: bool, port: int
+    is_forwarded: bool, failing: Callable[..., tuple[str, int]]
 ) -> None:
-    client = HttpClient(Network(is_local=True), 60)
-
-    def refuse(request: LocalRequest) -> LocalResponse:
-        is_fourth = len(json.loads(request.body)["messages"]) == 8
-        if is_fourth and not is_forwarded:
-            return LocalResponse(b"no", 400)
-        headers = {name: request.headers[name] for name in ("authorization", "content-type")}
-        url = f"http://127.0.0.1:{port}{request.path}"
-        answer = client.fetch_url(url, headers, request.body)
-        return LocalResponse(answer.body, 400 if is_fourth else 200, "application/json")
-
-    server = LocalServer(refuse, 0, Guard(methods=("POST",)))
-    try:
-        ((output, scores),) = run(Agent(base_url=server.url, port=port), HUNTS[:1])
-    finally:
-        server.close()
-        client.close()
+    url, port = failing({4}, 400, is_forwarded=is_forwarded)
+    ((output, scores),) = run(Agent(base_url=url, port=port), HUNTS[:1])
     assert (output["agent"]["ended"], scores["agent_kept_share"]) == ("refused", 1.0)
+
+
+@pytest.mark.parametrize("is_forwarded", [False, True], ids=["not forwarded", "forwarded"])
+def test_an_answer_of_a_proxy_that_fails_is_repeated_and_each_attempt_that_arrived_is_billed(
+    is_forwarded: bool, failing: Callable[..., tuple[str, int]]
+) -> None:
+    ((_, direct),) = run(Agent(), HUNTS[:1])
+    url, port = failing({1, 4, 5}, 503, is_forwarded=is_forwarded)
+    ((output, scores),) = run(Agent(base_url=url, port=port), HUNTS[:1])
+    assert (output["agent"]["ended"], scores["task_success"]) == ("finished", 1.0)
+    assert scores["agent_turns"] == direct["agent_turns"] + 3 * is_forwarded
+    assert (scores["agent_bill"] > direct["agent_bill"]) == is_forwarded
+    assert scores["agent_kept_share"] == 1.0
+
+
+def test_a_row_keeps_its_bill_when_the_proxy_fails_again_and_again(
+    failing: Callable[..., tuple[str, int]], tmp_path: Path
+) -> None:
+    url, port = failing(range(4, 1000), 500, is_forwarded=True)
+    run_file = tmp_path / "run.sqlite"
+    command = ["run", "--dataset", "tasks,n=1", "--evaluators", "agent-task", "--quiet"]
+    command += ["--system", f"agent:loop,base_url={url},port={port}"]
+    assert execute([*command, "--run-file", str(run_file)]) == 0
+    with open_run(run_file) as opened:
+        (row,) = opened.rows()
+    assert row.output["agent"]["ended"] == "refused"
+    assert row.scores["agent_turns"] == 3 + 4
+    assert row.scores["agent_bill"] > 0
+    url, port = failing(range(4, 1000), 500, is_forwarded=True)
+    budget = {"max_cost": 0.02, "price_input": 3.0, "price_output": 15.0}
+    ((output, _),) = run(Agent(base_url=url, port=port, **budget), HUNTS[:1])
+    assert (output["agent"]["ended"], output["agent"]["turns"] < 7) == ("bound", True)
+
+
+def test_a_model_that_fails_after_its_first_answer_ends_the_task_with_its_counts(
+    failing: Callable[..., tuple[str, int]],
+) -> None:
+    url, port = failing(range(4, 1000), 500, is_forwarded=False)
+    with PolicyServer(OraclePolicy(), port):
+        ((output, _),) = run(Agent(policy="none", base_url=url), HUNTS[:1])
+    assert (output["agent"]["ended"], output["agent"]["turns"]) == ("refused", 3)
+
+
+def test_a_proxy_that_never_answers_fails_the_row_and_the_run_does_not_repeat_it(
+    failing: Callable[..., tuple[str, int]],
+) -> None:
+    url, port = failing(range(1000), 500, is_forwarded=False)
+    with pytest.raises(EndpointError, match="4 attempts") as caught:
+        run(Agent(base_url=url, port=port), HUNTS[:1])
+    assert not caught.value.retryable
+
+
+def test_the_seconds_of_a_task_bound_repeated_requests(
+    failing: Callable[..., tuple[str, int]],
+) -> None:
+    url, port = failing(range(1000), 500, is_forwarded=False)
+    hunt = {**HUNTS[0], "limits": {"turns": 80, "seconds": 0, "bytes": 1000}}
+    with PolicyServer(OraclePolicy(), port):
+        ((output, _),) = run(Agent(policy="none", base_url=url), [hunt])
+    assert (output["agent"]["ended"], output["response"]) == ("bound", "0 seconds")
 
 
 @pytest.mark.parametrize(

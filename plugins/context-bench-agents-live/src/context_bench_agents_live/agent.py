@@ -15,6 +15,7 @@ from context_bench_agents_live.loop import (
     BOUND,
     FINISHED,
     GAVE_UP,
+    REFUSED,
     Ending,
     ToolLoop,
     declared_failure,
@@ -32,11 +33,14 @@ from context_bench_agents_live.upstream import ModelUpstream
 from context_bench_agents_live.workspace import Workspace
 from context_bench_http import (
     DEFAULT_FAILURE_HEADERS,
+    DeclaredFailureError,
     Endpoint,
+    EndpointError,
     EndpointURLError,
     FailureHeaders,
     HttpClient,
     Network,
+    Retries,
 )
 
 POLICIES = ("oracle", "none")
@@ -166,6 +170,7 @@ class Agent:
             self._server = _start(_model(upstream, self._api_key, timeout), port, cut)
         self._has_controls = controls
         self._may_cut = base_url is not None or control != "none"
+        self._retries = Retries()
         self._tap = None
         self._address = base_url or (self._server.url if self._server else "")
         try:
@@ -204,7 +209,7 @@ class Agent:
         Raises:
             ConfigurationError: The proxy answered, but forwarded no request with the row's key.
             DeclaredFailureError: A response header says that the proxy or the model did not do its work.
-            EndpointError: The endpoint gave no usable reply.
+            EndpointError: The endpoint gave no usable reply to the first request.
         """
         output = self._attempt(example, None)
         share = output["agent"].get("kept_share")
@@ -276,12 +281,13 @@ class Agent:
                 self._endpoint,
                 self._model,
                 self._api_key,
-                self._budget,
+                RequestLog(self._budget, _counts_of(work.session)),
                 transcript=transcript,
-                earlier=_counts_of(work.session),
                 failure_headers=self._failure_headers,
+                retries=self._retries,
             )
-            return loop.run(work.task, work.workspace, work.limits, work.session), loop.log
+            run = partial(loop.run, work.task, work.workspace, work.limits, work.session)
+            return _ending_of(run, loop.log), loop.log
         tap = self._tap if control is None else None
         address = self._server.url
         key = _KEY + token_hex(12)
@@ -292,7 +298,7 @@ class Agent:
             address = tap.url
             tap.begin(key, log, transcript)
         try:
-            ending = self._run_agent(work, key, address, messages)
+            ending = _ending_of(partial(self._run_agent, work, key, address, messages), log)
         finally:
             self._server.end(key)
             sent = None if tap is None else tap.end(key)
@@ -337,7 +343,9 @@ class Agent:
         if self._program is not None:
             places = {"task": work.task, "base_url": address, "key": key, "model": self._model}
             return self._program.run(places, work.workspace, work.limits)
-        loop = ToolLoop(self._http, Endpoint.parse(address), self._model, key)
+        loop = ToolLoop(
+            self._http, Endpoint.parse(address), self._model, key, retries=self._retries
+        )
         return loop.run(work.task, work.workspace, work.limits, messages)
 
     def _check_forwarded(self, log: RequestLog, ending: Ending) -> None:
@@ -346,6 +354,18 @@ class Agent:
                 f"{self._base_url} answered, but forwarded no request with the row's key to the policy at port "
                 f"{self._server.url.rpartition(':')[2] if self._server else 0}. Let the proxy forward there, with the key of the request."
             )
+
+
+def _ending_of(run: Callable[[], Ending], log: RequestLog) -> Ending:
+    """Return how the work ended. Where the endpoint failed after it had answered, what that cost is kept: the row has not failed."""
+    try:
+        return run()
+    except DeclaredFailureError:
+        raise
+    except EndpointError as error:
+        if not log.requests:
+            raise
+        return Ending(REFUSED, str(error))
 
 
 def _counts_of(session: Sequence[Mapping[str, Any]]) -> RequestLog | None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from time import monotonic
 from typing import Any
 
 from attrs import field, frozen
 
-from context_bench_agents_live.prices import Budget
 from context_bench_agents_live.requests import RequestLog
 from context_bench_agents_live.tools import TOOLS, run_tool
 from context_bench_agents_live.transcript import Transcript
@@ -23,6 +23,8 @@ from context_bench_http import (
     HttpClient,
     HttpRequest,
     RequestRefusedError,
+    Retries,
+    wait_asked_for,
 )
 
 _SYSTEM = (
@@ -42,7 +44,8 @@ class Ending:
     """How the work of an agent ended.
 
     Attributes:
-        how: ``finished``, ``gave up`` (the oracle), ``bound`` (turns, seconds, bytes or money), ``refused`` by the endpoint, or ``crashed``.
+        how: ``finished``, ``gave up`` (the oracle), ``bound`` (turns, seconds, bytes or money), ``refused`` by the endpoint (or
+            it failed again and again after a request that it answered), or ``crashed``.
         text: Last text of the model, or the reason.
         logged: Turns and calls by the log of a program; empty where nothing is known.
     """
@@ -52,18 +55,39 @@ class Ending:
     logged: Mapping[str, int] = field(factory=dict)
 
 
+class _TimeIsUpError(Exception):
+    """The seconds of a task are over."""
+
+
+@frozen
+class _Answer:
+    """An answer of an endpoint.
+
+    Attributes:
+        message: The text and the calls.
+        headers: Its headers, names in lower case.
+        usage: Nothing: tokens are counted by the log.
+    """
+
+    message: dict[str, Any]
+    headers: Mapping[str, str]
+    usage: Mapping[str, int] = field(factory=dict)
+
+
 class ToolLoop:
     """Works on one task.
+
+    A request that fails and may succeed later is repeated here: the run would begin the task anew, and lose its counts.
 
     Args:
         http: Client for the endpoint.
         endpoint: Where chat completions are answered.
         model: Model to call.
         key: API key.
-        budget: What the task may cost; None for no bound.
+        log: Counts its requests, and has a bound on what they may cost; None for a new one without a bound.
         transcript: Records what is sent; None for none.
-        earlier: The counts of the conversation that goes on; None for a new one.
         failure_headers: The response headers by which an endpoint admits a failure; None for no such header.
+        retries: Repeats requests; one for all tasks, so that all wait where the endpoint asks to. None for one of its own.
 
     Attributes:
         log: Counts of its requests.
@@ -76,11 +100,11 @@ class ToolLoop:
         endpoint: Endpoint,
         model: str,
         key: str,
-        budget: Budget | None = None,
+        log: RequestLog | None = None,
         *,
         transcript: Transcript | None = None,
-        earlier: RequestLog | None = None,
         failure_headers: FailureHeaders | None = None,
+        retries: Retries | None = None,
     ) -> None:
         self._http = http
         self._endpoint = endpoint
@@ -88,7 +112,8 @@ class ToolLoop:
         self._headers = {"content-type": "application/json", "authorization": f"Bearer {key}"}
         self._transcript = transcript
         self._failure_headers = failure_headers or FailureHeaders(())
-        self.log = RequestLog(budget, earlier)
+        self._retries = retries or Retries()
+        self.log = log or RequestLog()
         self.messages: list[dict[str, Any]] = []
 
     def run(
@@ -107,23 +132,24 @@ class ToolLoop:
             messages: The conversation of another loop on the task, to go on from.
 
         Raises:
-            EndpointError: The endpoint gave no usable reply.
+            EndpointError: The endpoint gave no usable reply; the request is not to be repeated any more.
         """
         start = [{"role": "system", "content": _SYSTEM}, {"role": "user", "content": task}]
         self.messages = [dict(message) for message in messages or start]
         until = monotonic() + limits["seconds"]
         for _ in range(limits["turns"]):
-            if monotonic() > until:
-                return Ending(BOUND, f"{limits['seconds']} seconds")
             if self.log.is_spent:
                 return Ending(BOUND, "max_cost")
             body = {"model": self._model, "messages": self.messages, "tools": list(TOOLS)}
-            if self._transcript is not None:
-                self._transcript.settle(self._transcript.send(body))
             try:
-                message = self._message(body)
+                message = self._retries.call(partial(self._answer, body, until)).message
+            except _TimeIsUpError:
+                return Ending(BOUND, f"{limits['seconds']} seconds")
             except RequestRefusedError as error:
                 return Ending(REFUSED, str(error))
+            except EndpointError as error:
+                error.retryable = False
+                raise
             reply = reply_of(message)
             self.log.add(body, reply.text, reply.calls)
             if not reply.calls:
@@ -135,8 +161,12 @@ class ToolLoop:
                 self.messages.append(answer)
         return Ending(BOUND, f"{limits['turns']} turns")
 
-    def _message(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the message of the reply to a request."""
+    def _answer(self, body: Mapping[str, Any], until: float) -> _Answer:
+        """Return the answer to a request."""
+        if monotonic() > until:
+            raise _TimeIsUpError
+        if self._transcript is not None:
+            self._transcript.settle(self._transcript.send(body))
         raw = json.dumps(body).encode("utf-8")
         response = self._http.fetch(HttpRequest("POST", self._endpoint, self._headers, raw))
         where = self._endpoint.shown
@@ -146,12 +176,15 @@ class ToolLoop:
             )
         if response.status != 200:
             raise EndpointError(
-                f"{where} failed ({response.status}).", status=response.status, retryable=True
+                f"{where} failed ({response.status}).",
+                status=response.status,
+                retryable=True,
+                retry_after=wait_asked_for(response.headers),
             )
         declared = self._failure_headers.found_in(response.headers)
         if declared is not None:
             raise declared_failure(where, declared)
-        return message_of(response.body, where)
+        return _Answer(message_of(response.body, where), response.headers)
 
 
 def declared_failure(where: str, header: str) -> DeclaredFailureError:

@@ -25,6 +25,7 @@ from context_bench_http.local_server import Guard, LocalRequest, LocalResponse, 
 from context_bench_upstream.replies import dialect_of
 
 _NOT_FORWARDED = ("host", "content-length", "connection", "accept-encoding", "transfer-encoding")
+_WAITS = ("retry-after", "retry-after-ms")
 
 
 @define
@@ -126,7 +127,8 @@ class Tap:
             message = json.dumps({"error": {"message": str(error)}}).encode()
             return LocalResponse(message, 502, "application/json"), None
         content_type = answer.headers.get("content-type", "application/json")
-        response = LocalResponse(answer.body, answer.status, content_type)
+        waits = {name: answer.headers[name] for name in _WAITS if name in answer.headers}
+        response = LocalResponse(answer.body, answer.status, content_type, waits)
         return response, self._failure_headers.found_in(answer.headers)
 
 
