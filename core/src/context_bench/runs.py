@@ -176,6 +176,11 @@ class Run:
         return None if ended is None else str(ended)
 
     @property
+    def seconds(self) -> float | None:
+        """Seconds of all sessions, each to its last row; None of a merged run."""
+        return self._reader.seconds()
+
+    @property
     def request(self) -> Mapping[str, Any]:
         """The configuration of the run, as it was stored, without secrets."""
         return dict(self._reader.run()["config"])

@@ -425,3 +425,49 @@ def test_a_full_disk_stops_the_run_with_one_line_and_can_be_resumed(
     result = evaluate(Chatty(), EXAMPLES, ["answer-quality"], progress=False, run_file=path)
     assert len(result.rows) == 5 >= kept
     assert result.is_complete
+
+
+class Slow(Echo):
+    """Takes ten seconds for a row, and fails once."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 1000.0
+        self.asked = 0
+        monkeypatch.setattr("context_bench.store.runfile.monotonic", lambda: self.now)
+
+    def process(self, example: dict[str, Any]) -> dict[str, Any]:
+        self.asked += 1
+        if self.asked == 4:
+            raise ValueError("busy")
+        self.now += 10
+        return {"response": "Paris"}
+
+
+def test_the_seconds_of_a_run_are_those_of_its_sessions_and_not_those_between_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "run.sqlite"
+    system = Slow(monkeypatch)
+
+    def run() -> None:
+        limits = {"max_workers": 1, "max_failed": 0.0}
+        evaluate(system, EXAMPLES, ["answer-quality"], progress=False, run_file=path, **limits)
+
+    with pytest.raises(RunStoppedError):
+        run()
+    system.now += 3600
+    run()
+    system.now += 3600
+    run()
+    with open_run(path) as done:
+        assert (done.status, done.seconds) == ("finished", 50.0)
+
+
+def test_a_rescoring_adds_no_seconds_to_a_run(tmp_path: Path) -> None:
+    path = tmp_path / "run.sqlite"
+    evaluate(Echo(), EXAMPLES, ["answer-quality"], progress=False, run_file=path)
+    with open_run(path) as run:
+        before = run.seconds
+    assert execute(["rescore", str(path), "--force", "--format", "none"]) == 0
+    with open_run(path) as run:
+        assert run.seconds == before

@@ -9,10 +9,9 @@ import pytest
 
 from context_bench import evaluate
 from context_bench.errors import ConfigurationError
-from context_bench.runs import open_run
+from context_bench.runs import Run, open_run
 
-capacity_module = pytest.importorskip("context_bench_compare.capacity")
-capacity = capacity_module.capacity
+capacity = pytest.importorskip("context_bench_compare.capacity").capacity
 
 LATENCY = 0.5
 
@@ -57,7 +56,7 @@ def test_hours_follow_from_the_time_of_the_pilot(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(capacity_module, "_seconds", lambda run: seconds)
+    monkeypatch.setattr(Run, "seconds", seconds)
     with open_run(pilot(tmp_path / "pilot.sqlite", 40)) as run:
         same, more = capacity(run, 1000), capacity(run, 1000, workers=40)
     assert (same.rows, same.calls, same.tokens, same.cost) == (2000, 2000, 200_000, None)
@@ -71,11 +70,30 @@ def test_hours_follow_from_the_time_of_the_pilot(
 def test_the_limit_of_the_endpoint_bounds_the_hours(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(capacity_module, "_seconds", lambda run: 10.0)
+    monkeypatch.setattr(Run, "seconds", 10.0)
     with open_run(pilot(tmp_path / "pilot.sqlite", 40, max_workers=None)) as run:
         found = capacity(run, 3000, workers=1000, requests_per_minute=600)
     assert found.workers_at_limit == 5  # ten calls a second of half a second each
     assert found.hours == pytest.approx(6000 / 600 / 60)
+
+
+def test_a_resume_that_finds_nothing_to_do_does_not_change_the_projection(tmp_path: Path) -> None:
+    path = pilot(tmp_path / "pilot.sqlite", 40)
+    with open_run(path) as run:
+        before = capacity(run, 1000)
+    with open_run(pilot(path, 40)) as run:
+        assert capacity(run, 1000).hours == before.hours
+
+
+def test_a_merged_pilot_is_refused_with_the_way_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Run, "seconds", None)
+    with (
+        open_run(pilot(tmp_path / "pilot.sqlite", 40)) as run,
+        pytest.raises(ConfigurationError, match="Pass one of the shards"),
+    ):
+        capacity(run, 10)
 
 
 def test_a_run_of_ten_times_the_pilot_has_the_projected_size(tmp_path: Path) -> None:

@@ -382,6 +382,12 @@ class RunReader(Source):
         with self.snapshot():
             return dict(self._fact("metrics") or {})
 
+    def seconds(self) -> float | None:
+        """Return the seconds of all sessions, each to its last row; None of a merged run."""
+        with self.snapshot():
+            seconds = self._fact("seconds")
+            return None if seconds is None else float(seconds)
+
     def _fact(self, name: str) -> Any:
         """Return a single fact that is stored as JSON; None without one."""
         for (value,) in self.lines("SELECT value FROM meta WHERE name = ?", name):

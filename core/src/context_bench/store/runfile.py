@@ -18,6 +18,7 @@ from contextlib import closing, contextmanager, suppress
 from functools import wraps
 from pathlib import Path
 from threading import Lock
+from time import monotonic
 from typing import Any
 from weakref import finalize
 
@@ -94,6 +95,7 @@ class RunFile(RunReader):
         self.is_new = is_new
         self.is_finished = False
         self._session: int | None = None
+        self._seconds_since: float | None = None
         self._lock = Lock()
         self._connection = writing(path)
         self._inode = os.stat(path).st_ino
@@ -299,6 +301,9 @@ class RunFile(RunReader):
         """Record that a session writes into the file, and the status that it gives to the run."""
         if status is not None:
             self._connection.execute("UPDATE run SET status = ?", (status,))
+            query = "SELECT total(value) FROM meta WHERE name = 'seconds'"
+            [(earlier,)] = self._connection.execute(query).fetchall()
+            self._seconds_since = monotonic() - earlier
 
     def add_system(
         self,
@@ -446,6 +451,9 @@ class RunFile(RunReader):
         if rows:
             self._forget(rows)
         insert(self._connection, lines)
+        if self._seconds_since is not None:  # not a rescoring
+            query = "INSERT OR REPLACE INTO meta VALUES ('seconds', ?)"
+            self._connection.execute(query, (f"{monotonic() - self._seconds_since:.3f}",))
 
     @_in_transaction
     def append(self, table: Table[Any], lines: Sequence[Values]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import sqlite3
 from contextlib import closing
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +40,7 @@ class Capacity:
         workers_at_limit: Number of workers from which on the endpoint is the limit; None if its limit is not given.
         disk: Bytes of the run file.
         memory: Bytes of the rows at work. Memory does not grow with the number of examples.
-        pilot_seconds: Duration of the pilot.
+        pilot_seconds: Duration of the pilot, without the time between its sessions.
     """
 
     examples: int
@@ -68,20 +67,20 @@ def capacity(
     """Project a pilot to a run of more examples with the same systems, repetitions and evaluators.
 
     Args:
-        run: The pilot, done in one session.
+        run: The pilot.
         examples: Examples of the large run.
         workers: Calls in flight of the large run; None for those of the pilot.
         requests_per_minute: Limit of the endpoint.
 
     Raises:
-        ConfigurationError: A number is not above zero, or the pilot is not finished, called too few rows, or took no time.
+        ConfigurationError: A number is not above zero, or the pilot is not finished or is merged, called too few rows, or took no time.
     """
     require_above_zero("--rows", examples)
     if workers is not None:
         require_above_zero("--max-workers", workers)
     if requests_per_minute is not None:
         require_above_zero("--rpm", requests_per_minute)
-    if run.status != "finished" or run.finished is None:
+    if run.status != "finished":
         raise ConfigurationError(f"The pilot {run.path} is not finished.")
     called = attempts = total = tokens = 0
     latency = cost = 0.0
@@ -103,7 +102,11 @@ def capacity(
             f"The pilot {run.path} called systems for {called} rows; at least {PILOT_ROWS} are needed. "
             "Reused and recorded rows do not count."
         )
-    seconds = _seconds(run)
+    seconds = run.seconds
+    if seconds is None:
+        raise ConfigurationError(
+            f"The pilot {run.path} does not record how long it took, as merged runs do not. Pass one of the shards."
+        )
     if seconds <= 0:
         raise ConfigurationError(f"The pilot {run.path} took less than a millisecond.")
     in_flight = run.request.get("max_workers") or max(1, round(latency / seconds))
@@ -133,11 +136,6 @@ def capacity(
         memory=math.ceil(chosen * variable / total),
         pilot_seconds=seconds,
     )
-
-
-def _seconds(run: Run) -> float:
-    begun, ended = (datetime.fromisoformat(moment) for moment in (run.created, str(run.finished)))
-    return (ended - begun).total_seconds()
 
 
 def _disk(path: Path) -> tuple[int, int]:
