@@ -85,6 +85,12 @@ def test_a_resume_that_finds_nothing_to_do_does_not_change_the_projection(tmp_pa
         assert capacity(run, 1000).hours == before.hours
 
 
+def test_a_projection_leaves_no_file_beside_the_pilot(tmp_path: Path) -> None:
+    with open_run(pilot(tmp_path / "pilot.sqlite", 40)) as run:
+        capacity(run, 1000)
+    assert [file.name for file in tmp_path.iterdir()] == ["pilot.sqlite"]
+
+
 def test_a_merged_pilot_is_refused_with_the_way_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

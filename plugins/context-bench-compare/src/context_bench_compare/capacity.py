@@ -140,7 +140,9 @@ def capacity(
 
 def _disk(path: Path) -> tuple[int, int]:
     """Return the bytes of a run file without rows, a page for each table and index, and those of its rows."""
-    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+    with closing(
+        sqlite3.connect(f"{path.absolute().as_uri()}?immutable=1", uri=True)
+    ) as connection:
         [pages] = connection.execute("PRAGMA page_count").fetchone()
         [page] = connection.execute("PRAGMA page_size").fetchone()
         query = "SELECT count(*) FROM sqlite_master WHERE rootpage > 0"
