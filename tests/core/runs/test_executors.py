@@ -24,6 +24,7 @@ from context_bench.cli import execute
 from context_bench.errors import ConfigurationError, LostExecutorError, StoreError
 from context_bench.run.cores import usable_cores
 from context_bench.runs import open_run
+from context_bench.session import executors
 from context_bench.session.worker import require_equal_versions, versions_of
 
 pytest.importorskip("context_bench_answer_quality", reason="it scores")
@@ -328,14 +329,32 @@ def test_what_workers_return_loses_secrets(
 
 @pytest.mark.parametrize(
     ("name", "named"),
-    [("processes:0", "positive"), ("processes:x", "positive"), ("nosuch", "nosuch")],
+    [
+        ("processes:0", "positive"),
+        ("processes:x", "positive"),
+        ("nosuch", "Unknown executor 'nosuch'. Choose from: "),
+        ("proceses:2", "Unknown executor 'proceses'. Did you mean 'processes'?"),
+        ("conversations", "Unknown executor 'conversations'. Choose from: "),
+    ],
 )
 def test_what_is_no_executor_is_an_error(
     name: str, named: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run("x.sqlite", "-s", "identity", "--executor", name) == 2
-    assert named in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert named in error
+    assert "gate" not in error, "an extension that is no executor is no choice"
     assert not Path("x.sqlite").exists()
+
+
+def test_an_executor_whose_package_is_missing_names_what_installs_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(executors, "_FIRST_PARTY", {"mist": "context-bench-dask"})
+    assert run("x.sqlite", "-s", "identity", "--executor", "mist:tcp://h:1") == 2
+    error = capsys.readouterr().err
+    assert error.startswith("Error: --executor mist needs an extension that is not installed.")
+    assert "context-bench-dask" in error
 
 
 class Workers:

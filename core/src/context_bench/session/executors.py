@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
-from context_bench.errors import ConfigurationError
+from context_bench.errors import ConfigurationError, UnknownNameError
+from context_bench.installation import install_hint
 from context_bench.plan.extensions import ActiveExtension
 from context_bench.plugins.catalog import Catalog
 from context_bench.protocols import Executor
 from context_bench.session.hooks import RunHooks
 
 PROCESSES = "processes"
+_FIRST_PARTY = {"dask": "context-bench-dask", "ray": "context-bench-ray"}
+"""The package that provides an executor."""
 
 
 @contextmanager
@@ -54,15 +57,18 @@ def _of_extension(
     catalog: Catalog, name: str, address: str, resources: Mapping[str, float]
 ) -> Executor:
     known = [
-        component.name
+        component
         for component in catalog.of_kind("hooks")
         if "executor" in component.extension.implements
     ]
+    if not any(component in known for component in catalog.named("hooks", name)):
+        if name in _FIRST_PARTY:
+            raise ConfigurationError(
+                f"--executor {name} needs an extension that is not installed. Install it: "
+                f"{install_hint(_FIRST_PARTY[name])}."
+            )
+        names = ["local", PROCESSES, *(component.name for component in known)]
+        raise UnknownNameError("executor", name, names)
     component = catalog.find("hooks", name)
-    if "executor" not in component.extension.implements:
-        raise ConfigurationError(
-            f"The extension {name} is not an executor. Choose from: "
-            f"{', '.join(('local', PROCESSES, *known))}."
-        )
     hooks = RunHooks(catalog, [ActiveExtension(component, {}, is_requested=True)], None)
     return hooks.executor(address, resources)
