@@ -38,6 +38,27 @@ def test_a_run_prints_a_table_and_keeps_a_run_file(
     assert len(list((tmp_path / "runs").glob("*.sqlite"))) == 1
 
 
+@pytest.mark.parametrize(
+    ("place", "message"),
+    [
+        ("folder", "folder is a folder, not a run file. Name another file."),
+        ("rows.jsonl", "rows.jsonl is not a run file"),
+        ("run.sqlite", "There is a file run.sqlite already. Resume it"),
+    ],
+)
+def test_a_resume_is_advised_only_where_a_run_file_is(
+    place: str, message: str, context_bench: Run, jsonl: Run, tmp_path: Path
+) -> None:
+    run = ("run", "--system", "replay:field=pred", "--dataset", jsonl(ROWS), "--run-file")
+    (tmp_path / "folder").mkdir()
+    assert context_bench(*run, "run.sqlite").code == 0
+    done = context_bench(*run, place)
+    assert done.code == 2
+    flat = " ".join(done.err.split())
+    assert message in flat
+    assert ("resume" in flat) == (place == "run.sqlite")
+
+
 def test_flags_without_a_command_mean_run(context_bench: Run, jsonl: Run) -> None:
     named = context_bench(
         "run", "--system", "replay:field=pred", "--dataset", jsonl(ROWS), "--format", "json"
@@ -287,6 +308,7 @@ def test_a_system_takes_its_configuration_where_a_dataset_does(
         (["-s", "replay:field=pred", "-d", "broken.jsonl"], "broken.jsonl.*line 2"),
         (["resume", "nope.sqlite"], "There is no run file nope.sqlite"),
         (["report", "rows.jsonl"], "rows.jsonl is not a run file"),
+        (["resume", "runs"], "runs is a folder, not a run file"),
         (["-s", "replay", "-d", "rows.jsonl", "--name", "x"], "1 --name but 0 --proxy"),
         (["-s", "replay", "-d", "rows.jsonl", "--locked"], "There is no lock file"),
     ],
@@ -298,6 +320,7 @@ def test_bad_input_says_what_is_wrong_and_exits_2(
     jsonl(ROWS)
     jsonl([], "empty.jsonl")
     jsonl([ROWS[0], '{"id": "b", '], "broken.jsonl")
+    Path("runs").mkdir()
     done = context_bench(*arguments)
     assert done.code == 2
     flat = " ".join(done.err.split())

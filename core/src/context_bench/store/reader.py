@@ -18,7 +18,7 @@ from contextlib import closing, contextmanager, suppress
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from stat import S_ISREG
+from stat import S_ISDIR, S_ISREG
 from threading import RLock, local
 from typing import Any, TypeVar
 
@@ -266,6 +266,8 @@ def _state(place: Path, path: Path) -> tuple[Any, ...]:
         status = os.stat(place)
     except OSError:
         status = None
+    if status is not None and S_ISDIR(status.st_mode):
+        raise StoreError(f"{path} is a folder, not a run file.")
     if status is None or not S_ISREG(status.st_mode):
         raise StoreError(f"There is no run file {path}. `context-bench run` writes them to runs/.")
     has_log = False

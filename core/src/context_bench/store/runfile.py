@@ -136,6 +136,7 @@ class RunFile(RunReader):
             if remote is not None:
                 remove(path)  # the copy of an earlier run, which the store has no more
             if path.exists():
+                _require_run_file(path)
                 raise StoreError(
                     f"There is a file {path} already. Resume it (`context-bench resume {path}`) or "
                     "name another."
@@ -561,6 +562,18 @@ def _send_new(path: Path, remote: StoreSession) -> None:
         remote.replace(1, everything(connection))
         note_copy(connection, store=remote.address, copy=remote.identity)
         set_commit(connection, 1)
+
+
+def _require_run_file(path: Path) -> None:
+    """Refuse to advise a resume of what is no run file.
+
+    Raises:
+        StoreError: It is a folder or another file, or is damaged.
+    """
+    try:
+        RunReader(path).close()
+    except StoreError as error:
+        raise StoreError(f"{error} Name another file.") from error
 
 
 def _check(path: Path, remote: StoreSession | None) -> None:
