@@ -74,7 +74,8 @@ def describe_dataset(
         ("split", spec.split, facts.splits),
     ):
         if names and asked is not None and asked not in names:
-            raise UnknownNameError(f"{what} of dataset {component.name}", asked, names)
+            hint = f"`context-bench datasets show {component.name}` shows all."
+            raise UnknownNameError(f"{what} of dataset {component.name}", asked, names, hint)
     is_file = "path" in spec.options and bool(facts.files)
     name = component.name
     if is_file:
