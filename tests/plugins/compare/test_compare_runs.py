@@ -308,12 +308,11 @@ def test_scores_of_different_versions_are_incomparable(
     assert outcome["state"] == "passed"
 
 
-def test_what_is_named_twice_is_compared_once(
+def test_a_score_or_slice_that_is_named_twice_is_compared_once(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     once = told(capsys, "compare", "all.sqlite", "-m", "right", "--by", "size")
     twice = (
-        "all.sqlite",
         "all.sqlite",
         "-m",
         "right",
@@ -773,6 +772,8 @@ def test_a_plan_tells_what_a_decision_takes(here: Path, capsys: pytest.CaptureFi
     [
         (("compare", "nowhere.sqlite"), "There is no run file nowhere.sqlite"),
         (("compare", "old.sqlite"), "holds one system only"),
+        (("compare", "old.sqlite", "old.sqlite"), "old.sqlite and old.sqlite are the same run"),
+        (("compare", "all.sqlite", "./all.sqlite"), "and ./all.sqlite are the same run"),
         (("compare", "all.sqlite", "-m", "rigth"), "Did you mean 'right'"),
         (("compare", "all.sqlite", "--baseline", "dircet"), "Did you mean 'direct'"),
         (("compare", "@mian"), "baseline promote"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -163,7 +164,6 @@ def compare(
             )
         if not path.parent.is_dir():
             raise ConfigurationError(f"There is no folder {path.parent} for the comparison {path}.")
-    runs = tuple(dict.fromkeys(runs))
     gates = [
         *(project_gates() if is_held else ()),
         *(gate for text in gate_texts for gate in parse_gate(text)),
@@ -176,8 +176,10 @@ def compare(
             for gate in gates
         ]
     used = [*runs, *(gate.against for gate in gates if gate.against is not None)]
+    paths = [named.find_baseline(name, folder) for name in runs]
+    _require_different(runs, paths)
     with ExitStack() as opened:
-        found = [opened.enter_context(open_run(named.find_baseline(name, folder))) for name in runs]
+        found = [opened.enter_context(open_run(path)) for path in paths]
         if threshold is None:
             rules = evolve(rules, threshold=threshold_of(found[0]))
         for story in filter(None, (named.story_of(name, folder) for name in dict.fromkeys(used))):
@@ -217,6 +219,18 @@ def compare(
         with atomic_write(path, "The report") as stream:
             stream.write(_WRITERS[path.suffix](told, outcomes))
     return exit_code(outcomes)
+
+
+def _require_different(runs: Sequence[str], paths: Sequence[Path]) -> None:
+    """Refuse two names of one run."""
+    names: dict[str, str] = {}
+    for name, path in zip(runs, paths):
+        place = os.path.realpath(path)
+        if place in names:
+            raise ConfigurationError(
+                f"{names[place]} and {name} are the same run. Name another run."
+            )
+        names[place] = name
 
 
 def _named_baseline(runs: Sequence[str], found: Sequence[Run], baseline: str | None) -> str | None:
