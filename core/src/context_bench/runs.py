@@ -477,6 +477,9 @@ def completeness_of(reader: RunReader) -> Completeness:
     rows_expected = rows if status == "finished" else None
     if rows_expected is None and expected.isdecimal():
         rows_expected = int(expected)
+    failed = 0
+    if status != "finished" and rows_expected is not None and rows >= rows_expected:
+        failed = sum(failed for _, failed in reader.counts().values())
     address = facts.get(STORE, reader.path)
     writer: int | str | None = None
     if status != "finished":
@@ -485,11 +488,14 @@ def completeness_of(reader: RunReader) -> Completeness:
             writer = facts.get(WRITER)
     if status == "running" and writer is None:
         status = "killed"
-    remedy = f"finish it with `context-bench resume {address}`"
+    command = f"`context-bench resume {address}`"
+    if "systems" not in request or any(map(_holds_object, request.values())):
+        command = f"evaluate(..., run_file={str(address)!r}) and the same arguments"
+    remedy = f"finish it with {command}"
+    if failed:
+        remedy = f"no row is missing, and {failed} failed; repeat what failed with {command}"
     if writer is not None:
         remedy = f"wait for process {writer}"
-    elif "systems" not in request or any(map(_holds_object, request.values())):
-        remedy = f"finish it with evaluate(..., run_file={str(address)!r}) and the same arguments"
     return Completeness(
         rows_done=rows,
         rows_expected=rows_expected,

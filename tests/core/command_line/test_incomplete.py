@@ -9,10 +9,13 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from context_bench import evaluate
 from context_bench.cli import execute
+from context_bench.errors import RunStoppedError
 from context_bench.runs import open_run
 from context_bench.store.reader import RunReader
 from context_bench.store.runfile import RunFile
@@ -80,3 +83,32 @@ def test_the_command_that_finishes_a_run_of_the_command_line_is_named(tmp_path: 
             run.completeness.sentence
             == f"0 of 20 rows: interrupted; finish it with `context-bench resume {path}`."
         )
+
+
+def test_a_run_that_failed_rows_stopped_at_its_end_says_that_no_row_is_missing(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "run.sqlite"
+
+    def answer(example: dict[str, Any]) -> dict[str, Any]:
+        if example["id"] == "9":
+            raise ValueError("busy")
+        return {"response": "a"}
+
+    rows = [{"id": str(n), "question": "q", "answer": "a"} for n in range(10)]
+    with pytest.raises(RunStoppedError):
+        evaluate(
+            answer,
+            rows,
+            ["answer-quality"],
+            progress=False,
+            run_file=path,
+            max_failed=0.0,
+            max_workers=1,
+        )
+    with open_run(path) as run:
+        said = run.completeness.sentence
+    assert said == (
+        "10 of 10 rows: stopped; no row is missing, and 1 failed; repeat what failed with "
+        f"evaluate(..., run_file={str(path)!r}) and the same arguments."
+    )
