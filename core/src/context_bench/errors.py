@@ -368,7 +368,7 @@ class RunStoppedError(ContextBenchError):
     """A run ended before its last row and can be resumed.
 
     Attributes:
-        path: The run file to go on with; None when nothing was answered yet.
+        path: The run file to go on with; None when no row was answered or has failed.
     """
 
     code = "stopped"

@@ -142,3 +142,14 @@ def test_every_kind_of_failure_is_named_once(
         "replay, 2 rows: OSError: two lines of 3 (explain row r.sqlite 'e3')",
     ]
     assert "and 1 other kind of failure" in done.err
+
+
+@pytest.mark.parametrize("flags", [(), ("--max-failed", "0")], ids=["a dead system", "max-failed"])
+def test_a_run_of_which_every_row_failed_names_its_run_file(
+    flags: tuple[str, ...], context_bench: Run, jsonl: Run
+) -> None:
+    file = jsonl(rows_with_poison(*range(500))[:500])
+    done = context_bench("run", "-s", "replay", "-d", file, "-n", "500", "-q", *flags)
+    assert done.code == 12
+    [path] = Path("runs").iterdir()
+    assert f"To go on: context-bench resume {path}" in done.err

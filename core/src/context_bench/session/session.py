@@ -365,8 +365,8 @@ class RunSession:
             code = StoreError.exit_code
         else:
             return error
-        is_started = (answered or has_turns) and self._store.is_there
-        can_resume = is_started and getattr(error, "can_resume", True)
+        has_rows = not is_empty and self._store.is_there
+        can_resume = has_rows and getattr(error, "can_resume", True)
         return RunStoppedError(message, address_of(self._store.path) if can_resume else None, code)
 
     def _interrupted(self, error: KeyboardInterrupt) -> RunStoppedError:
