@@ -22,6 +22,7 @@ import pytest
 
 from context_bench.cli import execute
 from context_bench.errors import ConfigurationError, LostExecutorError, StoreError
+from context_bench.installation import install_hint
 from context_bench.run.cores import usable_cores
 from context_bench.runs import open_run
 from context_bench.session import executors
@@ -354,7 +355,7 @@ def test_an_executor_whose_package_is_missing_names_what_installs_it(
     assert run("x.sqlite", "-s", "identity", "--executor", "mist:tcp://h:1") == 2
     error = capsys.readouterr().err
     assert error.startswith("Error: --executor mist needs an extension that is not installed.")
-    assert "context-bench-dask" in error
+    assert f"Install it: {install_hint('context-bench-dask')}." in error
 
 
 class Workers:
