@@ -87,7 +87,7 @@ STEPS = (
         title="Score",
         text="Each evaluator of the row's label receives private copies of example and output. Its exception is a "
         "failure of this score alone.",
-        functions=("run/scoring:Scoring.score", "store/keys:score_key"),
+        functions=("run/scoring:Scoring.score", "run/said:said_of", "store/keys:score_key"),
     ),
     Step(
         title="Commit",

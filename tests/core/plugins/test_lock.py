@@ -113,7 +113,7 @@ CHOICES = {
         ("--add-evaluator", "one"),
         "toy: acme-one/one: rule was 'always', is 'added with --add-evaluator'",
     ),
-    "another dataset": (("-d", "other=toy"), "other: not in the lock file"),
+    "another dataset": (("-d", "other=labelled"), "other: not in the lock file"),
 }
 
 
