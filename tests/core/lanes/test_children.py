@@ -317,7 +317,7 @@ def test_a_process_outlives_the_thread_that_asked_for_it(odd: Child) -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
 def test_a_process_has_ended_though_a_fork_of_it_holds_its_output(odd: Child) -> None:
     with pytest.raises(EOFError, match="exit code 5"):
-        odd.score(("fork",), None)
+        odd.score(("fork",), 120.0)  # the fork sleeps for longer
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="processes cannot be looked at")
@@ -333,8 +333,10 @@ def test_what_an_evaluator_has_started_is_killed_with_its_process(odd: Child) ->
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         assert not int(state()["SigIgn"], 16) >> (number - 1) & 1
     odd.kill()
-    while state()["State"][0] not in "ZX":
+    end = time.monotonic() + 120  # it sleeps for longer
+    while state()["State"][0] not in "ZX" and time.monotonic() < end:
         time.sleep(0.05)
+    assert state()["State"][0] in "ZX"
 
 
 def test_rows_that_take_longer_than_those_before_them_are_not_waited_for_together(
@@ -360,14 +362,25 @@ def test_rows_that_a_batch_has_no_time_for_are_scored_in_the_next(
     monkeypatch.setattr(jobs, "_WORTH_SENDING", 0.0)
     monkeypatch.setattr(jobs, "usable_cores", lambda: 2)
     monkeypatch.setattr(said, "BATCH_SECONDS", 0.0)
+    monkeypatch.setattr(deferred_scoring, "usable_cores", lambda: 1)
     heavy.here = lambda: None  # cannot be pickled
     sizes: list[int] = []
+    all_are_asked = Event()
     score = said.EachOf.score
-    monkeypatch.setattr(
-        said.EachOf, "score", lambda each, *pairs: sizes.append(len(pairs)) or score(each, *pairs)
-    )
+
+    def score_and_tell(each: said.EachOf, *pairs: Any) -> Any:
+        all_are_asked.wait(60)
+        sizes.append(len(pairs))
+        return score(each, *pairs)
+
+    def answer(example: dict[str, Any]) -> str:
+        if example["id"] == "199":
+            all_are_asked.set()
+        return "good"
+
+    monkeypatch.setattr(said.EachOf, "score", score_and_tell)
     examples = [{"id": str(number)} for number in range(200)]
-    rows = evaluate(lambda example: "good", examples, [heavy], progress=False).rows
+    rows = evaluate(answer, examples, [heavy], progress=False).rows
     assert [row.scores["heavy"] for row in rows] == [1.0] * 200
     assert max(sizes) > 1
 

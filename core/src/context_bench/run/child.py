@@ -77,8 +77,9 @@ class Child:
 
     def kill(self) -> int:
         """Kill the process and what it has started, and return its exit code."""
+        is_first = not self.is_dead
         self.is_dead = True
-        if hasattr(os, "killpg"):
+        if is_first and hasattr(os, "killpg"):  # later, its number may be another group's
             with suppress(OSError):  # nothing of the group is left
                 os.killpg(self._process.pid, signal.SIGKILL)
         self._process.kill()
