@@ -66,6 +66,13 @@ def test_a_hanging_and_a_dying_evaluation_fail_alone(heavy: Any) -> None:
 
 
 @pytest.fixture
+def any_cost_is_high(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes are started for whatever an evaluator costs."""
+    monkeypatch.setattr(jobs, "_WORTH_A_PROCESS", 0.0)
+    monkeypatch.setattr(jobs, "_WORTH_SENDING", 0.0)
+
+
+@pytest.fixture
 def process_is_there(monkeypatch: pytest.MonkeyPatch) -> Event:
     """Scoring uses one process, on however many processors; this is set when it has been started."""
     is_there = Event()
@@ -82,11 +89,10 @@ def process_is_there(monkeypatch: pytest.MonkeyPatch) -> Event:
     return is_there
 
 
+@pytest.mark.usefixtures("any_cost_is_high")
 def test_rows_that_are_sent_together_fail_alone(
     heavy: Any, process_is_there: Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("context_bench.run.jobs._WORTH_A_PROCESS", 0.0)
-    monkeypatch.setattr("context_bench.run.jobs._WORTH_SENDING", 0.0)
     asked: list[int] = []
     ask = Child.score
     monkeypatch.setattr(
@@ -122,14 +128,13 @@ def test_an_evaluator_that_cannot_be_pickled_scores_here() -> None:
 
 
 @pytest.mark.parametrize("deadline", [None, 60.0])
+@pytest.mark.usefixtures("any_cost_is_high")
 def test_rows_are_scored_here_where_no_process_can_be_started(
     deadline: float | None, heavy: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(child: Child, evaluator: bytes) -> None:
         raise OSError("no process is to be had")
 
-    monkeypatch.setattr("context_bench.run.jobs._WORTH_A_PROCESS", 0.0)
-    monkeypatch.setattr("context_bench.run.jobs._WORTH_SENDING", 0.0)
     monkeypatch.setattr(Child, "__init__", refuse)
     examples = [{"id": str(number)} for number in range(100)]
     rows = evaluate(
@@ -138,6 +143,7 @@ def test_rows_are_scored_here_where_no_process_can_be_started(
     assert {row.scores["parent"] for row in rows} == {os.getppid()}
 
 
+@pytest.mark.usefixtures("any_cost_is_high")
 def test_a_process_that_is_still_being_started_when_the_run_ends_is_ended(
     heavy: Any, process_is_there: Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -150,8 +156,6 @@ def test_a_process_that_is_still_being_started_when_the_run_ends_is_ended(
         load(child, evaluator)
         started.append(child)
 
-    monkeypatch.setattr("context_bench.run.jobs._WORTH_A_PROCESS", 0.0)
-    monkeypatch.setattr("context_bench.run.jobs._WORTH_SENDING", 0.0)
     monkeypatch.setattr(Child, "__init__", load_late)
     examples = [{"id": str(number)} for number in range(100)]
     rows = evaluate(lambda example: "good", examples, [heavy], progress=False).rows
@@ -207,11 +211,10 @@ def test_processes_score_what_has_cost_enough_and_only_that(
     assert (len(processes) > 1) is is_elsewhere
 
 
+@pytest.mark.usefixtures("any_cost_is_high")
 def test_one_processor_scores_here_what_is_not_limited_in_time(
     heavy: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(jobs, "_WORTH_A_PROCESS", 0.0)
-    monkeypatch.setattr(jobs, "_WORTH_SENDING", 0.0)
     monkeypatch.setattr(jobs, "usable_cores", lambda: 1)
     examples = [{"id": str(number)} for number in range(5)]
     rows = evaluate(lambda example: "good", examples, [heavy], progress=False).rows
@@ -355,11 +358,10 @@ class Saying:
         return {"saying": 1.0}
 
 
+@pytest.mark.usefixtures("any_cost_is_high")
 def test_rows_that_a_batch_has_no_time_for_are_scored_in_the_next(
     heavy: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(jobs, "_WORTH_A_PROCESS", 0.0)
-    monkeypatch.setattr(jobs, "_WORTH_SENDING", 0.0)
     monkeypatch.setattr(jobs, "usable_cores", lambda: 2)
     monkeypatch.setattr(said, "BATCH_SECONDS", 0.0)
     monkeypatch.setattr(deferred_scoring, "usable_cores", lambda: 1)
